@@ -56,7 +56,7 @@
 //! the open choices. [`sched::RandomWalk`] draws them from a seed. A seed gives the same run on every computer.
 //!
 //! ```
-//! use raceflip::exec::{Unobserved, run};
+//! use raceflip::exec::{NoObserver, run};
 //! use raceflip::sched::RandomWalk;
 //! use raceflip::world::Limits;
 //! use std::sync::atomic::AtomicBool;
@@ -66,7 +66,7 @@
 //! // Another thread may set it, to interrupt a run.
 //! let stop = AtomicBool::new(false);
 //! let mut machine = model.machine(Limits::default());
-//! let mut go = |seed| run(&mut machine, &mut RandomWalk::new(), seed, &mut Unobserved, &stop);
+//! let mut go = |seed| run(&mut machine, &mut RandomWalk::new(), seed, &mut NoObserver, &stop);
 //! let summary = go(1);
 //! assert!(summary.steps > 5);
 //! // The machine is used again; nothing is left over from the run before.
@@ -82,12 +82,12 @@
 //!
 //! ```
 //! use raceflip::event::Outcome;
-//! # use raceflip::{exec::{Unobserved, run}, sched::RandomWalk, vm::Model, world::Limits};
+//! # use raceflip::{exec::{NoObserver, run}, sched::RandomWalk, vm::Model, world::Limits};
 //! # use std::sync::atomic::AtomicBool;
 //! # let model = Model::from_text("menu.race", &std::fs::read_to_string("docs/menu.race")?, &[])?;
 //! # let stop = AtomicBool::new(false);
 //! # let mut machine = model.machine(Limits::default());
-//! # let mut go = |seed| run(&mut machine, &mut RandomWalk::new(), seed, &mut Unobserved, &stop);
+//! # let mut go = |seed| run(&mut machine, &mut RandomWalk::new(), seed, &mut NoObserver, &stop);
 //!
 //! let failing = (0..100).find_map(|seed| match go(seed).outcome() {
 //!     Some(Outcome::Failure(failure)) => Some((seed, failure.clone())),
@@ -104,30 +104,30 @@
 //! # 4. Record and replay
 //!
 //! A seed means the same run only as long as model and strategy do not change. A [`sched::Schedule`] stores choices by
-//! name, so it survives edits elsewhere in the model. [`sched::Recorder`] is an observer that records the choices of
-//! any strategy; [`sched::Replay`] is the strategy that repeats them.
+//! name, so it survives edits elsewhere in the model. [`sched::ScheduleRecorder`] is an observer that records the
+//! choices of any strategy; [`sched::Replay`] is the strategy that repeats them.
 //!
 //! ```
-//! use raceflip::sched::{Recorder, Replay};
+//! use raceflip::sched::{ScheduleRecorder, Replay};
 //! use std::sync::Arc;
-//! # use raceflip::{exec::{Unobserved, run}, sched::RandomWalk, vm::Model, world::Limits};
+//! # use raceflip::{exec::{NoObserver, run}, sched::RandomWalk, vm::Model, world::Limits};
 //! # use std::sync::atomic::AtomicBool;
 //! # let model = Model::from_text("menu.race", &std::fs::read_to_string("docs/menu.race")?, &[])?;
 //! # let stop = AtomicBool::new(false);
 //! # let mut machine = model.machine(Limits::default());
 //!
-//! let mut recorder = Recorder::new();
+//! let mut recorder = ScheduleRecorder::new();
 //! let drawn = run(&mut machine, &mut RandomWalk::new(), 7, &mut recorder, &stop);
 //! let schedule = recorder.schedule(&machine.world);
 //!
 //! // The seed does not matter to a replay.
 //! let mut replay = Replay::new(Arc::new(schedule));
-//! let again = run(&mut machine, &mut replay, 0, &mut Unobserved, &stop);
+//! let again = run(&mut machine, &mut replay, 0, &mut NoObserver, &stop);
 //! assert_eq!(again, drawn);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! If a choice does not fit, the run ends as [`exec::End::Diverged`]: a replay never guesses. ([`sched::Tolerant`]
+//! If a choice does not fit, the run ends as [`exec::LoopEnd::Diverged`]: a replay never guesses. ([`sched::Tolerant`]
 //! does, and counts how often.)
 //!
 //! # 5. A token
@@ -138,13 +138,13 @@
 //! ```
 //! use raceflip::token::Token;
 //! use raceflip::world::signature;
-//! # use raceflip::{exec::{Unobserved, run}, sched::{RandomWalk, Recorder, Replay}, vm::Model, world::Limits};
+//! # use raceflip::{exec::{NoObserver, run}, sched::{RandomWalk, ScheduleRecorder, Replay}, vm::Model, world::Limits};
 //! # use std::sync::{Arc, atomic::AtomicBool};
 //! # let text = std::fs::read_to_string("docs/menu.race")?;
 //! # let model = Model::from_text("menu.race", &text, &[])?;
 //! # let stop = AtomicBool::new(false);
 //! # let mut machine = model.machine(Limits::default());
-//! # let mut recorder = Recorder::new();
+//! # let mut recorder = ScheduleRecorder::new();
 //! # let drawn = run(&mut machine, &mut RandomWalk::new(), 7, &mut recorder, &stop);
 //! # let schedule = recorder.schedule(&machine.world);
 //!
@@ -164,7 +164,7 @@
 //! let token: Token = word.parse()?;
 //! let model = Model::from_text("menu.race", &text, &token.defines)?;
 //! let mut replay = Replay::new(Arc::new(token.schedule));
-//! let again = run(&mut model.machine(token.limits), &mut replay, 0, &mut Unobserved, &stop);
+//! let again = run(&mut model.machine(token.limits), &mut replay, 0, &mut NoObserver, &stop);
 //! assert_eq!(again, drawn);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -203,14 +203,14 @@
 //! number of workers never changes the result.
 //!
 //! ```
-//! use raceflip::campaign::{Context, Plan, Silent, confirm};
+//! use raceflip::campaign::{CampaignContext, CampaignPlan, NoProgress, confirm};
 //! # use raceflip::vm::Model;
 //! # use std::sync::atomic::AtomicBool;
 //! # let model = Model::from_text("menu.race", &std::fs::read_to_string("docs/menu.race")?, &[])?;
 //! # let stop = AtomicBool::new(false);
 //!
-//! let context = Context { stop: &stop, progress: &Silent };
-//! let found = confirm(&Plan { jobs: 2, ..Plan::new(&model) }, context);
+//! let context = CampaignContext { stop: &stop, progress: &NoProgress };
+//! let found = confirm(&CampaignPlan { jobs: 2, ..CampaignPlan::new(&model) }, context);
 //! let [pair] = &found.pairs[..] else { panic!("one pair") };
 //! assert_eq!(pair.place, "bound");
 //! assert!(pair.verdict.confirmed());
@@ -229,15 +229,15 @@
 //!
 //! ```
 //! use raceflip::campaign::{LineVerdict, TestPlan, test};
-//! # use raceflip::{campaign::{Context, Plan, Silent}, vm::Model};
+//! # use raceflip::{campaign::{CampaignContext, CampaignPlan, NoProgress}, vm::Model};
 //! # use std::sync::atomic::AtomicBool;
 //! # let text = std::fs::read_to_string("docs/menu.race")?;
 //! # let stop = AtomicBool::new(false);
-//! # let context = Context { stop: &stop, progress: &Silent };
+//! # let context = CampaignContext { stop: &stop, progress: &NoProgress };
 //!
 //! for fixed in [0, 1] {
 //!     let model = Model::from_text("menu.race", &text, &[("FIXED".to_owned(), fixed)])?;
-//!     let campaign = Plan::new(&model);
+//!     let campaign = CampaignPlan::new(&model);
 //!     let tested = test(&TestPlan { model: &model, campaign, walks: 200, states: TestPlan::STATES, saved: &[], shrinks: true }, context);
 //!     for line in &tested.lines {
 //!         assert!(matches!(line.verdict, LineVerdict::Met), "{}", line.text);
@@ -256,7 +256,7 @@
 //! use raceflip::event::{Actor, Outcome};
 //! use raceflip::sched::{Divergence, Strategy, View};
 //! use raceflip::world::Question;
-//! # use raceflip::{exec::{Unobserved, run}, vm::Model, world::Limits};
+//! # use raceflip::{exec::{NoObserver, run}, vm::Model, world::Limits};
 //! # use std::sync::atomic::AtomicBool;
 //! # let model = Model::from_text("menu.race", &std::fs::read_to_string("docs/menu.race")?, &[])?;
 //! # let stop = AtomicBool::new(false);
@@ -281,7 +281,7 @@
 //! }
 //!
 //! let mut machine = model.machine(Limits::default());
-//! let summary = run(&mut machine, &mut YoungestFirst, 0, &mut Unobserved, &stop);
+//! let summary = run(&mut machine, &mut YoungestFirst, 0, &mut NoObserver, &stop);
 //! assert!(matches!(summary.outcome(), Some(Outcome::Failure(_))));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -292,7 +292,7 @@
 //! after it, or each choice before it is performed, or both. A pair of references to two observers is an observer too.
 //!
 //! ```
-//! use raceflip::event::{Event, Happening, Op};
+//! use raceflip::event::{Event, EventKind, Op};
 //! use raceflip::exec::Observer;
 //! use raceflip::world::World;
 //! # use raceflip::{exec::run, sched::RoundRobin, vm::Model, world::Limits};
@@ -305,7 +305,7 @@
 //!
 //! impl Observer for Tasks {
 //!     fn event(&mut self, world: &World, event: &Event) {
-//!         if let Happening::Performed { op: Op::Begin, made: Some(task), .. } = event.what {
+//!         if let EventKind::Performed { op: Op::Begin, made: Some(task), .. } = event.what {
 //!             self.0.push(world.contexts().short_name(world.setup(), task));
 //!         }
 //!     }

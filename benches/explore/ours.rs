@@ -2,7 +2,7 @@
 
 use crate::tools::peak_memory;
 use crate::workloads::{Counts, Memory, Searched, Workload};
-use raceflip::explore::{Bounds, Context, MOST_STATES, Plan, Silent, explore};
+use raceflip::explore::{Bounds, MOST_STATES, NoSearchProgress, SearchContext, SearchPlan, explore};
 use raceflip::vm::Model;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -18,7 +18,10 @@ pub(crate) fn search(workload: Workload) -> Result<Searched, String> {
     let start = Instant::now();
     let bounds = Bounds { states: MOST_STATES, depth: u32::MAX, memory: u64::MAX };
     let stop = AtomicBool::new(false);
-    let found = explore(&Plan { bounds, ..Plan::new(&model) }, Context { stop: &stop, progress: &Silent });
+    let found = explore(
+        &SearchPlan { bounds, ..SearchPlan::new(&model) },
+        SearchContext { stop: &stop, progress: &NoSearchProgress },
+    );
     if let Some(cut) = found.cut {
         return Err(format!("the search of {workload} was cut: {cut:?}"));
     }

@@ -8,7 +8,7 @@
 use crate::runs::{Budget, by_seed};
 use crate::tally::Tally;
 use raceflip::base::mix;
-use raceflip::campaign::{Context, Explore, PairReport, Phase1, Plan, Silent, confirm, detect};
+use raceflip::campaign::{CampaignContext, CampaignPlan, Explore, NoProgress, PairReport, Phase1, confirm, detect};
 use raceflip::vm::Model;
 use std::sync::atomic::AtomicBool;
 
@@ -21,7 +21,8 @@ fn first_failure(model: &Model, seed: u64, cap: u64) -> Option<u64> {
     let mut before = 0;
     let mut round = 0;
     while before < cap {
-        let plan = Plan { seed: mix(seed, round), orders: true, explore: Explore::Off, ..Plan::new(model) };
+        let plan =
+            CampaignPlan { seed: mix(seed, round), orders: true, explore: Explore::Off, ..CampaignPlan::new(model) };
         match one(&plan) {
             Ok(number) => return Some(before + number).filter(|n| *n <= cap),
             Err(runs) => before += runs.max(1),
@@ -32,9 +33,9 @@ fn first_failure(model: &Model, seed: u64, cap: u64) -> Option<u64> {
 }
 
 // Returns the number of the first run that fails, or the number of runs as an error.
-fn one(plan: &Plan) -> Result<u64, u64> {
+fn one(plan: &CampaignPlan) -> Result<u64, u64> {
     let never = AtomicBool::new(false);
-    let context = Context { stop: &never, progress: &Silent };
+    let context = CampaignContext { stop: &never, progress: &NoProgress };
     let phase1 = detect(plan, context);
     if let Some(number) = in_detection(plan, &phase1) {
         return Ok(number);
@@ -61,7 +62,7 @@ fn continuations(pair: &PairReport) -> u64 {
 }
 
 // Returns the number of the first detection run that fails. Detection names its runs by their seeds.
-fn in_detection(plan: &Plan, phase1: &Phase1) -> Option<u64> {
+fn in_detection(plan: &CampaignPlan, phase1: &Phase1) -> Option<u64> {
     let failed = |seed: u64| phase1.failures.iter().any(|f| f.evidence.seed == seed);
     let seed = |i: u64| if i == 0 { 0 } else { mix(plan.seed, i).max(1) };
     (0..u64::from(phase1.runs)).find(|i| failed(seed(*i))).map(|i| i + 1)

@@ -5,9 +5,9 @@ use crate::published::Published;
 use crate::runs::{fails, load, seed};
 use crate::table::{columns, goals, head, row};
 use raceflip::base::mix;
-use raceflip::campaign::{Confirmation, Context, Plan, Silent, Verdict, confirm};
+use raceflip::campaign::{CampaignContext, CampaignPlan, Confirmation, NoProgress, Verdict, confirm};
 use raceflip::detect::Pair;
-use raceflip::exec::{Unobserved, run};
+use raceflip::exec::{NoObserver, run};
 use raceflip::sched::Directed;
 use raceflip::vm::Model;
 use raceflip::world::Limits;
@@ -50,7 +50,7 @@ fn fuzz(model: &Model, pair: Pair, trials: u32) -> Fuzzed {
     let mut machine = model.machine(Limits::default());
     let mut fuzzed = Fuzzed { hits: 0, failed: 0 };
     for trial in 0..u64::from(trials) {
-        let summary = run(&mut machine, &mut directed, mix(seed(0), trial), &mut Unobserved, &AtomicBool::new(false));
+        let summary = run(&mut machine, &mut directed, mix(seed(0), trial), &mut NoObserver, &AtomicBool::new(false));
         fuzzed.hits += u32::from(directed.races().iter().any(|hit| hit.is_of(pair.a, pair.b)));
         fuzzed.failed += u32::from(fails(summary.outcome()));
     }
@@ -59,8 +59,8 @@ fn fuzz(model: &Model, pair: Pair, trials: u32) -> Fuzzed {
 
 fn kernel(model: &Model, trials: u32) -> Kernel {
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-    let plan = Plan { seed: seed(0), trials: trials.max(10), jobs, ..Plan::new(model) };
-    let confirmed = confirm(&plan, Context { stop: &AtomicBool::new(false), progress: &Silent });
+    let plan = CampaignPlan { seed: seed(0), trials: trials.max(10), jobs, ..CampaignPlan::new(model) };
+    let confirmed = confirm(&plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress });
     let pairs = confirmed.pairs.iter().map(|p| fuzz(model, p.pair, trials)).collect();
     Kernel { confirmed, pairs }
 }

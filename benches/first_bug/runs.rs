@@ -4,8 +4,8 @@ use crate::tally::Tally;
 use raceflip::base::mix;
 use raceflip::campaign::in_order;
 use raceflip::event::{ContextId, Event, Outcome};
-use raceflip::exec::{Observer, Unobserved, run};
-use raceflip::sched::{EventCounter, Named, RoundRobin, SpecError, StrategySpec, SurwSpec, site_text};
+use raceflip::exec::{NoObserver, Observer, run};
+use raceflip::sched::{EventCounter, NamedStrategy, RoundRobin, SpecError, StrategySpec, SurwSpec, site_text};
 use raceflip::vm::{Model, Vm};
 use raceflip::world::{Limits, Machine, World};
 use std::collections::BTreeMap;
@@ -86,15 +86,15 @@ fn profile<O: Observer>(model: &Model, observer: &mut O) -> (u64, Machine<Vm>) {
 }
 
 /// Returns the strategies that a name means for a model: one, or several of which each run draws one.
-pub(crate) fn strategies(model: &Model, text: &str) -> Result<Vec<Named>, String> {
+pub(crate) fn strategies(model: &Model, text: &str) -> Result<Vec<NamedStrategy>, String> {
     let spec = |text: &str| text.parse::<StrategySpec>().map_err(|e| format!("{text}: {e}"));
     let specs = if text == SURW_OF_ONE { surw_of_one(model) } else { vec![spec(text)?] };
     specs.into_iter().map(|spec| built(model, spec).map_err(|e| format!("{text}: {e}"))).collect()
 }
 
-fn built(model: &Model, spec: StrategySpec) -> Result<Named, SpecError> {
+fn built(model: &Model, spec: StrategySpec) -> Result<NamedStrategy, SpecError> {
     let sites = &model.program.sites;
-    let spec = spec.profiled(|| profile(model, &mut Unobserved).0);
+    let spec = spec.profiled(|| profile(model, &mut NoObserver).0);
     let counted = spec.with_counts(|surw| {
         let mut counter = EventCounter::new(surw.interesting(sites)?);
         let (_, machine) = profile(model, &mut counter);
@@ -145,12 +145,12 @@ pub(crate) fn first_failures(model: &Model, text: &str, budget: Budget) -> Resul
     Ok(by_seed(budget, state, |(machine, strategies), seed| first_failure(machine, strategies, seed, budget.cap)))
 }
 
-fn first_failure(machine: &mut Machine<Vm>, strategies: &mut [Named], seed: u64, cap: u64) -> Option<u64> {
+fn first_failure(machine: &mut Machine<Vm>, strategies: &mut [NamedStrategy], seed: u64, cap: u64) -> Option<u64> {
     let never = AtomicBool::new(false);
     (1..=cap).find(|i| {
         let seed = mix(seed, *i);
         let which = mix(seed, WHICH) % strategies.len() as u64;
-        fails(run(machine, &mut strategies[which as usize], seed, &mut Unobserved, &never).outcome())
+        fails(run(machine, &mut strategies[which as usize], seed, &mut NoObserver, &never).outcome())
     })
 }
 

@@ -2,9 +2,9 @@
 //! that no order of a pair is to blame for.
 //!
 //! The same decisions apply to the result of a campaign ([`PairReport`]) and to a report that was read from a file.
-//! Both implement [`Judged`], so that each decision is written once.
+//! Both implement [`PairFacts`], so that each decision is written once.
 
-use crate::campaign::report::{Endless, FailureReport, PairReport, Phase1, Proof, Searched};
+use crate::campaign::report::{FailureReport, LivelockCycle, PairReport, Phase1, Proof, SearchSize};
 use crate::campaign::runs::alike::same_failure;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -55,7 +55,7 @@ impl fmt::Display for Verdict {
 
 /// State of the proof of a pair, without its harm.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Status {
+pub enum PairStatus {
     /// The pair is proved to be real.
     Confirmed,
     /// The pair is proved to be false.
@@ -83,12 +83,12 @@ pub enum Harm {
 }
 
 /// Pair with what its verdict rests on.
-pub trait Judged {
+pub trait PairFacts {
     /// Report of a failure.
     type Failure: fmt::Debug;
 
     /// Returns the state of the proof.
-    fn status(&self) -> Status;
+    fn status(&self) -> PairStatus;
 
     /// Returns the signatures of the failures that one order of the pair is to blame for.
     fn harms(&self) -> Vec<&str>;
@@ -102,10 +102,10 @@ pub trait Judged {
     /// Returns the verdict on the pair.
     fn verdict(&self) -> Verdict {
         match (self.status(), self.harms().is_empty()) {
-            (Status::Confirmed, false) => Verdict::Harmful,
-            (Status::Confirmed, true) => Verdict::Real,
-            (Status::Refuted, _) => Verdict::Refuted,
-            (Status::Open, _) => Verdict::Unconfirmed,
+            (PairStatus::Confirmed, false) => Verdict::Harmful,
+            (PairStatus::Confirmed, true) => Verdict::Real,
+            (PairStatus::Refuted, _) => Verdict::Refuted,
+            (PairStatus::Open, _) => Verdict::Unconfirmed,
         }
     }
 
@@ -115,14 +115,14 @@ pub trait Judged {
     }
 }
 
-impl Judged for PairReport {
+impl PairFacts for PairReport {
     type Failure = FailureReport;
 
-    fn status(&self) -> Status {
+    fn status(&self) -> PairStatus {
         match &self.proof {
-            Proof::Adjacent | Proof::Flipped(_) => Status::Confirmed,
-            Proof::Refuted(_) => Status::Refuted,
-            Proof::Unconfirmed => Status::Open,
+            Proof::Adjacent | Proof::Flipped(_) => PairStatus::Confirmed,
+            Proof::Refuted(_) => PairStatus::Refuted,
+            Proof::Unconfirmed => PairStatus::Open,
         }
     }
 
@@ -145,13 +145,13 @@ impl PairReport {
     /// # Examples
     ///
     /// ```
-    /// use raceflip::campaign::{Context, Plan, Silent, Verdict, confirm};
+    /// use raceflip::campaign::{CampaignContext, CampaignPlan, NoProgress, Verdict, confirm};
     /// # use raceflip::vm::Model;
     /// # use std::sync::atomic::AtomicBool;
     /// let text = "var x = 0; thread a { x = 1 }; thread b { assert x == 0 }";
     /// let model = Model::from_text("flag.race", text, &[])?;
     /// # let stop = AtomicBool::new(false);
-    /// let found = confirm(&Plan::new(&model), Context { stop: &stop, progress: &Silent });
+    /// let found = confirm(&CampaignPlan::new(&model), CampaignContext { stop: &stop, progress: &NoProgress });
     /// // The assertion fails if the write comes first, and only then.
     /// assert_eq!(found.pairs[0].verdict(), Verdict::Harmful);
     /// assert_eq!(found.pairs[0].verdict().to_string(), "HARMFUL");
@@ -159,7 +159,7 @@ impl PairReport {
     /// ```
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        Judged::verdict(self)
+        PairFacts::verdict(self)
     }
 
     /// Returns the result of the comparison of both orders.
@@ -203,7 +203,7 @@ impl RunKind {
 
 /// Subject of a finding.
 #[derive(Debug)]
-pub enum Subject<'r, P: Judged> {
+pub enum Subject<'r, P: PairFacts> {
     /// A pair.
     Pair {
         /// The pair.
@@ -215,17 +215,17 @@ pub enum Subject<'r, P: Judged> {
     Failure(&'r P::Failure, RunKind),
 }
 
-impl<P: Judged> Clone for Subject<'_, P> {
+impl<P: PairFacts> Clone for Subject<'_, P> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<P: Judged> Copy for Subject<'_, P> {}
+impl<P: PairFacts> Copy for Subject<'_, P> {}
 
 /// Entry of the list of findings.
 #[derive(Debug)]
-pub struct Finding<'r, P: Judged> {
+pub struct Finding<'r, P: PairFacts> {
     /// Pair or failure that was found.
     pub subject: Subject<'r, P>,
     /// Pairs that belong to the finding. For a harmful pair: later pairs with the same harms, which show the same
@@ -233,7 +233,7 @@ pub struct Finding<'r, P: Judged> {
     pub pairs: Vec<&'r P>,
 }
 
-impl<P: Judged> Finding<'_, P> {
+impl<P: PairFacts> Finding<'_, P> {
     /// Returns the verdict on the pair; `None` for a failure.
     #[must_use]
     pub fn verdict(&self) -> Option<Verdict> {
@@ -263,7 +263,7 @@ impl<P: Judged> Finding<'_, P> {
 
 /// Parts of the result of a campaign from which its findings follow.
 #[derive(Debug)]
-pub struct Results<'r, P: Judged> {
+pub struct Results<'r, P: PairFacts> {
     /// Potential pairs.
     pub pairs: &'r [P],
     /// Order pairs.
@@ -274,7 +274,7 @@ pub struct Results<'r, P: Judged> {
     pub trials: &'r [P::Failure],
 }
 
-impl<'r, P: Judged> Results<'r, P> {
+impl<'r, P: PairFacts> Results<'r, P> {
     /// Returns the findings in their order: pairs, harmful order pairs, and failures that are not the harm of a pair,
     /// whatever the verdicts of their pairs are. A model that fails in every run has failed, even if no order causes
     /// it. A harmful pair with the same harms as an earlier one belongs to the finding of that one.
@@ -320,16 +320,16 @@ impl<'r, P: Judged> Results<'r, P> {
 
 // Returns the pairs that reports contain. Order pairs without harm are left out: they are no finding, and they explain
 // no failure.
-fn reported<'r, P: Judged>(pairs: &'r [P], orders: &'r [P]) -> impl Iterator<Item = &'r P> {
+fn reported<'r, P: PairFacts>(pairs: &'r [P], orders: &'r [P]) -> impl Iterator<Item = &'r P> {
     pairs.iter().chain(harmful(orders))
 }
 
-fn harmful<P: Judged>(orders: &[P]) -> impl Iterator<Item = &P> {
+fn harmful<P: PairFacts>(orders: &[P]) -> impl Iterator<Item = &P> {
     orders.iter().filter(|p| p.verdict() == Verdict::Harmful)
 }
 
 // Returns whether a harmful pair shows the same failures as the pair of an earlier finding.
-fn shows_the_same<P: Judged>(pair: &P, lead: &Finding<'_, P>) -> bool {
+fn shows_the_same<P: PairFacts>(pair: &P, lead: &Finding<'_, P>) -> bool {
     let Subject::Pair { pair: first, .. } = lead.subject else { return false };
     let ways = |p: &P| p.harms().into_iter().map(same_failure).collect::<BTreeSet<_>>();
     [pair, first].iter().all(|p| p.verdict() == Verdict::Harmful) && ways(pair) == ways(first)
@@ -359,9 +359,9 @@ pub struct Confirmation {
     /// ones explain a failure.
     pub unexplained: Vec<FailureReport>,
     /// Search of all states; `None` if there was none.
-    pub searched: Option<Searched>,
+    pub searched: Option<SearchSize>,
     /// Possible livelocks; `None` if they were not looked for, or if there are too many states.
-    pub livelocks: Option<Vec<Endless>>,
+    pub livelocks: Option<Vec<LivelockCycle>>,
     /// Whether the stop flag was set before the campaign ended. The pair in progress may have a weaker result than it
     /// would have had.
     pub interrupted: bool,

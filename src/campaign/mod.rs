@@ -9,8 +9,8 @@
 //!   is judged.
 //! - [`judge`] and [`judge_pairs`] check one line against known ends of runs, or against a finished campaign.
 //!
-//! A [`Plan`] holds everything that a result depends on. A [`Context`] holds the stop flag and the receiver of progress
-//! reports. Work runs in parallel; the number of workers does not change a result.
+//! A [`CampaignPlan`] holds everything that a result depends on. A [`CampaignContext`] holds the stop flag and the
+//! receiver of progress reports. Work runs in parallel; the number of workers does not change a result.
 
 mod confirm;
 mod drive;
@@ -25,27 +25,28 @@ mod run;
 mod runs;
 
 pub use crate::detect::Instance;
-pub use crate::exec::{EndKind, Ended};
+pub use crate::exec::{EndKind, RunResult};
 pub use confirm::confirm;
 pub use drive::ways::{counts, holds};
-pub use expect::ends::{Unmet, judge, named};
-pub use expect::race::{Broken, judge_pairs};
-pub use expect::saved::{Saved, SavedEnd};
-pub use expect::tested::{Line, LineVerdict, Origin, Shown, TestPlan, Tested};
+pub use expect::ends::{EndMismatch, judge, named};
+pub use expect::race::{RaceMismatch, judge_pairs};
+pub use expect::saved::{SavedSeed, SeedResult};
+pub use expect::test_result::{LineResult, LineVerdict, Origin, ShownEnds, TestPlan, TestResult};
 pub use expect::truth::Truth;
 pub use expect::variant::{RARE, test};
 pub use find::detection::detect;
-pub use finding::{Confirmation, Finding, Harm, Judged, Results, RunKind, Status, Subject, Verdict};
+pub use finding::{Confirmation, Finding, Harm, PairFacts, PairStatus, Results, RunKind, Subject, Verdict};
 pub use judge::claims::{BELOW, CHANCE};
 pub use judge::continuations::SEEDS;
 pub use order::{First, Flip, InstancePair};
-pub use plan::{Context, Explore, Plan, Progress, Silent};
+pub use plan::{CampaignContext, CampaignPlan, CampaignProgress, Explore, NoProgress};
 pub(crate) use report::best_way;
 pub use report::{
-    Claim, Comparison, Coverage, Discovery, Endless, Evidence, FailureReport, MadeTrial, MoreOften, Never, OrderReport,
-    PairReport, Phase1, Proof, Refutation, Risk, Searched, Trials, Undecided, WayReport,
+    Claim, Comparison, Coverage, Discovery, FailureReport, FrequencyDifference, LivelockCycle, MadeTrial, NeverClaim,
+    OrderReport, PairReport, Phase1, Proof, Refutation, Risk, RunEvidence, SearchSize, Trials, UndecidedReason,
+    WayReport,
 };
-pub use run::{CONTINUED, Run, RunId, SEARCHED};
+pub use run::{CONTINUED, RunId, RunSource, SEARCHED};
 pub use runs::alike::same_failure;
 pub use runs::parallel::in_order;
-pub use runs::trial::{Remade, Trial, remake};
+pub use runs::trial::{RepeatedRun, Trial, remake};

@@ -1,6 +1,6 @@
 //! Names the orders of a pair: which statement comes first, and of which instances.
 
-use crate::campaign::run::Run;
+use crate::campaign::run::RunSource;
 use crate::detect::Instance;
 
 /// Statement of a pair that comes first; it names an order of the pair.
@@ -40,7 +40,7 @@ pub struct Flip {
     /// Instances that flip.
     pub instances: InstancePair,
     /// Run in which the first statement came first, and run with the other order.
-    pub runs: [Run; 2],
+    pub runs: [RunSource; 2],
     /// Order that only a *cut* shows: its run performed the first instance while the other one was still to come, and
     /// then failed or went past it. `None` if both runs performed both instances.
     pub cut: Option<First>,

@@ -15,14 +15,14 @@ use std::sync::atomic::AtomicBool;
 /// # Examples
 ///
 /// ```
-/// use raceflip::{campaign::Plan, vm::Model};
+/// use raceflip::{campaign::CampaignPlan, vm::Model};
 ///
 /// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
-/// let plan = Plan { seed: 7, trials: 500, jobs: 4, ..Plan::new(&model) };
-/// assert_eq!(plan.runs, Plan::RUNS);
+/// let plan = CampaignPlan { seed: 7, trials: 500, jobs: 4, ..CampaignPlan::new(&model) };
+/// assert_eq!(plan.runs, CampaignPlan::RUNS);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Plan<P = Model> {
+pub struct CampaignPlan<P = Model> {
     /// Program under test.
     pub program: Arc<P>,
     /// Limits of each run.
@@ -66,13 +66,13 @@ pub enum Explore {
     Only,
 }
 
-impl<P> Clone for Plan<P> {
+impl<P> Clone for CampaignPlan<P> {
     fn clone(&self) -> Self {
         Self { program: self.program.clone(), detectors: self.detectors.clone(), pairs: self.pairs.clone(), ..*self }
     }
 }
 
-impl Plan {
+impl CampaignPlan {
     /// Default of [`runs`](Self::runs): the minimum number of detection runs.
     pub const RUNS: u32 = 50;
     /// Default of [`most_pairs`](Self::most_pairs): potential pairs of one location.
@@ -83,7 +83,7 @@ impl Plan {
     pub const STATES: u64 = 20_000;
 }
 
-impl<P> Plan<P> {
+impl<P> CampaignPlan<P> {
     /// Returns the plan of `raceflip confirm` with its defaults and one worker.
     #[must_use]
     pub fn new(program: &P) -> Self
@@ -100,21 +100,21 @@ impl<P> Plan<P> {
             program,
             limits: Limits::default(),
             seed: 0,
-            runs: Plan::RUNS,
-            most_pairs: Plan::MOST_PAIRS,
+            runs: CampaignPlan::RUNS,
+            most_pairs: CampaignPlan::MOST_PAIRS,
             detectors: vec![DetectorId::HYBRID],
             orders: false,
             pairs: None,
-            trials: Plan::TRIALS,
+            trials: CampaignPlan::TRIALS,
             explore: Explore::default(),
-            states: Plan::STATES,
+            states: CampaignPlan::STATES,
             livelocks: false,
             jobs: 1,
         }
     }
 }
 
-impl<P: Program> Plan<P> {
+impl<P: Program> CampaignPlan<P> {
     /// Returns the declarations of the program.
     pub(super) fn setup(&self) -> &Setup {
         self.program.setup()
@@ -137,7 +137,7 @@ impl<P: Program> Plan<P> {
 }
 
 /// Receiver of progress reports. A campaign may call it from several threads.
-pub trait Progress: Sync {
+pub trait CampaignProgress: Sync {
     /// Reports that a phase begins: its name, and the number of runs that it will perform.
     fn phase(&self, name: &str, runs: u64);
     /// Reports that one run is finished.
@@ -145,19 +145,20 @@ pub trait Progress: Sync {
 }
 
 /// Ignores all progress reports.
-pub struct Silent;
+pub struct NoProgress;
 
-impl Progress for Silent {
+impl CampaignProgress for NoProgress {
     fn phase(&self, _: &str, _: u64) {}
     fn done(&self) {}
 }
 
-/// Environment of a campaign: its stop flag and its receiver of progress reports. It is not part of the [`Plan`].
+/// Environment of a campaign: its stop flag and its receiver of progress reports. It is not part of the
+/// [`CampaignPlan`].
 #[derive(Clone, Copy)]
-pub struct Context<'c> {
+pub struct CampaignContext<'c> {
     /// Stop flag. Once it is set, no further run begins, the current runs are abandoned, and the campaign returns what
     /// it knows.
     pub stop: &'c AtomicBool,
     /// Receiver of progress reports.
-    pub progress: &'c dyn Progress,
+    pub progress: &'c dyn CampaignProgress,
 }

@@ -3,7 +3,7 @@
 use crate::campaign::order::{First, Flip};
 use crate::detect::{Candidate, ContextKind, Pair, Rank};
 use crate::event::{LimitKind, Outcome, SiteId};
-use crate::sched::Released;
+use crate::sched::ReleaseReason;
 use crate::token::Token;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ pub struct Phase1 {
     /// Number of steps of the longest detection run.
     pub longest: u64,
     /// Search of all states for pairs that no detection run showed; `None` if there was none.
-    pub searched: Option<Searched>,
+    pub searched: Option<SearchSize>,
     /// What detection may have missed.
     pub coverage: Coverage,
 }
@@ -35,7 +35,7 @@ pub struct Coverage {
     /// unknown.
     pub limits: BTreeMap<(LimitKind, u64), u32>,
     /// Names of the locations, locks, queues and so on with more pairs than
-    /// [`Plan::most_pairs`](super::Plan::most_pairs). Some of their pairs are left out.
+    /// [`CampaignPlan::most_pairs`](super::CampaignPlan::most_pairs). Some of their pairs are left out.
     pub left_out: BTreeSet<String>,
     /// Whether no detection run was interrupted.
     pub complete: bool,
@@ -61,7 +61,7 @@ impl Risk {
 
 /// Extent of a search of all states.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Searched {
+pub struct SearchSize {
     /// Number of states that the search visited.
     pub states: u64,
     /// Whether the search visited all states.
@@ -70,13 +70,13 @@ pub struct Searched {
 
 /// Possible livelock: a run that can continue forever although every thread gets its turns.
 #[derive(Clone, Debug)]
-pub struct Endless {
+pub struct LivelockCycle {
     /// Pedigrees of the threads that never end.
     pub threads: Vec<String>,
     /// Number of states of the cycle that a run can repeat.
     pub states: usize,
     /// Run that enters these states and passes through them twice. Its step limit cuts it off there.
-    pub evidence: Evidence,
+    pub evidence: RunEvidence,
 }
 
 /// Failure with all runs that ended in it.
@@ -88,7 +88,7 @@ pub struct FailureReport {
     pub runs: u32,
     /// Run to show: the first of the runs with the least stall, with its token. `outcome`, `steps`, `virtual_time` and
     /// `stall` are those of this run.
-    pub evidence: Evidence,
+    pub evidence: RunEvidence,
     /// Outcome of the run to show.
     pub outcome: Outcome,
     /// Number of steps of the run to show.
@@ -101,7 +101,7 @@ pub struct FailureReport {
 
 /// Run with its token.
 #[derive(Clone, Debug)]
-pub struct Evidence {
+pub struct RunEvidence {
     /// Strategy that performed the run.
     pub strategy: String,
     /// Seed of the run.
@@ -110,7 +110,7 @@ pub struct Evidence {
     pub token: String,
 }
 
-impl Evidence {
+impl RunEvidence {
     /// Returns the run that a token replays.
     pub(super) fn of(token: &Token) -> Self {
         Self { strategy: token.strategy.clone(), seed: token.seed, token: token.to_string() }
@@ -128,9 +128,9 @@ pub struct PairReport {
     pub proof: Proof,
     /// Runs that prove the verdict: one run with both statements side by side, or two runs with both orders of the same
     /// two accesses. The first of the two has the first statement first.
-    pub evidence: Vec<Evidence>,
+    pub evidence: Vec<RunEvidence>,
     /// Reason why a search did not decide the pair; `None` if it decided it, or if there was no search.
-    pub undecided_by_search: Option<Undecided>,
+    pub undecided_by_search: Option<UndecidedReason>,
     /// Trials of the pair.
     pub trials: Trials,
     /// Comparison of both orders.
@@ -183,7 +183,7 @@ pub struct Comparison {
     /// [`PairReport::hurts`].
     pub harms: BTreeMap<(First, String), Claim>,
     /// Failures of both orders that come significantly more often with one of them.
-    pub more_often: Vec<MoreOften>,
+    pub more_often: Vec<FrequencyDifference>,
     /// Whether a search has shown that a failure of one order also comes with the other order from the same state,
     /// although no run of the other order had it.
     pub either: bool,
@@ -214,7 +214,7 @@ pub enum Claim {
 /// Failure that comes with both orders, and significantly more often with one of them. The order matters, but is not to
 /// blame.
 #[derive(Clone, PartialEq, Debug)]
-pub struct MoreOften {
+pub struct FrequencyDifference {
     /// Order with which the failure comes more often.
     pub first: First,
     /// Signature of the failure.
@@ -257,12 +257,12 @@ pub struct WayReport {
     pub hits: u32,
     /// Reasons why a hold was released, each with the number of trials. Trials that held nothing, or that ended while
     /// something was held, are not counted.
-    pub released: BTreeMap<Released, u32>,
+    pub released: BTreeMap<ReleaseReason, u32>,
 }
 
 /// Reason why a search neither proves nor refutes a pair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Undecided {
+pub enum UndecidedReason {
     /// Both statements come in both orders, but not as the same two accesses, as far as the search looked for these.
     BothOrders,
     /// One order never happens, but some run performed one access and then failed or went past the other one. It could
@@ -278,12 +278,12 @@ pub struct Refutation {
     /// Number of states, which is all that there are. In none of them both accesses are side by side.
     pub states: u64,
     /// Property of the pair that no run has.
-    pub never: Never,
+    pub never: NeverClaim,
 }
 
 /// Property that no run has if a pair is false.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Never {
+pub enum NeverClaim {
     /// An order: no run performs `first` and later `then` on the same memory in two threads or tasks.
     Order {
         /// Statement that never comes first.
@@ -335,7 +335,7 @@ pub struct OrderReport {
     /// Failures of these runs, the most frequent first.
     pub failures: Vec<FailureReport>,
     /// First run with this order that did not fail; `None` if all failed.
-    pub passes: Option<Evidence>,
+    pub passes: Option<RunEvidence>,
 }
 
 impl OrderReport {

@@ -14,7 +14,7 @@ pub struct RunId {
 
 /// Run that can be performed again in the same program.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Run {
+pub enum RunSource {
     /// A run that a strategy draws from a seed.
     Drawn(RunId),
     /// A run that is known by its choices, since no seed draws it: [`SEARCHED`] or [`CONTINUED`].

@@ -2,10 +2,10 @@
 
 use super::args::{Format, ResultArgs, head};
 use super::check::counted;
-use super::exit::Status;
+use super::exit::ExitStatus;
 use super::output::{BOLD, paint};
 use super::timer::{Timer, duration};
-use super::{Context, Refusal, interrupt, trace};
+use super::{CommandContext, Refusal, interrupt, trace};
 use crate::detect::happens_before::{Options, RaceClass};
 use crate::detect::{DetectorId, Rules};
 use crate::formats::analysis::{AnalysisReport, End, FoundRace};
@@ -94,7 +94,7 @@ pub(super) struct Args {
     result: ResultArgs,
 }
 
-pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
     let name = trace::name(&args.file);
     let rules = args.rules.rules;
     if args.locked && !rules.has_ranks || args.uncovered && !rules.has_coverage {
@@ -110,19 +110,19 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
             return Err(Refusal::new("the time is up, and of half a trace nothing is told: give it more (`--time`)"));
         }
         context.out.note("interrupted: of half a trace nothing is told");
-        return Ok(Status::Interrupted);
+        return Ok(ExitStatus::Interrupted);
     };
     let report = AnalysisReport::new(&name, rules.title, &trace, &found);
     if args.result.format == Format::Json {
         context.out.json(&report.to_json());
     } else {
-        tell(&args, &report, context);
+        print_report(&args, &report, context);
     }
     let races = report.races.iter().any(|race| race.rank != 'B');
-    Ok(if races { Status::Found } else { Status::Nothing })
+    Ok(if races { ExitStatus::Found } else { ExitStatus::Nothing })
 }
 
-fn tell(args: &Args, report: &AnalysisReport, context: &mut Context) {
+fn print_report(args: &Args, report: &AnalysisReport, context: &mut CommandContext) {
     let out = &mut context.out;
     let some = |n: usize, what: &str| counted(n as u64, what);
     let [ops, threads, tasks] = [(report.operations, "operation"), (report.threads, "thread"), (report.tasks, "task")]
@@ -144,7 +144,7 @@ fn tell(args: &Args, report: &AnalysisReport, context: &mut Context) {
     if args.result.quiet {
         return;
     }
-    told(args, report, context);
+    print_text(args, report, context);
     let out = &mut context.out;
     let locked = report.races.iter().filter(|race| race.rank == 'B').count();
     if locked > 0 && !args.locked {
@@ -173,7 +173,7 @@ fn tell(args: &Args, report: &AnalysisReport, context: &mut Context) {
 }
 
 // Prints the races: the first one of each location and class, or all of them with `--all-pairs`.
-fn told(args: &Args, report: &AnalysisReport, context: &mut Context) {
+fn print_text(args: &Args, report: &AnalysisReport, context: &mut CommandContext) {
     let wanted = |race: &FoundRace| (args.locked || race.rank != 'B') && !(args.uncovered && race.covered_by.is_some());
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut known: BTreeMap<(&str, &str, bool), usize> = BTreeMap::new();

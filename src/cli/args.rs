@@ -1,11 +1,11 @@
 //! Defines the command line. Options that several commands share are groups in this file. Options of a single command
 //! are in its own file.
 
-use super::exit::Status;
+use super::exit::ExitStatus;
 use super::output::Colour;
 use super::reports::ReportFormat;
 use super::timer::virtual_time;
-use super::{Context, Refusal};
+use super::{CommandContext, Refusal};
 use crate::sched::SiteSpec;
 use crate::world::Limits;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -82,7 +82,7 @@ macro_rules! commands {
         pub(super) enum Command { $($name(super::$module::Args)),+ }
 
         impl Command {
-            pub(super) fn run(self, context: &mut Context) -> Result<Status, Refusal> {
+            pub(super) fn run(self, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
                 match self { $(Command::$name(args) => super::$module::run(args, context)),+ }
             }
         }

@@ -1,13 +1,13 @@
 //! Draws the runs of two tokens of one model side by side.
 
-use super::exit::Status;
+use super::exit::ExitStatus;
 use super::followed::Followed;
 use super::load::Model;
 use super::replay::asks;
 use super::timeline::{self, View};
-use super::{Context, Refusal, interrupt};
-use crate::exec::{self, End, RunSummary};
-use crate::formats::timeline::{Recorder, Timeline, Window};
+use super::{CommandContext, Refusal, interrupt};
+use crate::exec::{self, LoopEnd, RunSummary};
+use crate::formats::timeline::{Timeline, TimelineRecorder, Window};
 use crate::sched::Replay;
 use crate::token::Token;
 use crate::world::{Limits, signature};
@@ -20,10 +20,10 @@ pub(super) fn perform(
     tokens: [&Token; 2],
     allowed: &Limits,
     view: &View,
-    context: &mut Context,
-) -> Result<Status, Refusal> {
+    context: &mut CommandContext,
+) -> Result<ExitStatus, Refusal> {
     let stop = interrupt::install();
-    let mut status = Status::Nothing;
+    let mut status = ExitStatus::Nothing;
     let mut runs = Vec::with_capacity(tokens.len());
     for token in tokens {
         let (timeline, summary) = replayed(model, token, allowed, view, &stop)?;
@@ -32,7 +32,7 @@ pub(super) fn perform(
         let (now, recorded) = (now.as_deref(), Some(token));
         let ended = Followed { model, strategy, seed, limits, summary: &summary, now, recorded };
         status = status.and(ended.status(&mut context.out));
-        if matches!(status, Status::Diverged | Status::Interrupted) {
+        if matches!(status, ExitStatus::Diverged | ExitStatus::Interrupted) {
             return Ok(status);
         }
         runs.push((timeline, timeline::end(model, &summary.end, false)));
@@ -52,13 +52,13 @@ fn replayed(
     let mut machine = model.machine(token.limits.within(allowed));
     let mut replay = Replay::new(Arc::new(token.schedule.clone()));
     let marks = view.marks(model, &token.strategy);
-    let mut recorder = Recorder::new(&model.program, model.source.text(), Window::All, marks);
+    let mut recorder = TimelineRecorder::new(&model.program, model.source.text(), Window::All, marks);
     let mut summary = exec::run(&mut machine, &mut replay, token.seed, &mut recorder, stop);
     if let Some((option, value)) = token.limits.kept_from(allowed, summary.outcome()) {
         return Err(Refusal::new(asks(option, value, allowed)));
     }
-    if let (End::Outcome(_), Some(left)) = (&summary.end, replay.left_over(summary.steps)) {
-        summary.end = End::Diverged(Box::new(left));
+    if let (LoopEnd::Outcome(_), Some(left)) = (&summary.end, replay.left_over(summary.steps)) {
+        summary.end = LoopEnd::Diverged(Box::new(left));
     }
     Ok((recorder.finish(&machine.world, &summary), summary))
 }

@@ -1,6 +1,6 @@
 //! Reports a panic as a bug of raceflip.
 
-use super::output::Log;
+use super::output::LogStream;
 use super::shell::quote;
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::panic::PanicHookInfo;
@@ -17,7 +17,7 @@ pub(super) fn install() {
             text.push_str(&format!("  backtrace:\n{backtrace}\n"));
         }
         // Not `eprintln!`: it would panic in the panic hook if stderr is closed.
-        Log.tell(&text);
+        LogStream.write_stderr(&text);
     }));
 }
 

@@ -10,7 +10,7 @@ use crate::campaign::{self, FailureReport, Phase1};
 use crate::detect::{ContextKind, DetectorId, Pair};
 use crate::event::SiteId;
 use crate::formats::campaign::context;
-pub(super) use crate::formats::failing::ending;
+pub(super) use crate::formats::failure_place::ending;
 use crate::formats::report::words;
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, RangedI64ValueParser};
@@ -34,10 +34,10 @@ pub(super) struct CampaignArgs {
     #[command(flatten)]
     seed: SeedArgs,
     /// Minimum number of detection runs; they continue until two thirds of them found nothing new
-    #[arg(long, value_name = "N", default_value_t = campaign::Plan::RUNS, value_parser = number_of_runs(), help_heading = head::EFFORT)]
+    #[arg(long, value_name = "N", default_value_t = campaign::CampaignPlan::RUNS, value_parser = number_of_runs(), help_heading = head::EFFORT)]
     runs: u32,
     /// Maximum number of potential pairs of one location; the result says if some are left out
-    #[arg(long, value_name = "N", default_value_t = campaign::Plan::MOST_PAIRS, value_parser = clap::value_parser!(u32).range(1..), help_heading = head::EFFORT)]
+    #[arg(long, value_name = "N", default_value_t = campaign::CampaignPlan::MOST_PAIRS, value_parser = clap::value_parser!(u32).range(1..), help_heading = head::EFFORT)]
     most_pairs: u32,
     /// Detector of potential pairs (`all`: the union); the others find fewer than `hybrid`, more precisely
     #[arg(long, value_enum, default_value_t, value_name = "DETECTOR", help_heading = head::EFFORT)]
@@ -52,8 +52,8 @@ pub(super) struct CampaignArgs {
 
 impl CampaignArgs {
     /// Returns the plan of the campaign for this model.
-    pub(super) fn plan(&self, model: &Model, trials: u32) -> campaign::Plan {
-        campaign::Plan {
+    pub(super) fn plan(&self, model: &Model, trials: u32) -> campaign::CampaignPlan {
+        campaign::CampaignPlan {
             limits: self.limits.resolve(),
             seed: self.seed.seed,
             runs: self.runs,
@@ -61,7 +61,7 @@ impl CampaignArgs {
             detectors: self.detector.resolve(),
             trials,
             jobs: workers(self.jobs.jobs),
-            ..campaign::Plan::new(model)
+            ..campaign::CampaignPlan::new(model)
         }
     }
 }
@@ -101,11 +101,11 @@ pub(super) fn workers(jobs: Option<u16>) -> usize {
 }
 
 /// Progress bar on stderr, if that is a terminal.
-pub(super) struct Bar {
+pub(super) struct CampaignBar {
     bar: ProgressBar,
 }
 
-impl Bar {
+impl CampaignBar {
     /// Creates a bar that counts runs, variants and so on.
     pub(super) fn new(what: &str) -> Self {
         let target =
@@ -144,7 +144,7 @@ impl Bar {
     }
 }
 
-impl campaign::Progress for Bar {
+impl campaign::CampaignProgress for CampaignBar {
     fn phase(&self, name: &str, runs: u64) {
         self.bar.set_message(name.to_owned());
         self.bar.set_length(runs);
@@ -167,17 +167,17 @@ fn rate(per_second: f64) -> String {
 
 /// Counter of the runs of all variants in progress.
 pub(super) struct Runs<'b> {
-    bar: &'b Bar,
+    bar: &'b CampaignBar,
     done: AtomicU64,
 }
 
 impl<'b> Runs<'b> {
-    pub(super) fn new(bar: &'b Bar) -> Self {
+    pub(super) fn new(bar: &'b CampaignBar) -> Self {
         Self { bar, done: AtomicU64::new(0) }
     }
 }
 
-impl campaign::Progress for Runs<'_> {
+impl campaign::CampaignProgress for Runs<'_> {
     fn phase(&self, _: &str, _: u64) {}
 
     fn done(&self) {

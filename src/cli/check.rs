@@ -1,9 +1,9 @@
 //! `raceflip check`: parses, checks and compiles models, without running them.
 
 use super::args::{Defines, head};
-use super::exit::Status;
+use super::exit::ExitStatus;
 use super::output::{GOOD, paint};
-use super::{Context, Refusal, files, load};
+use super::{CommandContext, Refusal, files, load};
 use crate::lang::Program;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -35,9 +35,9 @@ pub(super) struct Args {
     defines: Defines,
 }
 
-pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
     let defines = args.defines.resolve();
-    let mut status = Status::Nothing;
+    let mut status = ExitStatus::Nothing;
     let mut paths = Vec::new();
     // Paths are kept in the given order. What cannot be read is reported, and the rest is checked.
     for path in &args.paths {
@@ -46,7 +46,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         paths.extend(found);
         for refusal in unread {
             context.out.refuse(&refusal);
-            status = Status::Refused;
+            status = ExitStatus::Refused;
         }
     }
     for path in &paths {
@@ -59,7 +59,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
             }
             Err(refusal) => {
                 context.out.refuse(&refusal);
-                status = Status::Refused;
+                status = ExitStatus::Refused;
             }
         }
     }

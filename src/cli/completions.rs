@@ -1,8 +1,8 @@
 //! `raceflip completions`: prints a script with which a shell completes commands and options.
 
 use super::args::Cli;
-use super::exit::Status;
-use super::{Context, Refusal};
+use super::exit::ExitStatus;
+use super::{CommandContext, Refusal};
 use clap::CommandFactory;
 use clap_complete::Shell;
 
@@ -23,9 +23,9 @@ pub(super) struct Args {
     shell: Shell,
 }
 
-pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "raceflip", &mut script);
     context.out.file(&String::from_utf8_lossy(&script));
-    Ok(Status::Nothing)
+    Ok(ExitStatus::Nothing)
 }

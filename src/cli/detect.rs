@@ -1,13 +1,13 @@
 //! `raceflip detect`: finds the pairs of accesses that may race.
 
 use super::args::{Format, ResultArgs, head};
-use super::campaign::{Bar, CampaignArgs, failure, kinds, pair, potential};
+use super::campaign::{CampaignArgs, CampaignBar, failure, kinds, pair, potential};
 use super::check::counted;
-use super::each::Models;
-use super::exit::Status;
+use super::exit::ExitStatus;
 use super::load::Model;
 use super::output::{BAD, BOLD, Output, paint};
-use super::{Context, Refusal, files, interrupt};
+use super::per_model::Models;
+use super::{CommandContext, Refusal, files, interrupt};
 use crate::campaign::{self, Phase1};
 use crate::detect::{Candidate, DetectorId};
 use crate::formats::detect::DetectReport;
@@ -50,8 +50,8 @@ pub(super) struct Args {
 // Detectors that report the pair, if there are several detectors.
 fn seen_by(detectors: &[DetectorId], candidate: &Candidate) -> String {
     let names: Vec<&str> = candidate.by.iter().map(|by| by.name()).collect();
-    let tells = detectors.len() > 1 || candidate.by.contains(&DetectorId::SEARCH);
-    if tells { format!("  by {}", names.join(", ")) } else { String::new() }
+    let names_detectors = detectors.len() > 1 || candidate.by.contains(&DetectorId::SEARCH);
+    if names_detectors { format!("  by {}", names.join(", ")) } else { String::new() }
 }
 
 // Contexts in which the pair was seen.
@@ -59,7 +59,7 @@ fn seen_in(candidate: &Candidate) -> String {
     if candidate.by.contains(&DetectorId::SEARCH) { "in no run".to_owned() } else { kinds(&candidate.kinds) }
 }
 
-pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
     let models = Models::find(&args.paths, args.campaign.defines.resolve())?;
     if let Some(path) = &args.out {
         if models.many {
@@ -77,11 +77,11 @@ fn one(
     args: &Args,
     model: &Model,
     stop: &AtomicBool,
-    context: &mut Context,
-) -> Result<(Status, Option<String>), Refusal> {
+    context: &mut CommandContext,
+) -> Result<(ExitStatus, Option<String>), Refusal> {
     let plan = args.campaign.plan(model, 0);
-    let bar = Bar::new("run");
-    let found = campaign::detect(&plan, campaign::Context { stop, progress: &bar });
+    let bar = CampaignBar::new("run");
+    let found = campaign::detect(&plan, campaign::CampaignContext { stop, progress: &bar });
     bar.finish();
     if let Some(path) = &args.out {
         let list = PairsFile::new(model.name(), model.digest(), &model.code.setup.sites, &found.candidates);
@@ -91,17 +91,17 @@ fn one(
     let json = (args.result.format == Format::Json)
         .then(|| DetectReport::new(model.name(), model.digest(), &plan, &found).to_json());
     if json.is_none() {
-        tell(model, &plan, &found, args.result.quiet, out);
+        print_pairs(model, &plan, &found, args.result.quiet, out);
     }
     if !found.coverage.complete {
         out.note(format_args!("interrupted after {} of {} runs", found.runs, plan.runs));
-        return Ok((Status::Interrupted, json));
+        return Ok((ExitStatus::Interrupted, json));
     }
     let nothing = found.candidates.is_empty() && found.failures.is_empty();
-    Ok((if nothing { Status::Nothing } else { Status::Found }, json))
+    Ok((if nothing { ExitStatus::Nothing } else { ExitStatus::Found }, json))
 }
 
-fn tell(model: &Model, plan: &campaign::Plan, found: &Phase1, quiet: bool, out: &mut Output) {
+fn print_pairs(model: &Model, plan: &campaign::CampaignPlan, found: &Phase1, quiet: bool, out: &mut Output) {
     potential(out, &plan.detectors, found);
     let shown = if quiet { &[] } else { found.candidates.as_slice() };
     for candidate in shown {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 /// Status with which a command ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Status {
+pub(super) enum ExitStatus {
     /// Nothing was found.
     Nothing,
     /// Something was found.
@@ -18,15 +18,15 @@ pub(super) enum Status {
     Interrupted,
 }
 
-impl Status {
+impl ExitStatus {
     /// Returns the number that the shell sees. (101 is a panic: a bug of raceflip.)
     pub(super) fn number(self) -> u8 {
         match self {
-            Status::Nothing => 0,
-            Status::Found => 1,
-            Status::Refused => 2,
-            Status::Diverged => 3,
-            Status::Interrupted => 130,
+            ExitStatus::Nothing => 0,
+            ExitStatus::Found => 1,
+            ExitStatus::Refused => 2,
+            ExitStatus::Diverged => 3,
+            ExitStatus::Interrupted => 130,
         }
     }
 
@@ -35,9 +35,9 @@ impl Status {
     }
 
     /// Combines the statuses of several parts: the one that says most about what went wrong.
-    pub(super) fn and(self, other: Status) -> Self {
-        let rank = |s: Status| {
-            [Status::Nothing, Status::Found, Status::Diverged, Status::Interrupted, Status::Refused]
+    pub(super) fn and(self, other: ExitStatus) -> Self {
+        let rank = |s: ExitStatus| {
+            [ExitStatus::Nothing, ExitStatus::Found, ExitStatus::Diverged, ExitStatus::Interrupted, ExitStatus::Refused]
                 .iter()
                 .position(|x| *x == s)
         };
@@ -46,6 +46,6 @@ impl Status {
 
     /// Returns the status of a run with this outcome: everything except `ok` counts as found.
     pub(super) fn of(outcome: &Outcome) -> Self {
-        if *outcome == Outcome::Ok { Status::Nothing } else { Status::Found }
+        if *outcome == Outcome::Ok { ExitStatus::Nothing } else { ExitStatus::Found }
     }
 }

@@ -73,12 +73,12 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), Refusal> {
 
 /// File that is written in parts, and gets its name only when it is complete. Until then an existing file with this
 /// name stays. An error leaves nothing behind.
-pub(super) struct Begun {
+pub(super) struct PartialFile {
     // `None` for a pipe or a device, which is written to directly.
     file: Option<(tempfile::NamedTempFile, PathBuf)>,
 }
 
-impl Begun {
+impl PartialFile {
     /// Begins a file. The second result is the file to write to.
     pub(super) fn new(path: &Path) -> std::io::Result<(Self, std::fs::File)> {
         let there = std::fs::metadata(path);
@@ -204,8 +204,8 @@ fn tidy(folder: &Path) {
 
 // Removes the path of the temporary file from an error, since the user did not name that file.
 fn without_path(error: &std::io::Error) -> std::io::Error {
-    let told = error.to_string();
-    let plain = told.split(" at path ").next().unwrap_or_default();
+    let message = error.to_string();
+    let plain = message.split(" at path ").next().unwrap_or_default();
     std::io::Error::new(error.kind(), plain.to_owned())
 }
 

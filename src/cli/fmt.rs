@@ -1,7 +1,7 @@
 //! `raceflip fmt`: formats models in place.
 
-use super::exit::Status;
-use super::{Context, Refusal, files, load};
+use super::exit::ExitStatus;
+use super::{CommandContext, Refusal, files, load};
 use crate::lang::{MAX_SOURCE, Source, format, render};
 use similar::udiff::UnifiedHunkHeader;
 use similar::{DiffOp, group_diff_ops};
@@ -34,7 +34,7 @@ pub(super) struct Args {
     check: bool,
 }
 
-pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
     let (mut changed, mut refused) = (false, false);
     for path in &args.paths {
         let named = path == Path::new("-") || !path.is_dir();
@@ -53,14 +53,14 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         }
     }
     Ok(match (refused, changed && args.check) {
-        (true, _) => Status::Refused,
-        (false, true) => Status::Found,
-        (false, false) => Status::Nothing,
+        (true, _) => ExitStatus::Refused,
+        (false, true) => ExitStatus::Found,
+        (false, false) => ExitStatus::Nothing,
     })
 }
 
 /// Formats one file, or only prints the changes. Returns whether formatting changes it.
-fn one(path: &Path, check: bool, context: &mut Context) -> Result<bool, Refusal> {
+fn one(path: &Path, check: bool, context: &mut CommandContext) -> Result<bool, Refusal> {
     let stdin = path == Path::new("-");
     let bytes = if stdin { standard_input()? } else { load::bytes(path)? };
     let name = if stdin { "<stdin>".to_owned() } else { path.to_string_lossy().into_owned() };
@@ -94,7 +94,7 @@ fn standard_input() -> Result<Vec<u8>, Refusal> {
 }
 
 /// Prints the changes as a unified diff.
-fn show(name: &str, old: &str, new: &str, context: &mut Context) {
+fn show(name: &str, old: &str, new: &str, context: &mut CommandContext) {
     if old == new {
         writeln!(context.out, "{name}: line ends other than LF, or a byte order mark");
         return;

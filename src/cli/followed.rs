@@ -1,11 +1,11 @@
 //! Reports whether a replay followed its recording.
 
-use super::again;
-use super::exit::Status;
+use super::exit::ExitStatus;
 use super::load::Model;
 use super::output::Output;
+use super::replay_command;
 use crate::campaign::SEARCHED;
-use crate::exec::{End, RunSummary};
+use crate::exec::{LoopEnd, RunSummary};
 use crate::sched::Divergence;
 use crate::token::Token;
 use crate::world::Limits;
@@ -25,16 +25,16 @@ pub(super) struct Followed<'r> {
 
 impl Followed<'_> {
     /// Reports on stderr that a run has no result, or another one than its recording. Returns the exit status.
-    pub(super) fn status(&self, out: &mut Output) -> Status {
+    pub(super) fn status(&self, out: &mut Output) -> ExitStatus {
         match &self.summary.end {
-            End::Interrupted => {
+            LoopEnd::Interrupted => {
                 out.note(format_args!(
                     "interrupted after {} steps; a run that has not ended has no token",
                     self.summary.steps
                 ));
-                Status::Interrupted
+                ExitStatus::Interrupted
             }
-            End::Diverged(divergence) => {
+            LoopEnd::Diverged(divergence) => {
                 let Divergence { step, expected, found } = &**divergence;
                 match self.recorded.map(|t| t.schedule.len()) {
                     Some(all) if *step >= all => {
@@ -46,15 +46,15 @@ impl Followed<'_> {
                     }
                 }
                 self.explain(expected, found, out);
-                Status::Diverged
+                ExitStatus::Diverged
             }
-            End::Outcome(end) => match (self.now, self.recorded) {
+            LoopEnd::Outcome(end) => match (self.now, self.recorded) {
                 (Some(now), Some(then)) if now != then.signature => {
                     out.error("the replay made every recorded choice, but ended differently");
                     self.explain(&then.signature, now, out);
-                    Status::Diverged
+                    ExitStatus::Diverged
                 }
-                _ => Status::of(end),
+                _ => ExitStatus::of(end),
             },
         }
     }
@@ -62,7 +62,7 @@ impl Followed<'_> {
     fn explain(&self, expected: &str, found: &str, out: &mut Output) {
         out.more(format_args!("  expected: {expected}"));
         out.more(format_args!("  found:    {found}"));
-        let command = again::draw(self.model, self.strategy, self.seed, &self.limits);
+        let command = replay_command::draw(self.model, self.strategy, self.seed, &self.limits);
         let does =
             if self.strategy == SEARCHED { "searches its states again" } else { "performs a run with the same seed" };
         out.more(format_args!("The model behaves differently now. `{command}` {does}."));

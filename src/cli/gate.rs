@@ -1,8 +1,8 @@
 //! Implements gates (`--fail-on`): the conditions that decide the exit status, which a build depends on.
 
-use super::exit::Status;
+use super::exit::ExitStatus;
 use super::output::Output;
-use crate::campaign::{Judged, Verdict, same_failure};
+use crate::campaign::{PairFacts, Verdict, same_failure};
 use crate::formats::campaign::ConfirmReport;
 use crate::formats::report::GateFailure;
 use clap::ValueEnum;
@@ -132,7 +132,7 @@ impl Gate {
         &self,
         reports: impl Iterator<Item = &'r ConfirmReport> + Clone,
         out: &mut Output,
-    ) -> Status {
+    ) -> ExitStatus {
         let failed = self.failed(reports.clone());
         let unknown = self.wants_livelocks() && reports.clone().any(|r| r.livelocks.is_none() && r.about.complete);
         if unknown {
@@ -143,7 +143,7 @@ impl Gate {
             let says = if words.is_empty() { "passed".to_owned() } else { format!("failed on {}", words.join(", ")) };
             out.note(format_args!("gate: {says}"));
         }
-        if failed.is_empty() { Status::Nothing } else { Status::Found }
+        if failed.is_empty() { ExitStatus::Nothing } else { ExitStatus::Found }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Handles Ctrl-C: the first one asks the run to stop, the second one ends the program.
 
-use super::exit::Status;
-use super::output::Log;
+use super::exit::ExitStatus;
+use super::output::LogStream;
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,11 +24,11 @@ pub(super) fn install() -> Arc<AtomicBool> {
     let flag = stop.clone();
     let installed = ctrlc::set_handler(move || {
         if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(i32::from(Status::Interrupted.number()));
+            std::process::exit(i32::from(ExitStatus::Interrupted.number()));
         }
         // A campaign may need a second or two to finish the runs that are under way and to report what it has.
         if io::stderr().is_terminal() {
-            Log.tell("\nstopping: the results so far follow (press Ctrl-C again to quit at once)");
+            LogStream.write_stderr("\nstopping: the results so far follow (press Ctrl-C again to quit at once)");
         }
     });
     if let Err(error) = installed {

@@ -1,7 +1,7 @@
 //! Loads a model from a path, and renders all errors for people.
 
 use super::output::Output;
-use super::{Context, Refusal, shell};
+use super::{CommandContext, Refusal, shell};
 use crate::base::clean;
 use crate::lang::ast::File;
 use crate::lang::{self, MAX_SOURCE, Source, parse, render, render_warnings, syntax_errors};
@@ -85,7 +85,7 @@ fn summary(source: &Source, errors: usize) -> String {
 }
 
 /// Prints the warnings of a valid model. Returns their number.
-pub(super) fn warnings(source: &Source, context: &mut Context) -> u64 {
+pub(super) fn warnings(source: &Source, context: &mut CommandContext) -> u64 {
     // The source was parsed before, so this cannot fail.
     let Ok(file) = parse(source) else { return 0 };
     let warnings = lang::warnings(source, &file);

@@ -1,8 +1,8 @@
 //! `raceflip man`: prints manual pages, made from the same text as `--help`.
 
 use super::args::Cli;
-use super::exit::Status;
-use super::{Context, Refusal};
+use super::exit::ExitStatus;
+use super::{CommandContext, Refusal};
 use clap::CommandFactory;
 
 const AFTER: &str = "\
@@ -20,7 +20,7 @@ pub(super) struct Args {
     command: Option<String>,
 }
 
-pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
     // Clap names each command `raceflip-run` and so on, and gives it the global options.
     let mut all = Cli::command();
     all.build();
@@ -37,5 +37,5 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         .render(&mut roff)
         .map_err(|error| Refusal::new(format_args!("cannot write the page: {error}")))?;
     context.out.file(&String::from_utf8_lossy(&roff));
-    Ok(Status::Nothing)
+    Ok(ExitStatus::Nothing)
 }

@@ -1,10 +1,10 @@
 //! `raceflip merge`: joins the parts of a campaign.
 
 use super::args::{ToolArgs, head};
-use super::confirm::tell_campaign;
-use super::exit::Status;
+use super::confirm::print_campaign;
+use super::exit::ExitStatus;
 use super::gate::GateArgs;
-use super::{Context, Refusal, files};
+use super::{CommandContext, Refusal, files};
 use crate::formats::campaigns::CampaignReport;
 use std::path::PathBuf;
 
@@ -37,7 +37,7 @@ pub(super) struct Args {
     out: Option<PathBuf>,
 }
 
-pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
     let gate = args.gate.resolve()?;
     if let Some(path) = &args.out {
         files::may_write(path)?;
@@ -54,5 +54,5 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     if let Some(path) = &args.out {
         files::write(path, &format!("{}\n", whole.to_json()))?;
     }
-    Ok(tell_campaign(&whole, &args.result, &gate, &mut context.out))
+    Ok(print_campaign(&whole, &args.result, &gate, &mut context.out))
 }

@@ -5,7 +5,6 @@
 //! and a row in `args::Command`. Everything on stdout is the result, and deterministic. Notes, warnings, errors and
 //! progress go to stderr.
 
-mod again;
 mod analyze;
 mod args;
 mod beside;
@@ -15,7 +14,6 @@ mod check;
 mod completions;
 mod confirm;
 mod detect;
-mod each;
 mod exit;
 mod explore;
 mod files;
@@ -24,24 +22,26 @@ mod followed;
 mod gate;
 mod interrupt;
 mod journal;
-mod listed;
 mod load;
 mod man;
 mod merge;
 mod new;
+mod one_run;
 #[cfg(test)]
 mod options;
 mod outcome;
 mod output;
+mod pair_options;
+mod per_model;
 mod plan;
 mod progress;
 mod replay;
+mod replay_command;
 mod reports;
 mod run;
 mod seeds;
 mod shrink;
-mod shrunk;
-mod single;
+mod shrink_mode;
 mod state;
 mod suite;
 mod test;
@@ -53,12 +53,12 @@ mod wrap;
 
 use crate::formats::shell;
 use clap::Parser;
-use exit::Status;
+use exit::ExitStatus;
 use output::Output;
 use std::process::ExitCode;
 
 /// Context of a command: its output.
-struct Context {
+struct CommandContext {
     out: Output,
 }
 
@@ -93,7 +93,7 @@ pub fn main() -> ExitCode {
     command_line().code()
 }
 
-fn command_line() -> Status {
+fn command_line() -> ExitStatus {
     let arguments: Vec<_> = std::env::args_os().collect();
     // Clap refuses the arguments before it returns any option, so `--color` is looked up separately.
     let cli = match args::Cli::try_parse_from(&arguments) {
@@ -104,12 +104,12 @@ fn command_line() -> Status {
         }
     };
     start_log(cli.verbose);
-    let mut context = Context { out: Output::new(cli.color) };
+    let mut context = CommandContext { out: Output::new(cli.color) };
     let status = match cli.command.run(&mut context) {
         Ok(status) => status,
         Err(refusal) => {
             context.out.refuse(&refusal);
-            Status::Refused
+            ExitStatus::Refused
         }
     };
     context.out.finish(status)
@@ -132,7 +132,7 @@ fn start_log(verbose: u8) {
     };
     tracing_subscriber::fmt()
         .with_max_level(level)
-        .with_writer(|| output::Log)
+        .with_writer(|| output::LogStream)
         // The log would report its own errors on stderr, and panic if that is closed.
         .log_internal_errors(false)
         .without_time()

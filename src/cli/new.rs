@@ -1,7 +1,7 @@
 //! `raceflip new`: writes a first model for the user to change.
 
-use super::exit::Status;
-use super::{Context, Refusal, shell};
+use super::exit::ExitStatus;
+use super::{CommandContext, Refusal, shell};
 use crate::base::clean;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
@@ -29,7 +29,7 @@ pub(super) struct Args {
     path: PathBuf,
 }
 
-pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
     let path = if args.path.extension().is_some() { args.path } else { args.path.with_extension("race") };
     let name = clean(&path.to_string_lossy());
     let cannot = |why: &dyn std::fmt::Display| Refusal::new(format_args!("cannot write `{name}`: {why}"));
@@ -48,7 +48,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     }
     let argument = shell::path_bytes(path.as_os_str().as_encoded_bytes());
     writeln!(context.out, "{name}: a model with a race; next: raceflip confirm {argument}");
-    Ok(Status::Nothing)
+    Ok(ExitStatus::Nothing)
 }
 
 /// Returns the name of the file as a string of the language.

@@ -5,8 +5,8 @@ use super::load::Model;
 use super::output::{BAD, DIM, GOOD, ODD, Output, paint};
 use crate::base::elided;
 use crate::event::{BlockedThread, DeadlockReport, Failure, LimitKind, Outcome, Site, SiteId};
-use crate::formats::failing;
-use crate::formats::result::{Left, remaining, task_of};
+use crate::formats::failure_place;
+use crate::formats::result::{LeftMessage, remaining, task_of};
 use crate::world::World;
 
 /// Prints the outcome of a run: a line, and below it details that help to understand it. With `brief` the blocked
@@ -47,7 +47,7 @@ fn higher(kind: LimitKind, limit: u64) -> u64 {
 
 fn stuck(out: &mut Output, world: &World, messages: u32) {
     writeln!(out, "{}: {} can never run", paint(ODD, "stuck"), counted(u64::from(messages), "message"));
-    for Left { looper, task } in remaining(world) {
+    for LeftMessage { looper, task } in remaining(world) {
         writeln!(out, "  {} in the queue of {}", elided(&task), elided(&looper));
     }
 }
@@ -61,11 +61,11 @@ fn doer(world: &World, thread: &str) -> String {
 
 fn fails(out: &mut Output, model: &Model, world: &World, failure: &Failure) {
     let site = failure.site.map(|s| &world.setup().sites[s]);
-    let at = failing::place(&world.setup().sites, failure);
+    let at = failure_place::place(&world.setup().sites, failure);
     let label = site.map(label).unwrap_or_default();
     let place = at.map_or(String::new(), |at| format!(" at {}{label}", position(model, at)));
     let who = if failure.thread.is_empty() { String::new() } else { format!(" in {}", doer(world, &failure.thread)) };
-    writeln!(out, "{}: {}{place}{who}", paint(BAD, "failure"), failing::headline(failure));
+    writeln!(out, "{}: {}{place}{who}", paint(BAD, "failure"), failure_place::headline(failure));
     if let Some(at) = at {
         excerpt(out, model, at);
     }
@@ -75,7 +75,7 @@ fn deadlock(out: &mut Output, model: &Model, world: &World, report: &DeadlockRep
     let blocked = counted(report.blocked.len() as u64, "thread");
     let text = match report.cycle.as_slice() {
         [] => format!("{blocked} can never go on"),
-        ring => format!("cycle of threads: {} -> {}", failing::elided_all(ring).join(" -> "), elided(&ring[0])),
+        ring => format!("cycle of threads: {} -> {}", failure_place::elided_all(ring).join(" -> "), elided(&ring[0])),
     };
     writeln!(out, "{}: {text}", paint(BAD, "deadlock"));
     let blocked = if brief { &[] } else { report.blocked.as_slice() };

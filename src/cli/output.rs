@@ -7,7 +7,7 @@
 //! forget to escape something. A stream that cannot be written never ends the program.
 
 use super::Refusal;
-use super::exit::Status;
+use super::exit::ExitStatus;
 use super::wrap::wrapped;
 use crate::base::{clean, clean_json, command_at, hidden, push_clean};
 use anstream::{AutoStream, ColorChoice};
@@ -274,7 +274,7 @@ impl Output {
 
     // Prints to stderr. Stdout is flushed first, so that both stay in order on a terminal. An error of stderr cannot be
     // reported.
-    fn tell(&mut self, shown: &str) {
+    fn write_stderr(&mut self, shown: &str) {
         self.flush();
         let _ = self.err.write_all(shown.as_bytes());
     }
@@ -283,7 +283,7 @@ impl Output {
         let mut shown = String::new();
         line(&format!("{}: {text}", paint(style, word)), &mut shown);
         shown.push('\n');
-        self.tell(&shown);
+        self.write_stderr(&shown);
     }
 
     /// Prints `error: ...` to stderr.
@@ -306,31 +306,31 @@ impl Output {
         let mut shown = String::new();
         line(&text.to_string(), &mut shown);
         shown.push('\n');
-        self.tell(&shown);
+        self.write_stderr(&shown);
     }
 
     pub(super) fn refuse(&mut self, refusal: &Refusal) {
         match refusal {
             Refusal::Message(text) => self.error(text),
-            Refusal::Rendered(text) => self.tell(&rendered(text)),
+            Refusal::Rendered(text) => self.write_stderr(&rendered(text)),
         }
     }
 
     /// Flushes stdout and returns the exit status. If the result could not be written, that is an error.
-    pub(super) fn finish(mut self, status: Status) -> Status {
+    pub(super) fn finish(mut self, status: ExitStatus) -> ExitStatus {
         self.flush();
         match self.trouble.take() {
             None => status,
             Some(error) => {
                 self.error(format_args!("cannot write to stdout: {error}"));
-                Status::Refused
+                ExitStatus::Refused
             }
         }
     }
 }
 
 /// Prints the help, the version, or a usage error of clap.
-pub(super) fn usage(mut error: clap::Error, colour: Colour) -> Status {
+pub(super) fn usage(mut error: clap::Error, colour: Colour) -> ExitStatus {
     // Clap repeats what the user typed, so the typed values are escaped.
     let typed: Vec<_> = error.context().map(|(kind, value)| (kind, value.clone())).collect();
     for (kind, value) in typed {
@@ -365,32 +365,32 @@ pub(super) fn usage(mut error: clap::Error, colour: Colour) -> Status {
         out.write_all(text.as_bytes()).and_then(|()| out.flush())
     };
     match written {
-        _ if refused => Status::Refused,
+        _ if refused => ExitStatus::Refused,
         // The reader is gone, so this cannot be reported.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Log.tell(&format!("error: cannot write to stdout: {error}"));
-            Status::Refused
+            LogStream.write_stderr(&format!("error: cannot write to stdout: {error}"));
+            ExitStatus::Refused
         }
-        _ => Status::Nothing,
+        _ => ExitStatus::Nothing,
     }
 }
 
 /// Stderr for code without an [`Output`]: the log, and the report of a panic. It may be closed.
 #[derive(Clone, Copy)]
-pub(super) struct Log;
+pub(super) struct LogStream;
 
-impl Log {
+impl LogStream {
     /// Prints lines to stderr.
-    pub(super) fn tell(self, text: &str) {
+    pub(super) fn write_stderr(self, text: &str) {
         let _ = io::stderr().write_all(lines(text).as_bytes());
     }
 }
 
-impl Write for Log {
+impl Write for LogStream {
     // An entry of the log comes in one piece, with one line end.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
-        self.tell(&clean(text.strip_suffix('\n').unwrap_or(&text)));
+        self.write_stderr(&clean(text.strip_suffix('\n').unwrap_or(&text)));
         Ok(bytes.len())
     }
 

@@ -2,12 +2,12 @@
 
 use super::Refusal;
 use super::args::{ReportArgs, RunFormat};
-use super::files::{self, Begun};
+use super::files::{self, PartialFile};
 use super::load::Model;
-use super::shrunk::Shrinking;
+use super::shrink_mode::ShrinkMode;
 use super::state::StateArgs;
 use super::timeline::View;
-use crate::sched::Named;
+use crate::sched::NamedStrategy;
 use crate::token::Token;
 use crate::world::Limits;
 use std::fs::File;
@@ -15,23 +15,23 @@ use std::io::BufWriter;
 use std::path::Path;
 
 /// Plan of one run.
-pub(super) struct Plan {
+pub(super) struct RunPlan {
     pub(super) model: Model,
     pub(super) limits: Limits,
     /// Limits that the command allows. A token may have higher ones, but they count only up to these.
     pub(super) allowed: Limits,
-    pub(super) choices: Choices,
+    pub(super) choices: ChoiceSource,
     /// Strategy and seed that drew the choices, also of a replay. The strategy is in text form.
     pub(super) strategy: String,
     pub(super) seed: u64,
     pub(super) report: Report,
     /// Whether and how the run is shrunk.
-    pub(super) shrinking: Shrinking,
+    pub(super) shrinking: ShrinkMode,
 }
 
 /// Source of the choices of a run.
-pub(super) enum Choices {
-    Draw(Box<Named>),
+pub(super) enum ChoiceSource {
+    Draw(Box<NamedStrategy>),
     Replay(Box<Token>),
     /// A replay that continues where the model has left the recording.
     Tolerant(Box<Token>),
@@ -75,7 +75,7 @@ pub(super) enum Form {
 pub(super) struct NewFile {
     pub(super) name: String,
     pub(super) to: BufWriter<File>,
-    pub(super) begun: Begun,
+    pub(super) begun: PartialFile,
 }
 
 impl Report {
@@ -104,6 +104,6 @@ fn create(what: &str, path: &Path, model: &Path) -> Result<NewFile, Refusal> {
     if same(path, model) {
         return Err(cannot(&"it is the model"));
     }
-    let (begun, file) = Begun::new(path).map_err(|error| cannot(&error))?;
+    let (begun, file) = PartialFile::new(path).map_err(|error| cannot(&error))?;
     Ok(NewFile { to: BufWriter::new(file), name, begun })
 }

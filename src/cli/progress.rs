@@ -9,11 +9,11 @@ use std::io::IsTerminal;
 const STEPS_BETWEEN_LOOKS: u64 = 1 << 14;
 
 /// Progress bar over the steps of one run.
-pub(super) struct Progress {
+pub(super) struct RunProgress {
     bar: ProgressBar,
 }
 
-impl Progress {
+impl RunProgress {
     /// Creates a bar up to the step limit; `None` if stderr is no terminal.
     pub(super) fn new(limit: u64) -> Option<Self> {
         if !std::io::stderr().is_terminal() {
@@ -32,7 +32,7 @@ impl Progress {
     }
 }
 
-impl Observer for Progress {
+impl Observer for RunProgress {
     fn event(&mut self, world: &World, _: &Event) {
         if world.steps() > 0 && world.steps().is_multiple_of(STEPS_BETWEEN_LOOKS) {
             self.bar.set_position(world.steps());

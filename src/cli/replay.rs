@@ -1,12 +1,12 @@
 //! `raceflip replay`: performs a run again, from its token.
 
 use super::args::{Defines, LimitArgs, ReportArgs, RunFormat, head};
-use super::exit::Status;
+use super::exit::ExitStatus;
 use super::load::Model;
-use super::plan::{Choices, Plan, Report};
-use super::shrunk::Shrinking;
+use super::plan::{ChoiceSource, Report, RunPlan};
+use super::shrink_mode::ShrinkMode;
 use super::state::StateArgs;
-use super::{Context, Refusal, beside, load, shell, single};
+use super::{CommandContext, Refusal, beside, load, one_run, shell};
 use crate::event::LimitKind;
 use crate::token::Token;
 use crate::world::Limits;
@@ -70,7 +70,7 @@ pub(super) struct Args {
     beside: Option<String>,
 }
 
-pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
     // The choices that could not be followed would be printed after the diagram.
     args.recorded.report.alone("--tolerant", args.tolerant)?;
     if args.beside.is_some() && args.recorded.report.format != RunFormat::Svg {
@@ -83,22 +83,26 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         let allowed = args.recorded.limits.resolve();
         return beside::perform(&model, [&token, &other], &allowed, &report.view, context);
     }
-    let plan = Plan {
+    let plan = RunPlan {
         limits: token.limits,
         allowed: args.recorded.limits.resolve(),
         strategy: token.strategy.clone(),
         seed: token.seed,
-        choices: if args.tolerant { Choices::Tolerant(Box::new(token)) } else { Choices::Replay(Box::new(token)) },
+        choices: if args.tolerant {
+            ChoiceSource::Tolerant(Box::new(token))
+        } else {
+            ChoiceSource::Replay(Box::new(token))
+        },
         report: Report::resolve(&args.recorded.report, args.state, &model)?,
-        shrinking: Shrinking::Off,
+        shrinking: ShrinkMode::Off,
         model,
     };
-    single::perform(plan, context)
+    one_run::perform(plan, context)
 }
 
 impl RecordedArgs {
     /// Returns the given token, and the model with its constants.
-    pub(super) fn resolve(&self, context: &mut Context) -> Result<(Token, Model), Refusal> {
+    pub(super) fn resolve(&self, context: &mut CommandContext) -> Result<(Token, Model), Refusal> {
         if let Some(file) = turned_round(&self.file, &self.token) {
             return Err(Refusal::new(format_args!(
                 "give the model first, and then the token: `raceflip replay {file} TOKEN`"
@@ -129,7 +133,7 @@ impl RecordedArgs {
     }
 
     // Checks a token against the model and the limits of this command.
-    fn fits(&self, token: &Token, model: &Model, context: &mut Context) -> Result<(), Refusal> {
+    fn fits(&self, token: &Token, model: &Model, context: &mut CommandContext) -> Result<(), Refusal> {
         if model.digest() != token.program {
             context.out.warning("the token was made for another version of this model; the replay follows its choices");
         }
@@ -142,7 +146,7 @@ impl RecordedArgs {
     }
 
     // Returns the token of a second run of the same variant.
-    fn other(&self, text: &str, first: &Token, model: &Model, context: &mut Context) -> Result<Token, Refusal> {
+    fn other(&self, text: &str, first: &Token, model: &Model, context: &mut CommandContext) -> Result<Token, Refusal> {
         let other: Token = token_text(text)?.parse().map_err(|e| Refusal::new(format_args!("--beside: {e}")))?;
         if other.defines != first.defines {
             return Err(Refusal::new("--beside: the tokens are of two variants, with other constants (`-D`)"));

@@ -3,11 +3,11 @@
 //! The reports of campaigns need models. Each model is loaded once, by the file and the constants that a report names,
 //! and replays the tokens of the report.
 
-use super::again;
 use super::load::{self, Model};
 use super::output::Output;
+use super::replay_command;
 use crate::formats::campaign::{About, Access, ConfirmReport, Evidence};
-use crate::formats::report::{GateFailure, Replays, Run, github, junit, markdown, replayed, sarif, tested};
+use crate::formats::report::{GateFailure, ReplayedRun, Replays, github, junit, markdown, replayed, sarif, tested};
 use crate::formats::test::TestReport;
 use crate::token::Token;
 use crate::world::Limits;
@@ -121,7 +121,7 @@ impl<'m> Models<'m> {
 }
 
 impl Replays for Models<'_> {
-    fn run(&mut self, about: &About, again: &Evidence, marked: &[&Access]) -> Option<Run> {
+    fn run(&mut self, about: &About, again: &Evidence, marked: &[&Access]) -> Option<ReplayedRun> {
         let allowed = self.allowed;
         replayed(self.model(about)?, &again.token, &allowed, marked)
     }
@@ -130,7 +130,7 @@ impl Replays for Models<'_> {
         // The replay command must allow the limits of the token.
         let limits = again.token.parse().map(|token: Token| token.limits).unwrap_or_default();
         match self.model(about) {
-            Some(model) => again::replay(model, &again.token, &again.strategy, again.seed, &limits),
+            Some(model) => replay_command::replay(model, &again.token, &again.strategy, again.seed, &limits),
             None => vec![format!("raceflip replay {} {}", super::shell::path(&about.file), again.token)],
         }
     }

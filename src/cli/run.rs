@@ -1,11 +1,11 @@
 //! `raceflip run`: performs one run of a model, and prints it as a timeline.
 
 use super::args::{Defines, LimitArgs, ReportArgs, SeedArgs, head};
-use super::exit::Status;
-use super::plan::{Choices, Plan, Report};
-use super::shrunk::Shrinking;
+use super::exit::ExitStatus;
+use super::plan::{ChoiceSource, Report, RunPlan};
+use super::shrink_mode::ShrinkMode;
 use super::state::StateArgs;
-use super::{Context, Refusal, load, single};
+use super::{CommandContext, Refusal, load, one_run};
 use crate::campaign;
 use crate::sched::StrategySpec;
 use std::path::PathBuf;
@@ -96,7 +96,7 @@ pub(super) struct Args {
     limits: LimitArgs,
 }
 
-pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
     if args.file.is_dir() {
         let name = args.file.to_string_lossy().into_owned();
         return Err(Refusal::new(format_args!(
@@ -105,22 +105,22 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     }
     let model = load::model(&args.file, &args.defines.resolve(), &context.out)?;
     let limits = args.limits.resolve();
-    let spec = args.strategy.profiled(|| single::profile(&model, limits));
-    let campaign: campaign::Plan = campaign::Plan { limits, ..campaign::Plan::new(&model) };
+    let spec = args.strategy.profiled(|| one_run::profile(&model, limits));
+    let campaign: campaign::CampaignPlan = campaign::CampaignPlan { limits, ..campaign::CampaignPlan::new(&model) };
     let spec = spec.with_holds(|hold| campaign::holds(&campaign, hold)).map_err(Refusal::new)?;
     let spec = spec.with_counts(|surw| campaign::counts(&*model, limits, surw)).map_err(Refusal::new)?;
     let strategy = spec.build(&model.code.setup.sites).map_err(Refusal::new)?;
     let report = Report::resolve(&args.report, args.state, &model)?;
     let shrinks = !args.no_shrink && report.is_plain();
-    let plan = Plan {
+    let plan = RunPlan {
         limits,
         allowed: limits,
-        choices: Choices::Draw(Box::new(strategy)),
+        choices: ChoiceSource::Draw(Box::new(strategy)),
         strategy: spec.to_string(),
         seed: args.seed.seed,
         report,
-        shrinking: if shrinks { Shrinking::IfItFails } else { Shrinking::Off },
+        shrinking: if shrinks { ShrinkMode::IfItFails } else { ShrinkMode::Off },
         model,
     };
-    single::perform(plan, context)
+    one_run::perform(plan, context)
 }

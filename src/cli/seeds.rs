@@ -7,7 +7,7 @@ use super::load::Model;
 use super::suite::Case;
 use super::{Refusal, files, shell};
 use crate::base::clean;
-use crate::campaign::{LineVerdict, Origin, Saved, SavedEnd, Shown, TestPlan, Tested};
+use crate::campaign::{LineVerdict, Origin, SavedSeed, SeedResult, ShownEnds, TestPlan, TestResult};
 use crate::event::Outcome;
 use crate::formats::seed::SeedFile;
 use crate::lang::variants::Defines;
@@ -15,7 +15,7 @@ use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 /// Saved failure of a test.
-pub(super) struct Kept {
+pub(super) struct StoredFailure {
     signature: String,
     /// Token of its run.
     pub(super) token: String,
@@ -23,14 +23,14 @@ pub(super) struct Kept {
     pub(super) name: String,
 }
 
-pub(super) type Files = Vec<Kept>;
+pub(super) type Files = Vec<StoredFailure>;
 
 /// Folder of saved failures, with its contents.
 pub(super) struct Seeds {
     folder: PathBuf,
     // Folder that names of models are relative to.
     root: PathBuf,
-    files: Vec<(SeedFile, Saved)>,
+    files: Vec<(SeedFile, SavedSeed)>,
     refused: Vec<Refusal>,
 }
 
@@ -86,7 +86,7 @@ impl Seeds {
     }
 
     /// Returns the saved failures of a model, each with the constants of its variant.
-    pub(super) fn of(&self, model: &Path) -> impl Iterator<Item = (Defines, Saved)> {
+    pub(super) fn of(&self, model: &Path) -> impl Iterator<Item = (Defines, SavedSeed)> {
         let name = self.name_of(model);
         let of_this = self.files.iter().filter(move |(file, _)| file.model == name);
         of_this.map(|(file, saved)| (file.defines.clone().into_iter().collect(), saved.clone()))
@@ -106,9 +106,13 @@ impl Seeds {
     }
 
     /// Saves each forbidden failure of a test, unless a saved run already shows it. Returns the saved ones.
-    pub(super) fn save(&mut self, case: &Case, plan: &TestPlan<'_>, tested: &Tested) -> Files {
+    pub(super) fn save(&mut self, case: &Case, plan: &TestPlan<'_>, tested: &TestResult) -> Files {
         let mut files = Files::new();
-        let kept = |shown: &Shown, name| Kept { signature: shown.signature.clone(), token: shown.token.clone(), name };
+        let kept = |shown: &ShownEnds, name| StoredFailure {
+            signature: shown.signature.clone(),
+            token: shown.token.clone(),
+            name,
+        };
         let all = || {
             tested.lines.iter().filter_map(|l| match &l.verdict {
                 LineVerdict::Unmet(_, shown, _) => Some((l, shown)),
@@ -118,7 +122,7 @@ impl Seeds {
         // Failures that a saved run still shows count as saved. Their signature may have another site number by now.
         for shown in all().flat_map(|(_, shown)| shown) {
             if let Origin::Saved(n) = shown.origin
-                && tested.saved[n] == SavedEnd::Fails
+                && tested.saved[n] == SeedResult::Fails
             {
                 files.push(kept(shown, plan.saved[n].name.clone()));
             }
@@ -138,7 +142,7 @@ impl Seeds {
     }
 
     // Saves one failure against a line.
-    fn write(&self, case: &Case, expectation: &str, line: u32, shown: &Shown) -> Result<String, Refusal> {
+    fn write(&self, case: &Case, expectation: &str, line: u32, shown: &ShownEnds) -> Result<String, Refusal> {
         let expectation = expectation.split_whitespace().collect::<Vec<_>>().join(" ");
         let seed = self.seed(&case.model, expectation, &shown.signature, &shown.token);
         self.create(&seed, |path| self.comment(&seed, case, line, shown, path))
@@ -155,7 +159,7 @@ impl Seeds {
     ) -> Result<String, Refusal> {
         let seed = self.seed(model, expectation, signature, token);
         self.create(&seed, |path| {
-            let again = self.again(&seed, path);
+            let again = self.replay_text(&seed, path);
             let lines = [
                 "A failure, saved by `raceflip confirm`:".to_owned(),
                 format!("    {what}"),
@@ -173,7 +177,7 @@ impl Seeds {
         SeedFile::new(name, &model.defines, expectation, signature.to_owned(), token.to_owned())
     }
 
-    fn again(&self, seed: &SeedFile, path: &Path) -> String {
+    fn replay_text(&self, seed: &SeedFile, path: &Path) -> String {
         let file = shell::quote(&format!("@{}", self.name_of(path)));
         format!("    raceflip replay {} {file}", shell::path(&seed.model))
     }
@@ -203,7 +207,7 @@ impl Seeds {
         unreachable!("there are more names than files")
     }
 
-    fn comment(&self, seed: &SeedFile, case: &Case, line: u32, shown: &Shown, path: &Path) -> Vec<String> {
+    fn comment(&self, seed: &SeedFile, case: &Case, line: u32, shown: &ShownEnds, path: &Path) -> Vec<String> {
         let what = super::campaign::ending(&case.model, &shown.outcome).unwrap_or_else(|| shown.text.clone());
         let drawn = match &shown.origin {
             Origin::Drawn { strategy, seed } => {
@@ -223,7 +227,7 @@ impl Seeds {
                 _ => format!("Line {line} of {} says: {}", seed.model, seed.expectation),
             },
             format!("{drawn} Replay it step by step, in the parent folder of this file's folder, with"),
-            self.again(seed, path),
+            self.replay_text(seed, path),
             "Keep this file under version control: every test of the model replays this run first. Delete it when the"
                 .to_owned(),
             "test reports that the failure is fixed.".to_owned(),
@@ -246,7 +250,7 @@ fn real(path: &Path) -> PathBuf {
 // Upper bound of the size in bytes; no saved file is larger.
 const LARGEST: u64 = 64 << 20;
 
-fn read(path: &Path) -> Result<(SeedFile, Saved), Refusal> {
+fn read(path: &Path) -> Result<(SeedFile, SavedSeed), Refusal> {
     let name = clean(&path.to_string_lossy());
     let cannot = |why: &dyn std::fmt::Display| {
         Refusal::new(format_args!("cannot read the saved failure `{name}`: {why}; repair or delete the file"))
@@ -256,5 +260,5 @@ fn read(path: &Path) -> Result<(SeedFile, Saved), Refusal> {
     }
     let text = std::fs::read_to_string(path).map_err(|e| cannot(&e))?;
     let (file, token) = SeedFile::read(&text).map_err(|e| cannot(&e))?;
-    Ok((file, Saved { name, token }))
+    Ok((file, SavedSeed { name, token }))
 }

@@ -1,13 +1,13 @@
 //! `raceflip shrink`: finds a run with the same end that has fewer preemptions and reorderings.
 
-use super::campaign::Bar;
-use super::exit::Status;
-use super::plan::{Choices, Plan, Report};
+use super::campaign::CampaignBar;
+use super::exit::ExitStatus;
+use super::plan::{ChoiceSource, Report, RunPlan};
 use super::replay::{RecordedArgs, asks};
-use super::shrunk::Shrinking;
+use super::shrink_mode::ShrinkMode;
 use super::state::StateArgs;
-use super::{Context, Refusal, interrupt, shell, single};
-use crate::campaign::Progress;
+use super::{CommandContext, Refusal, interrupt, one_run, shell};
+use crate::campaign::CampaignProgress;
 use crate::event::Outcome;
 use crate::sched::Divergence;
 use crate::shrink::{Effort, ShrinkError, shrink_to};
@@ -48,13 +48,13 @@ pub(super) struct Args {
     recorded: RecordedArgs,
 }
 
-pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
     let (mut token, model) = args.recorded.resolve(context)?;
     let (asked, allowed) = (token.limits, args.recorded.limits.resolve());
     token.limits = asked.within(&allowed);
     let report = Report::resolve(&args.recorded.report, StateArgs::default(), &model)?;
     let stop = interrupt::install();
-    let bar = Bar::new("run");
+    let bar = CampaignBar::new("run");
     bar.phase("shrinking", Effort::FULL.runs);
     let same = |_: &World, outcome: &Outcome| signature(&model.code.setup, outcome) == token.signature;
     let shrunk = shrink_to(&*model, &token, &same, Effort::FULL, &stop, &|_| bar.done());
@@ -79,28 +79,28 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         context.out.note(format_args!("interrupted after {} runs: a smaller run may exist", shrunk.runs));
     }
     let interrupted = shrunk.interrupted;
-    let plan = Plan {
+    let plan = RunPlan {
         limits: shrunk.token.limits,
         allowed,
         strategy: shrunk.token.strategy.clone(),
         seed: shrunk.token.seed,
-        choices: Choices::Replay(Box::new(shrunk.token.clone())),
+        choices: ChoiceSource::Replay(Box::new(shrunk.token.clone())),
         report,
-        shrinking: Shrinking::Asked(Box::new(shrunk)),
+        shrinking: ShrinkMode::Asked(Box::new(shrunk)),
         model,
     };
     // The run ends soon, and it is the result. So Ctrl-C does not interrupt it.
-    let status = single::perform_until(plan, &AtomicBool::new(false), context)?;
-    Ok(if interrupted { Status::Interrupted } else { status })
+    let status = one_run::perform_until(plan, &AtomicBool::new(false), context)?;
+    Ok(if interrupted { ExitStatus::Interrupted } else { status })
 }
 
 // Reports why there is nothing to shrink, and what to do.
-fn refused(error: &ShrinkError, args: &Args, token: &Token, context: &mut Context) -> Status {
+fn refused(error: &ShrinkError, args: &Args, token: &Token, context: &mut CommandContext) -> ExitStatus {
     let out = &mut context.out;
     match error {
         ShrinkError::Interrupted => {
             out.note("interrupted before the run of the token was replayed");
-            return Status::Interrupted;
+            return ExitStatus::Interrupted;
         }
         ShrinkError::Diverged(divergence) => {
             let Divergence { step, expected, found } = &**divergence;
@@ -119,5 +119,5 @@ fn refused(error: &ShrinkError, args: &Args, token: &Token, context: &mut Contex
     out.more(format_args!(
         "The model behaves differently now. `raceflip replay {model} TOKEN --tolerant` follows the recording as far as possible and prints a new token, which can be shrunk."
     ));
-    Status::Diverged
+    ExitStatus::Diverged
 }

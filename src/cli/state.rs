@@ -2,7 +2,7 @@
 
 use super::load::Model;
 use super::output::{BAD, BOLD, DIM, GOOD, ODD, Output, paint};
-use crate::formats::state::{LockState, MessageState, StandingWord, State, ThreadState, Variable};
+use crate::formats::state::{LockState, MessageState, State, ThreadCondition, ThreadState, Variable};
 use crate::world::World;
 
 /// Options that stop a run early and print its state.
@@ -73,11 +73,11 @@ fn thread(out: &mut Output, model: &Model, t: &ThreadState) {
     });
     let operation = t.operation.as_deref().unwrap_or_default();
     let what = match t.standing {
-        StandingWord::Ended => paint(DIM, "has ended"),
-        StandingWord::Idle => paint(DIM, "idle: no message to begin"),
-        StandingWord::Failed => format!("{task}{}{at}", paint(BAD, "has failed")),
-        StandingWord::Ready => format!("{task}{}: {operation}{at}", paint(GOOD, "enabled")),
-        StandingWord::Waits => {
+        ThreadCondition::Ended => paint(DIM, "has ended"),
+        ThreadCondition::Idle => paint(DIM, "idle: no message to begin"),
+        ThreadCondition::Failed => format!("{task}{}{at}", paint(BAD, "has failed")),
+        ThreadCondition::Ready => format!("{task}{}: {operation}{at}", paint(GOOD, "enabled")),
+        ThreadCondition::Waits => {
             let what = t.waits_for.as_deref().unwrap_or_default();
             let held = match &t.held_by {
                 Some(holder) if *holder == t.name => ", held by itself".to_owned(),

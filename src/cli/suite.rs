@@ -6,7 +6,7 @@ use super::load::{self, Model};
 use super::output::Output;
 use super::seeds::Seeds;
 use crate::base::clean;
-use crate::campaign::Saved;
+use crate::campaign::SavedSeed;
 use crate::lang::near;
 use crate::lang::variants::{Defines, constants, variants};
 use std::collections::BTreeSet;
@@ -30,7 +30,7 @@ pub(super) enum Variants {
 }
 
 /// Arguments that select models and variants.
-pub(super) struct Given<'g> {
+pub(super) struct SuiteSelection<'g> {
     pub(super) paths: &'g [PathBuf],
     pub(super) defines: &'g Defines,
     pub(super) filter: &'g [String],
@@ -41,7 +41,7 @@ pub(super) struct Given<'g> {
 pub(super) struct Case {
     pub(super) model: Model,
     /// Saved failures of the variant.
-    pub(super) saved: Vec<Saved>,
+    pub(super) saved: Vec<SavedSeed>,
 }
 
 impl Case {
@@ -52,8 +52,8 @@ impl Case {
 }
 
 impl Suite {
-    pub(super) fn load(asked: &Given<'_>, seeds: &Seeds, out: &Output) -> Result<Self, Refusal> {
-        let Given { paths, defines: given, filter, which } = *asked;
+    pub(super) fn load(asked: &SuiteSelection<'_>, seeds: &Seeds, out: &Output) -> Result<Self, Refusal> {
+        let SuiteSelection { paths, defines: given, filter, which } = *asked;
         let mut suite = Suite { cases: Vec::new(), refused: Vec::new(), left_out: 0 };
         let mut unused: BTreeSet<&str> = given.iter().map(|(name, _)| name.as_str()).collect();
         let mut all_constants = BTreeSet::new();

@@ -5,11 +5,11 @@ use super::args::ViewArgs;
 use super::load::Model;
 use super::output::{BAD, BOLD, DIM, ODD, Output, paint};
 use crate::event::{LimitKind, Outcome};
-use crate::exec::{self, End};
-use crate::formats::failing;
+use crate::exec::{self, LoopEnd};
+use crate::formats::failure_place;
 use crate::formats::timeline::ascii::ascii;
 use crate::formats::timeline::text::{Role, lines};
-use crate::formats::timeline::{Column, ColumnId, Marks, Recorder, Timeline, Window, mermaid as diagram, svg};
+use crate::formats::timeline::{Column, ColumnId, Marks, Timeline, TimelineRecorder, Window, mermaid as diagram, svg};
 use crate::sched::{Replay, SiteSpec, StrategySpec};
 use crate::token::Token;
 use crate::vm::Vm;
@@ -155,7 +155,7 @@ pub(super) fn print_token(
     let token: Token = token.parse().map_err(Refusal::new)?;
     let mut machine = Machine::new(Vm::new(model.code.clone()), token.limits);
     let mut replay = Replay::new(Arc::new(token.schedule.clone()));
-    let mut recorder = Recorder::new(&model.program, model.source.text(), view.window, marks);
+    let mut recorder = TimelineRecorder::new(&model.program, model.source.text(), view.window, marks);
     let summary = exec::run(&mut machine, &mut replay, token.seed, &mut recorder, &AtomicBool::new(false));
     print(out, &recorder.finish(&machine.world, &summary), view)
 }
@@ -166,8 +166,8 @@ pub(super) fn mermaid(out: &mut Output, timeline: &Timeline, view: &View) -> Res
     Ok(())
 }
 
-/// Prints one run, or two runs side by side, as an SVG picture. Each timeline is complete, and comes with the end of its
-/// run in words.
+/// Prints one run, or two runs side by side, as an SVG picture. Each timeline is complete, and comes with the end of
+/// its run in words.
 pub(super) fn svg(
     out: &mut Output,
     model: &Model,
@@ -194,12 +194,12 @@ pub(super) fn svg(
 }
 
 /// Describes the end of a run in one line.
-pub(super) fn end(model: &Model, end: &End, stopped: bool) -> String {
+pub(super) fn end(model: &Model, end: &LoopEnd, stopped: bool) -> String {
     match end {
-        End::Outcome(Outcome::Limit(LimitKind::Steps, steps)) if stopped => format!("stopped after {steps} steps"),
-        End::Outcome(Outcome::Limit(kind, limit)) => format!("limit of {limit} {}", kind.noun()),
-        End::Outcome(outcome) => failing::ending(model, outcome).unwrap_or_else(|| "ok".to_owned()),
-        End::Diverged(divergence) => format!("left its recording at step {}", divergence.step + 1),
-        End::Interrupted => "interrupted".to_owned(),
+        LoopEnd::Outcome(Outcome::Limit(LimitKind::Steps, steps)) if stopped => format!("stopped after {steps} steps"),
+        LoopEnd::Outcome(Outcome::Limit(kind, limit)) => format!("limit of {limit} {}", kind.noun()),
+        LoopEnd::Outcome(outcome) => failure_place::ending(model, outcome).unwrap_or_else(|| "ok".to_owned()),
+        LoopEnd::Diverged(divergence) => format!("left its recording at step {}", divergence.step + 1),
+        LoopEnd::Interrupted => "interrupted".to_owned(),
     }
 }

@@ -1,7 +1,7 @@
 //! Parses times of the command line, and stops a command when its time limit is over.
 
-use super::exit::Status;
-use super::output::Log;
+use super::exit::ExitStatus;
+use super::output::LogStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -72,10 +72,10 @@ impl Timer {
             });
             // Exiting is safe, since nothing has begun yet.
             if let Err(error) = timer {
-                Log.tell(&format!(
+                LogStream.write_stderr(&format!(
                     "error: the time limit of --time cannot be kept, because the system cannot create a thread: {error}"
                 ));
-                std::process::exit(i32::from(Status::Refused.number()));
+                std::process::exit(i32::from(ExitStatus::Refused.number()));
             }
         }
         Self { up }

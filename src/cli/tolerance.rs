@@ -2,10 +2,10 @@
 
 use super::check::counted;
 use super::output::{BAD, BOLD, GOOD, Output, paint};
-use crate::formats::result::Kept;
+use crate::formats::result::ReplayFidelity;
 
 /// Prints the result. If the run was stopped early, its end is not compared.
-pub(super) fn print(out: &mut Output, kept: &Kept, stopped: bool) {
+pub(super) fn print(out: &mut Output, kept: &ReplayFidelity, stopped: bool) {
     let all = kept.followed.saturating_add(kept.skipped);
     let followed = format!("{} of {} followed", kept.followed, counted(all, "recorded choice"));
     let moved = if kept.moved > 0 { format!(" ({} before their turn)", kept.moved) } else { String::new() };

@@ -5,12 +5,12 @@
 //! condition reads. Once the deadline of an await has passed, the thread stays enabled and no turn is seen.
 
 use crate::base::IdSet;
-use crate::event::{Event, Happening, Op, ThreadId};
+use crate::event::{Event, EventKind, Op, ThreadId};
 use crate::world::World;
 
 /// A change of an await's condition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Turned {
+pub(super) struct ConditionChange {
     /// Thread that is pending at the await.
     pub(super) thread: ThreadId,
     /// Whether the condition holds now.
@@ -20,31 +20,31 @@ pub(super) struct Turned {
 /// The threads that are pending at an `await`, and which of them are enabled.
 #[derive(Default)]
 pub(super) struct Awaits {
-    standing: IdSet<ThreadId>,
-    // Threads of `standing` that were enabled after the last event.
+    pending_awaits: IdSet<ThreadId>,
+    // Threads of `pending_awaits` that were enabled after the last event.
     held: IdSet<ThreadId>,
 }
 
 impl Awaits {
     /// Processes the next event. Returns the awaits that it has turned, in the order of their threads.
-    pub(super) fn observe(&mut self, world: &World, event: &Event) -> Vec<Turned> {
-        let mut turned = Vec::new();
+    pub(super) fn observe(&mut self, world: &World, event: &Event) -> Vec<ConditionChange> {
+        let mut changes = Vec::new();
         let enabled = world.enabled();
-        if !self.standing.is_empty() {
-            let changed: Vec<ThreadId> = enabled.differing(&self.held, &self.standing).collect();
+        if !self.pending_awaits.is_empty() {
+            let changed: Vec<ThreadId> = enabled.differing(&self.held, &self.pending_awaits).collect();
             for thread in changed {
                 let holds = enabled.contains(thread);
                 self.held.set(thread, holds);
-                if Some(thread) != event.thread && matches!(event.what, Happening::Performed { .. }) {
-                    turned.push(Turned { thread, holds });
+                if Some(thread) != event.thread && matches!(event.what, EventKind::Performed { .. }) {
+                    changes.push(ConditionChange { thread, holds });
                 }
             }
         }
         if let Some(thread) = event.thread {
-            let stands = !world.finished(thread) && matches!(world.thread(thread).pending, Op::Await { .. });
-            self.standing.set(thread, stands);
-            self.held.set(thread, stands && enabled.contains(thread));
+            let is_pending = !world.finished(thread) && matches!(world.thread(thread).pending, Op::Await { .. });
+            self.pending_awaits.set(thread, is_pending);
+            self.held.set(thread, is_pending && enabled.contains(thread));
         }
-        turned
+        changes
     }
 }

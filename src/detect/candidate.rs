@@ -85,7 +85,7 @@ pub struct Instance {
 
 /// The place on which two operations conflict.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum ConflictPlace {
     /// A cell of a global.
     Global {
         /// Cell of the flat memory.
@@ -115,19 +115,21 @@ pub enum Place {
     },
 }
 
-impl Place {
+impl ConflictPlace {
     /// Returns the place that an access in `world` touches.
     #[must_use]
     pub fn of(world: &World, place: AccessPlace) -> Self {
         let class = |object: ObjectId| world.memory().object(object).class;
         match place {
-            AccessPlace::Cell(Location { cell, object: None }) => Place::Global { cell },
-            AccessPlace::Cell(Location { cell, object: Some(object) }) => Place::Field {
+            AccessPlace::Cell(Location { cell, object: None }) => ConflictPlace::Global { cell },
+            AccessPlace::Cell(Location { cell, object: Some(object) }) => ConflictPlace::Field {
                 object: world.object_name(object),
                 class: class(object),
                 offset: cell - world.memory().object(object).base,
             },
-            AccessPlace::Life(object) => Place::Life { object: world.object_name(object), class: class(object) },
+            AccessPlace::Life(object) => {
+                ConflictPlace::Life { object: world.object_name(object), class: class(object) }
+            }
         }
     }
 }
@@ -135,11 +137,11 @@ impl Place {
 /// The first occurrence of a candidate. Tuples have the order of the pair's sites; if both sites are the same, the
 /// order of the run. For a pair that no single run shows, only `run` and `location` are known.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Evidence {
+pub struct FirstOccurrence {
     /// Number of the run, set by [`Candidates::add`].
     pub run: u64,
     /// Place on which the two operations conflict, if it is known.
-    pub place: Option<Place>,
+    pub place: Option<ConflictPlace>,
     /// Name of the place: `count`, `main/Node#1.next`, `main/Node#1`.
     pub location: String,
     /// Steps of the run at which the two operations happened.
@@ -155,7 +157,7 @@ pub struct Evidence {
     pub locksets: (Vec<String>, Vec<String>),
 }
 
-impl Evidence {
+impl FirstOccurrence {
     /// Returns the evidence of a pair that no run has shown alone: only run and location are known.
     #[must_use]
     pub fn unseen(pair: Pair, run: u64, location: String) -> Self {
@@ -183,7 +185,7 @@ pub struct Candidate {
     /// Context kinds of all occurrences.
     pub kinds: BTreeSet<ContextKind>,
     /// First occurrence.
-    pub evidence: Evidence,
+    pub evidence: FirstOccurrence,
     /// Detectors that reported the pair. Empty for a pair that only the user asked for, and for one that no run shows
     /// alone.
     pub by: BTreeSet<DetectorId>,
@@ -294,7 +296,7 @@ impl Candidates {
             pair,
             rank: Rank::ByQueue,
             kinds: BTreeSet::from([ContextKind::SameLooper]),
-            evidence: Evidence::unseen(pair, run, location),
+            evidence: FirstOccurrence::unseen(pair, run, location),
             by: BTreeSet::new(),
             count: 0,
         };
@@ -308,7 +310,7 @@ impl Candidates {
             rank: Rank::Unordered,
             // No kind is known, so trials use every way to drive the pair.
             kinds: BTreeSet::new(),
-            evidence: Evidence::unseen(pair, 0, location),
+            evidence: FirstOccurrence::unseen(pair, 0, location),
             by: BTreeSet::from([DetectorId::SEARCH]),
             count: 0,
         });

@@ -34,9 +34,9 @@ pub(super) const WIDTH: usize = if cfg!(test) { 4 } else { 32 };
 pub(super) const PAGE: usize = if cfg!(test) { 2 } else { 8 };
 
 /// Last known epoch of each chain of a block; 0 if nothing is known.
-pub(super) type Block = [u32; WIDTH];
+pub(super) type ClockBlock = [u32; WIDTH];
 
-type Page = [Option<Arc<Block>>; PAGE];
+type Page = [Option<Arc<ClockBlock>>; PAGE];
 
 /// Last known epoch of each chain; 0 if nothing is known.
 #[derive(Clone, Default, Debug)]
@@ -72,7 +72,7 @@ impl Clock {
     }
 
     /// Returns the block of the chains from `WIDTH * number` on; `None` if nothing is known of them.
-    pub(super) fn block(&self, number: usize) -> Option<&Arc<Block>> {
+    pub(super) fn block(&self, number: usize) -> Option<&Arc<ClockBlock>> {
         self.pages.get(number / PAGE)?.as_ref()?[number % PAGE].as_ref()
     }
 
@@ -97,7 +97,7 @@ impl Clock {
     }
 
     /// Learns everything that a block knows.
-    pub(super) fn learn_block(&mut self, number: usize, theirs: &Arc<Block>) {
+    pub(super) fn learn_block(&mut self, number: usize, theirs: &Arc<ClockBlock>) {
         if self.block(number).is_none_or(|mine| !block_covers(mine, theirs)) {
             join_block(&mut self.page(number / PAGE)[number % PAGE], theirs);
         }
@@ -167,18 +167,18 @@ fn page_covers(mine: &Arc<Page>, theirs: &Arc<Page>) -> bool {
         })
 }
 
-fn block_covers(mine: &Arc<Block>, theirs: &Arc<Block>) -> bool {
+fn block_covers(mine: &Arc<ClockBlock>, theirs: &Arc<ClockBlock>) -> bool {
     Arc::ptr_eq(mine, theirs) || knows(mine, theirs)
 }
 
 /// Whether a block knows everything that another block knows.
-pub(super) fn knows(mine: &Block, theirs: &Block) -> bool {
+pub(super) fn knows(mine: &ClockBlock, theirs: &ClockBlock) -> bool {
     // Compares all chains at once by the signs of the differences, which works because epochs are less than 2^31.
     mine.iter().zip(theirs).fold(0, |less, (m, t)| less | m.wrapping_sub(*t)) >> 31 == 0
 }
 
 /// Learns everything that another block knows.
-pub(super) fn join_block(mine: &mut Option<Arc<Block>>, theirs: &Arc<Block>) {
+pub(super) fn join_block(mine: &mut Option<Arc<ClockBlock>>, theirs: &Arc<ClockBlock>) {
     match mine {
         Some(mine) if block_covers(mine, theirs) => {}
         Some(mine) if !block_covers(theirs, mine) => {

@@ -7,61 +7,61 @@
 //! stored in blocks, and a block knows its posts, so that one lookup decides whether it can contain such a task.
 
 use super::clock::Point;
-use super::queues::Ended;
-use crate::world::{Class, Time};
+use super::queues::EndedMessage;
+use crate::world::{PostClass, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A task, with the epoch of its post and its end.
-pub(super) struct Entry {
+pub(super) struct DelayedTask {
     pub(super) post: u32,
     pub(super) end: Point,
-    pub(super) ended: Arc<Ended>,
+    pub(super) ended: Arc<EndedMessage>,
 }
 
 /// Tasks by delay or instant.
 #[derive(Default)]
-pub(super) struct Delayed {
+pub(super) struct DelayedTasks {
     // Blocks by kind of time (delay or instant) and by whether the message is asynchronous. Times of one kind are
     // comparable.
-    kinds: BTreeMap<(bool, bool), Vec<Block>>,
+    kinds: BTreeMap<(bool, bool), Vec<DelayBlock>>,
 }
 
 // Neighboring delays. invariant: not empty; all of them are less than those of the next block
-struct Block {
+struct DelayBlock {
     // invariant: ascending by delay
-    rows: Vec<Row>,
+    rows: Vec<DelayRow>,
     // The posts of all rows. invariant: ascending
     posts: Vec<u32>,
 }
 
 // Tasks of one delay. invariant: ascending by post; a later one ended later, and after the earlier one in
 // happens-before
-struct Row {
-    class: Class,
-    tasks: Vec<Entry>,
+struct DelayRow {
+    class: PostClass,
+    tasks: Vec<DelayedTask>,
 }
 
 // Maximum number of rows of a block; small in unit tests, so that short traces have several blocks.
 const ROWS: usize = if cfg!(test) { 4 } else { 64 };
 
-fn kind(class: Class) -> (bool, bool) {
+fn kind(class: PostClass) -> (bool, bool) {
     (matches!(class.time, Time::At(_)), class.is_async)
 }
 
-impl Delayed {
+impl DelayedTasks {
     /// Adds an ended task whose message had a delay or an instant. In a run, the tasks of one delay end in the order of
     /// their posts. A trace may lack that a message was posted to the front: a task that such a message has overtaken
     /// is left out, so that FIFO puts it before nothing.
-    pub(super) fn add(&mut self, class: Class, entry: Entry) {
+    pub(super) fn add(&mut self, class: PostClass, entry: DelayedTask) {
         let blocks = self.kinds.entry(kind(class)).or_default();
         let at = blocks.partition_point(|block| block.rows[0].class <= class).saturating_sub(1);
         if blocks.is_empty() {
-            blocks.push(Block { rows: Vec::new(), posts: Vec::new() });
+            blocks.push(DelayBlock { rows: Vec::new(), posts: Vec::new() });
         }
-        let Block { rows, posts } = &mut blocks[at];
+        let DelayBlock { rows, posts } = &mut blocks[at];
         let row = rows.binary_search_by_key(&class, |row| row.class).unwrap_or_else(|at| {
-            rows.insert(at, Row { class, tasks: Vec::new() });
+            rows.insert(at, DelayRow { class, tasks: Vec::new() });
             at
         });
         let tasks = &mut rows[row].tasks;
@@ -73,7 +73,7 @@ impl Delayed {
         tasks.push(entry);
         if rows.len() > ROWS {
             let rest = rows.split_off(ROWS / 2);
-            let rest = Block { posts: all_posts(&rest), rows: rest };
+            let rest = DelayBlock { posts: all_posts(&rest), rows: rest };
             *posts = all_posts(rows);
             blocks.insert(at + 1, rest);
         }
@@ -81,18 +81,18 @@ impl Delayed {
 
     /// Returns the tasks that a message of this class follows, if its post knows this epoch of the chain. They are in
     /// descending order of delay, without those that are before another one of them.
-    pub(super) fn before(&self, class: Class, epoch: u32) -> Vec<&Entry> {
+    pub(super) fn before(&self, class: PostClass, epoch: u32) -> Vec<&DelayedTask> {
         let mut found = Vec::new();
         for blocks in self.kinds.values() {
             // Only tasks that were posted after this epoch are new.
             let mut since = 0;
-            for Block { rows, posts } in blocks.iter().rev().filter(|block| block.rows[0].class.precedes(class)) {
+            for DelayBlock { rows, posts } in blocks.iter().rev().filter(|block| block.rows[0].class.precedes(class)) {
                 if posts.last().is_none_or(|last| *last <= since)
                     || posts.partition_point(|post| *post <= since) == posts.partition_point(|post| *post <= epoch)
                 {
                     continue;
                 }
-                for Row { class: of, tasks } in rows.iter().rev().filter(|row| row.class.precedes(class)) {
+                for DelayRow { class: of, tasks } in rows.iter().rev().filter(|row| row.class.precedes(class)) {
                     let early = tasks.partition_point(|task| task.post <= epoch);
                     if let Some(task) = tasks[..early].last().filter(|task| task.post > since) {
                         since = task.post;
@@ -106,7 +106,7 @@ impl Delayed {
     }
 }
 
-fn all_posts(rows: &[Row]) -> Vec<u32> {
+fn all_posts(rows: &[DelayRow]) -> Vec<u32> {
     let mut posts: Vec<u32> = rows.iter().flat_map(|row| row.tasks.iter().map(|task| task.post)).collect();
     posts.sort_unstable();
     posts

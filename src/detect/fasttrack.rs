@@ -39,7 +39,7 @@ use xxhash_rust::xxh3::Xxh3Builder;
 /// }
 /// let races = fasttrack(&builder.finish(), &stop).expect("nobody stops it");
 /// assert_eq!((races.len(), races[0].first.0, races[0].second.0), (1, 1, 2));
-/// # Ok::<(), raceflip::trace::Illformed>(())
+/// # Ok::<(), raceflip::trace::TraceError>(())
 /// ```
 #[must_use]
 pub fn fasttrack(trace: &Trace, stop: &AtomicBool) -> Option<Vec<Race>> {
@@ -48,7 +48,7 @@ pub fn fasttrack(trace: &Trace, stop: &AtomicBool) -> Option<Vec<Race>> {
 }
 
 #[derive(Clone, Copy)]
-struct Access {
+struct LastAccess {
     at: Point,
     op: OpNo,
     task: Option<TaskNo>,
@@ -57,9 +57,9 @@ struct Access {
 // The last accesses of a location.
 #[derive(Clone, Default)]
 struct Variable {
-    write: Option<Access>,
+    write: Option<LastAccess>,
     // The last read; the last reads of several threads if none of them is after all others.
-    reads: Vec<Access>,
+    reads: Vec<LastAccess>,
 }
 
 /// The detector, up to the current operation.
@@ -163,7 +163,7 @@ impl<'t> FastTrack<'t> {
     }
 
     fn read(&mut self, op: OpNo, thread: ThreadNo, place: LocationNo) {
-        let now = Access { at: self.at(thread), op, task: self.running[thread] };
+        let now = LastAccess { at: self.at(thread), op, task: self.running[thread] };
         let variable = &self.variables[place];
         // FT READ SAME EPOCH
         if variable.reads.iter().any(|read| read.at == now.at) {
@@ -183,21 +183,21 @@ impl<'t> FastTrack<'t> {
     }
 
     fn write(&mut self, op: OpNo, thread: ThreadNo, place: LocationNo) {
-        let now = Access { at: self.at(thread), op, task: self.running[thread] };
+        let now = LastAccess { at: self.at(thread), op, task: self.running[thread] };
         let variable = &self.variables[place];
         // FT WRITE SAME EPOCH
         if variable.write.is_some_and(|write| write.at == now.at) {
             return;
         }
         let before = variable.write.iter().chain(&variable.reads);
-        let raced: Vec<Access> = before.filter(|old| !self.knows(thread, old.at)).copied().collect();
+        let raced: Vec<LastAccess> = before.filter(|old| !self.knows(thread, old.at)).copied().collect();
         raced.into_iter().for_each(|old| self.race(place, old, now));
         // FT WRITE EXCLUSIVE, SHARED
         self.variables[place] = Variable { write: Some(now), reads: Vec::new() };
     }
 
-    fn race(&mut self, location: LocationNo, old: Access, new: Access) {
-        let end = |access: &Access| match self.trace.ops[access.op].site {
+    fn race(&mut self, location: LocationNo, old: LastAccess, new: LastAccess) {
+        let end = |access: &LastAccess| match self.trace.ops[access.op].site {
             crate::trace::SiteNo::NONE => 1 << 32 | u64::from(access.at.chain.0),
             site => u64::from(site.0),
         };

@@ -6,7 +6,7 @@
 
 use super::sets::{SetId, Sets};
 use crate::base::IndexVec;
-use crate::event::{Happening, LockId, Op, RwLockId, ThreadId};
+use crate::event::{EventKind, LockId, Op, RwLockId, ThreadId};
 use crate::world::{Change, LockHold, World};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,8 +17,8 @@ crate::define_id! {
 }
 
 /// The lock sets of all threads.
-pub(super) struct Held {
-    threads: BTreeMap<ThreadId, Thread>,
+pub(super) struct HeldLocksets {
+    threads: BTreeMap<ThreadId, ThreadHolds>,
     all: IndexVec<LocksetId, Lockset>,
     ids: BTreeMap<Lockset, LocksetId>,
     sets: Sets,
@@ -38,7 +38,7 @@ impl Lockset {
     const EMPTY: Self = Self { locks: SetId::EMPTY, reads: SetId::EMPTY, writes: SetId::EMPTY };
 }
 
-struct Thread {
+struct ThreadHolds {
     // invariant: no count is 0
     counts: BTreeMap<LockHold, u32>,
     // The holds that are in `counts`.
@@ -47,13 +47,13 @@ struct Thread {
     lockset: Option<LocksetId>,
 }
 
-impl Default for Thread {
+impl Default for ThreadHolds {
     fn default() -> Self {
         Self { counts: BTreeMap::new(), held: Lockset::EMPTY, lockset: None }
     }
 }
 
-impl Held {
+impl HeldLocksets {
     pub(super) fn new() -> Self {
         let mut held = Self {
             threads: BTreeMap::new(),
@@ -71,8 +71,8 @@ impl Held {
         *ids.entry(set).or_insert_with(|| all.add(set))
     }
 
-    pub(super) fn observe(&mut self, world: &World, thread: ThreadId, what: &Happening) {
-        let Happening::Performed { op, .. } = what else { return };
+    pub(super) fn observe(&mut self, world: &World, thread: ThreadId, what: &EventKind) {
+        let EventKind::Performed { op, .. } = what else { return };
         if let Some((hold, change)) = world.effects(thread, op).hold() {
             if !self.is_dead(hold) {
                 self.count(thread, hold, change == Change::Taken);
@@ -140,8 +140,8 @@ impl Held {
     /// Whether two threads cannot have these two sets at once.
     pub(super) fn exclude(&self, a: LocksetId, b: LocksetId) -> bool {
         let (a, b, sets) = (&self.all[a], &self.all[b], &self.sets);
-        let crossed = sets.meet(a.writes, b.reads) || sets.meet(a.reads, b.writes);
-        crossed || sets.meet(a.locks, b.locks) || sets.meet(a.writes, b.writes)
+        let crossed = sets.intersects(a.writes, b.reads) || sets.intersects(a.reads, b.writes);
+        crossed || sets.intersects(a.locks, b.locks) || sets.intersects(a.writes, b.writes)
     }
 
     /// Returns the names of the locks of a set.

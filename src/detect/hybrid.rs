@@ -1,16 +1,16 @@
 //! Hybrid detection over the events of one run (RaceFuzzer, section 2.2, phase 1; see the documentation of the parent
 //! module).
 //!
-//! Each place keeps the latest access for each chain, looper (of a task), lock set, site and kind (`met`). A summary
-//! of only the last read and write would lose pairs of sites.
+//! Each place keeps the latest access for each chain, looper (of a task), lock set, site and kind (`executions`). A
+//! summary of only the last read and write would lose pairs of sites.
 
 use super::DetectorId;
-use super::candidate::{Candidate, Place};
-use super::found::Found;
-use super::met::{Meeting, Met};
-use super::order_pairs::Orders;
+use super::candidate::{Candidate, ConflictPlace};
+use super::executions::{ExecutionQuery, Executions};
+use super::findings::PairFindings;
+use super::order_pairs::OrderPairFinder;
 use super::tape::Tape;
-use super::watch::{Act, Watch};
+use super::watch::{Act, RunState};
 use crate::event::{Access, AccessKind, AccessPlace, Event, Location, ObjectId};
 use crate::exec::Observer;
 use crate::world::World;
@@ -34,9 +34,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Hybrid {
-    watch: Watch,
+    watch: RunState,
     races: Races,
-    orders: Option<Orders>,
+    orders: Option<OrderPairFinder>,
     tape: Option<Tape>,
 }
 
@@ -54,10 +54,10 @@ pub struct Findings {
 // The accesses so far, and the pairs of them that were found.
 #[derive(Default)]
 struct Races {
-    places: BTreeMap<AccessPlace, Met<AccessKind>>,
+    places: BTreeMap<AccessPlace, Executions<AccessKind>>,
     // The cells of each object that were accessed: a free of the object conflicts with all of them.
     cells: BTreeMap<ObjectId, BTreeSet<Location>>,
-    found: Found,
+    found: PairFindings,
 }
 
 impl Default for Hybrid {
@@ -70,7 +70,7 @@ impl Hybrid {
     /// Returns a detector that has seen no event, for races only.
     #[must_use]
     pub fn new() -> Self {
-        Self { watch: Watch::new(true), races: Races::default(), orders: None, tape: None }
+        Self { watch: RunState::new(true), races: Races::default(), orders: None, tape: None }
     }
 
     /// Returns a detector that has seen no event, for races and order pairs: it finds the same order pairs as a
@@ -93,7 +93,7 @@ impl Hybrid {
     /// ```
     #[must_use]
     pub fn with_order_pairs() -> Self {
-        Self { orders: Some(Orders::default()), ..Self::new() }
+        Self { orders: Some(OrderPairFinder::default()), ..Self::new() }
     }
 
     /// Keeps at most `most` pairs of statements of one location, and at most `most` order pairs of one object,
@@ -119,15 +119,15 @@ impl Hybrid {
     /// Processes the next event. `world` is the state after its step. The first event must be the first one of the
     /// run (the start of a thread).
     pub fn observe(&mut self, world: &World, event: &Event) {
-        let turned = self.watch.observe(world, event);
+        let changes = self.watch.observe(world, event);
         let mut touched = None;
         if let Some((op, value, act)) = self.watch.act(world, event) {
             if let Some(access) = op.access() {
-                self.races.meet(world, &self.watch, access, &act);
+                self.races.compare(world, &self.watch, access, &act);
                 touched = Some((act, access.place));
             }
             if let Some(orders) = &mut self.orders {
-                orders.meet(world, &self.watch, (op, value, &act), &turned);
+                orders.compare(world, &self.watch, (op, value, &act), &changes);
             }
         }
         if let Some(tape) = &mut self.tape {
@@ -193,28 +193,28 @@ impl Hybrid {
 
 impl Races {
     // Compares an access with all earlier accesses that may conflict with it, and keeps it.
-    fn meet(&mut self, world: &World, watch: &Watch, access: Access, act: &Act) {
+    fn compare(&mut self, world: &World, watch: &RunState, access: Access, act: &Act) {
         use AccessKind::{Read, Write};
         let Access { place, kind } = access;
         let Some(now) = watch.now(act.when.context) else { return };
-        let meeting = Meeting { world, watch, act, now, is_access: true };
-        let since = self.places.get(&place).map_or(0, |met| met.since(act.by, kind, act.when.at.chain()));
+        let query = ExecutionQuery { world, watch, act, now, is_access: true };
+        let since = self.places.get(&place).map_or(0, |executions| executions.since(act.by, kind, act.when.at.chain()));
         let Self { places, cells, found } = self;
         // A free and an access to a field conflict on the life of the object, which is the larger of the two places.
-        let mut meet_at = |at: AccessPlace, conflicting: (AccessKind, AccessKind)| {
-            let Some(met) = places.get_mut(&at) else { return };
+        let mut compare_at = |at: AccessPlace, conflicting: (AccessKind, AccessKind)| {
+            let Some(executions) = places.get_mut(&at) else { return };
             let named = at.max(place);
-            let place = || (Place::of(world, named), world.place_name(named));
-            met.meet(meeting, &[conflicting], (since, true), found, place);
+            let place = || (ConflictPlace::of(world, named), world.place_name(named));
+            executions.compare(query, &[conflicting], (since, true), found, place);
         };
-        meet_at(place, (if kind == Write { Read } else { Write }, Write));
+        compare_at(place, (if kind == Write { Read } else { Write }, Write));
         match place {
             AccessPlace::Life(object) if kind == Write => {
                 let cells = cells.get(&object).into_iter().flatten();
-                cells.for_each(|at| meet_at(AccessPlace::Cell(*at), (Read, Write)));
+                cells.for_each(|at| compare_at(AccessPlace::Cell(*at), (Read, Write)));
             }
             AccessPlace::Cell(at @ Location { object: Some(object), .. }) => {
-                meet_at(AccessPlace::Life(object), (Write, Write));
+                compare_at(AccessPlace::Life(object), (Write, Write));
                 cells.entry(object).or_default().insert(at);
             }
             _ => {}

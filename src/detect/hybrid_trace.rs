@@ -13,11 +13,11 @@
 //! - Order pairs are not found: a trace does not have their operations.
 
 use super::Rank;
-use super::carried::Released;
 use super::clock::{Clock, Point};
 use super::detectors::Detector;
-use super::happens_before::{Accesses, Analysis, Classes, Compared, Locksets, Place, TooLarge};
-use super::relation::{Context, Edges, Relation};
+use super::happens_before::{AccessQuery, Accesses, Analysis, Classes, Locksets, Place, TooLarge};
+use super::hybrid_channels::LockReleases;
+use super::relation::{ContextClock, Relation, RelationEdges};
 use crate::base::{Id, IndexVec};
 use crate::event::{ContextId, ThreadId};
 use crate::trace::{Action, ChannelNo, EventNo, LockNo, OpNo, Operation, TaskNo, ThreadNo, Trace};
@@ -51,7 +51,7 @@ impl Detector for HybridTrace<'_> {
         let Some(access) = action.access() else { return locksets.step(thread, action) };
         if let Some(now) = orders.now(thread) {
             let locks = Some((&*locksets, locksets.of(thread)));
-            accesses.meet(orders, classes, (&now, locks), at, access);
+            accesses.compare(orders, classes, (&now, locks), at, access);
         }
     }
 
@@ -83,7 +83,7 @@ struct Now<'o> {
     thread: ThreadNo,
     since: OpNo,
     id: ContextId,
-    context: &'o Context,
+    context: &'o ContextClock,
 }
 
 impl<'t> Orders<'t> {
@@ -94,8 +94,8 @@ impl<'t> Orders<'t> {
         let (threads, tasks) = (trace.threads.len(), trace.tasks.len());
         Self {
             trace,
-            hybrid: Order::new(trace, Edges::Hybrid),
-            finer: [Edges::Precise, Edges::Queued].map(|edges| Order::new(trace, edges)),
+            hybrid: Order::new(trace, RelationEdges::Hybrid),
+            finer: [RelationEdges::Precise, RelationEdges::Queued].map(|edges| Order::new(trace, edges)),
             started: none(threads),
             running: none(threads),
             points: IndexVec::new(),
@@ -144,7 +144,7 @@ impl<'t> Orders<'t> {
         match action {
             Action::Begin(task) => {
                 self.running[thread] = Some(task);
-                self.begins[task] = self.hybrid.relation.context(context(self.trace, task)).map(Context::at);
+                self.begins[task] = self.hybrid.relation.context(context(self.trace, task)).map(ContextClock::at);
             }
             Action::End(_) => self.running[thread] = None,
             Action::Post(task) => self.posted(task),
@@ -164,7 +164,7 @@ impl<'t> Orders<'t> {
     }
 }
 
-impl Compared<Now<'_>> for Orders<'_> {
+impl AccessQuery<Now<'_>> for Orders<'_> {
     fn place(&self, now: &Now<'_>) -> Place {
         Place { since: now.since, number: now.id.0, at: now.context.at() }
     }
@@ -200,20 +200,20 @@ impl Compared<Now<'_>> for Orders<'_> {
 
 // One relation of a trace, with the clocks that it has sent and that a later operation may learn.
 struct Order {
-    edges: Edges,
+    edges: RelationEdges,
     relation: Relation,
     enables: IndexVec<EventNo, Option<Clock>>,
-    locks: IndexVec<LockNo, Released>,
+    locks: IndexVec<LockNo, LockReleases>,
     channels: IndexVec<ChannelNo, Clock>,
 }
 
 impl Order {
-    fn new(trace: &Trace, edges: Edges) -> Self {
+    fn new(trace: &Trace, edges: RelationEdges) -> Self {
         Self {
             edges,
             relation: Relation::new(edges),
             enables: (0..trace.events.len()).map(|_| None).collect(),
-            locks: (0..trace.locks.len()).map(|_| Released::default()).collect(),
+            locks: (0..trace.locks.len()).map(|_| LockReleases::default()).collect(),
             channels: (0..trace.channels).map(|_| Clock::default()).collect(),
         }
     }
@@ -244,7 +244,7 @@ impl Order {
                 self.enables[event].get_or_insert_default().join(&clock);
             }
             Action::Acquire(_) | Action::Release(_) | Action::Send(_) | Action::Receive(_) => {
-                if self.edges != Edges::Hybrid {
+                if self.edges != RelationEdges::Hybrid {
                     self.signal(live(thread), id, action);
                 }
             }

@@ -17,7 +17,7 @@
 //! candidates are tried first:
 //!
 //! - A: the precise relation does not order the pair either. It has the hybrid edges and those of locks, signals,
-//!   semaphores, atomics, awaits, interrupts and quits (`carried` lists them).
+//!   semaphores, atomics, awaits, interrupts and quits (`hybrid_channels` lists them).
 //! - B: the precise relation orders the pair.
 //! - C: the precise relation does not order the pair, but FIFO of posts in the order in which they happened does.
 //!   Firings have no such order: the environment may fire in any order.
@@ -84,20 +84,20 @@
 
 mod awaits;
 mod candidate;
-mod carried;
 mod clock;
-mod deed;
 mod delayed;
 mod detectors;
+mod executions;
 mod fasttrack;
-mod found;
+mod findings;
 pub mod happens_before;
 mod held;
 mod hybrid;
+mod hybrid_channels;
 mod hybrid_trace;
-mod met;
 mod order;
 mod order_pairs;
+mod partners;
 mod queues;
 mod record;
 mod relation;
@@ -109,12 +109,12 @@ mod tape;
 mod tests;
 mod watch;
 
-pub use candidate::{Candidate, Candidates, ContextKind, Evidence, Instance, Pair, Place, Rank};
-pub use deed::things;
+pub use candidate::{Candidate, Candidates, ConflictPlace, ContextKind, FirstOccurrence, Instance, Pair, Rank};
 pub use detectors::{DETECTORS, Detector, DetectorId, Make, Row, Rules};
+pub(crate) use executions::MOST_PAIRS;
 pub use fasttrack::fasttrack;
 pub use hybrid::{Findings, Hybrid};
-pub(crate) use met::MOST_PAIRS;
 pub use order_pairs::OrderPairs;
-pub use record::Recorder;
-pub use signals::{Passed, Signals};
+pub use partners::things;
+pub use record::TraceRecorder;
+pub use signals::{EventChannels, Signals};

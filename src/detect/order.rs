@@ -1,20 +1,20 @@
 //! Happens-before over one run: feeds a [`Relation`] with the events. The parent module documents the edges.
 //!
-//! Relations with more edges ([`Edges`]) rank the pairs that the hybrid relation leaves unordered.
+//! Relations with more edges ([`RelationEdges`]) rank the pairs that the hybrid relation leaves unordered.
 
-use super::carried::Carried;
 use super::clock::Clock;
-use super::held::Held;
-use super::relation::{Context, Edges, Relation};
-use super::signals::Passed;
+use super::held::HeldLocksets;
+use super::hybrid_channels::HybridChannels;
+use super::relation::{ContextClock, Relation, RelationEdges};
+use super::signals::EventChannels;
 use crate::base::Id;
-use crate::event::{BarrierId, ContextId, Event, EventId, Happening, Op, ThreadId};
-use crate::world::{Class, MessageKind, Time, World};
+use crate::event::{BarrierId, ContextId, Event, EventId, EventKind, Op, ThreadId};
+use crate::world::{MessageKind, PostClass, Time, World};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A happens-before relation up to the latest event.
-pub(super) struct Order {
-    edges: Edges,
+pub(super) struct EventOrder {
+    edges: RelationEdges,
     started: bool,
     relation: Relation,
     // Enables that no firing has used; `None` for one without cause.
@@ -22,7 +22,7 @@ pub(super) struct Order {
     barriers: BTreeMap<BarrierId, Generation>,
     // The clock that each thread learns when it passes the barrier at which it has arrived.
     passes: BTreeMap<ThreadId, Clock>,
-    carried: Carried,
+    channels: HybridChannels,
 }
 
 // The threads that have arrived at a barrier and may not pass yet.
@@ -32,8 +32,8 @@ struct Generation {
     clock: Clock,
 }
 
-impl Order {
-    pub(super) fn new(edges: Edges) -> Self {
+impl EventOrder {
+    pub(super) fn new(edges: RelationEdges) -> Self {
         Self {
             edges,
             started: false,
@@ -41,37 +41,37 @@ impl Order {
             enables: BTreeMap::new(),
             barriers: BTreeMap::new(),
             passes: BTreeMap::new(),
-            carried: Carried::default(),
+            channels: HybridChannels::default(),
         }
     }
 
     /// Returns the context, if it is running.
-    pub(super) fn context(&self, context: ContextId) -> Option<&Context> {
+    pub(super) fn context(&self, context: ContextId) -> Option<&ContextClock> {
         self.relation.context(context)
     }
 
     /// Updates the clocks for this event. `held` has the lock sets before it; `passed` are the channels on which it
-    /// receives and sends, which [`Edges::Hybrid`] does not use.
-    pub(super) fn observe(&mut self, world: &World, event: &Event, held: &Held, passed: &Passed) {
+    /// receives and sends, which [`RelationEdges::Hybrid`] does not use.
+    pub(super) fn observe(&mut self, world: &World, event: &Event, held: &HeldLocksets, passed: &EventChannels) {
         if !std::mem::replace(&mut self.started, true) {
             self.adopt(world);
         }
         match (&event.what, event.thread.zip(event.context)) {
-            (Happening::ThreadInit, Some((_, context))) => {
+            (EventKind::ThreadInit, Some((_, context))) => {
                 self.relation.start(context);
             }
-            (Happening::ThreadExit, Some((thread, home))) => self.relation.exit(thread, home),
-            (Happening::End, Some((thread, _))) => self.relation.end_task(thread),
-            (Happening::Fire(event, context), _) => self.fire(*event, *context),
-            (Happening::Performed { op, made, value }, Some((thread, context))) => {
+            (EventKind::ThreadExit, Some((thread, home))) => self.relation.exit(thread, home),
+            (EventKind::End, Some((thread, _))) => self.relation.end_task(thread),
+            (EventKind::Fire(event, context), _) => self.fire(*event, *context),
+            (EventKind::Performed { op, made, value }, Some((thread, context))) => {
                 self.perform(world, thread, context, op, *made);
                 if let (Op::SpawnLooper, Ok(looper)) = (op, u32::try_from(*value)) {
                     self.relation.born_with_queue(ThreadId(looper));
                 }
-                if self.edges != Edges::Hybrid
+                if self.edges != RelationEdges::Hybrid
                     && let Some(at) = self.relation.context_mut(context)
                 {
-                    self.carried.perform(world, held, (thread, op, *value), passed, at);
+                    self.channels.perform(world, held, (thread, op, *value), passed, at);
                 }
             }
             _ => {}
@@ -86,7 +86,7 @@ impl Order {
             self.relation.born_with_queue(id);
             for message in queue.messages() {
                 let MessageKind::Task(task) = &message.kind else { continue };
-                let class = Class { time: Time::instant(message.when), is_async: task.is_async };
+                let class = PostClass { time: Time::instant(message.when), is_async: task.is_async };
                 self.relation.post_of_init(task.context, class);
             }
         }
@@ -105,7 +105,7 @@ impl Order {
                 let looper = world.thread_of(*target);
                 self.relation.use_queue(context, looper);
                 if let Some(task) = made {
-                    let class = Class { time: Time::of(*time), is_async: *is_async };
+                    let class = PostClass { time: Time::of(*time), is_async: *is_async };
                     self.relation.post(context, (looper, task), class);
                 }
             }
@@ -138,7 +138,7 @@ impl Order {
     // The environment posts the handler: after the oldest unused enable, and after nothing else.
     fn fire(&mut self, event: EventId, task: ContextId) {
         let cause = self.enables.get_mut(&event).and_then(VecDeque::pop_front).flatten();
-        self.relation.fire(task, cause, Class { time: Time::Delay(0), is_async: false });
+        self.relation.fire(task, cause, PostClass { time: Time::Delay(0), is_async: false });
     }
 
     // The last thread of a generation continues at once; the others pass later.

@@ -13,14 +13,14 @@
 //!   wait of that thread.
 
 use super::DetectorId;
-use super::awaits::Turned;
-use super::candidate::{Candidate, Place, Rank};
-use super::deed::{is_memory, partners, touched};
-use super::found::Found;
-use super::met::{Meeting, Met};
+use super::awaits::ConditionChange;
+use super::candidate::{Candidate, ConflictPlace, Rank};
+use super::executions::{ExecutionQuery, Executions};
+use super::findings::PairFindings;
+use super::partners::{is_memory, partners, touched};
 use super::section::Sections;
 use super::signals::atomic;
-use super::watch::{Act, Watch};
+use super::watch::{Act, RunState};
 use crate::event::{AccessPlace, Event, Op, ThreadId, Value};
 use crate::exec::Observer;
 use crate::world::{How, Thing, World};
@@ -44,21 +44,21 @@ use std::collections::BTreeMap;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct OrderPairs {
-    watch: Watch,
-    orders: Orders,
+    watch: RunState,
+    orders: OrderPairFinder,
 }
 
 /// The operations so far, and the pairs of them that were found.
 #[derive(Default)]
-pub(super) struct Orders {
-    things: BTreeMap<Thing, Met<How>>,
+pub(super) struct OrderPairFinder {
+    things: BTreeMap<Thing, Executions<How>>,
     sections: Sections,
     // By thread at an await: the operations that have turned its condition, the latest of each site.
-    turned: BTreeMap<ThreadId, Vec<Turn>>,
-    pub(super) found: Found,
+    changes: BTreeMap<ThreadId, Vec<ConditionWrite>>,
+    pub(super) found: PairFindings,
 }
 
-struct Turn {
+struct ConditionWrite {
     act: Act,
     // The place that the operation wrote; `None` if it is not known.
     place: Option<AccessPlace>,
@@ -74,15 +74,15 @@ impl OrderPairs {
     /// Returns a detector that has seen no event.
     #[must_use]
     pub fn new() -> Self {
-        Self { watch: Watch::new(false), orders: Orders::default() }
+        Self { watch: RunState::new(false), orders: OrderPairFinder::default() }
     }
 
     /// Processes the next event. `world` is the state after its step. The first event must be the first one of the
     /// run (the start of a thread).
     pub fn observe(&mut self, world: &World, event: &Event) {
-        let turned = self.watch.observe(world, event);
+        let changes = self.watch.observe(world, event);
         if let Some((op, value, act)) = self.watch.act(world, event) {
-            self.orders.meet(world, &self.watch, (op, value, &act), &turned);
+            self.orders.compare(world, &self.watch, (op, value, &act), &changes);
         }
         self.watch.close(world, event);
     }
@@ -100,51 +100,51 @@ impl Observer for OrderPairs {
     }
 }
 
-impl Orders {
+impl OrderPairFinder {
     /// Processes an operation of a thread. `watch.held` has the lock sets before it.
-    pub(super) fn meet(
+    pub(super) fn compare(
         &mut self,
         world: &World,
-        watch: &Watch,
+        watch: &RunState,
         (op, value, act): (&Op, Value, &Act),
-        turned: &[Turned],
+        changes: &[ConditionChange],
     ) {
-        self.sections.meet(world, watch, (op, value, act), &mut self.found);
+        self.sections.compare(world, watch, (op, value, act), &mut self.found);
         for (thing, how) in touched(world, act.thread, op, value) {
-            self.meet_at(world, watch, thing, (how, act));
+            self.compare_at(world, watch, thing, (how, act));
         }
         if let Op::Await { .. } = op {
             self.end_await(world, watch, act);
         }
-        for Turned { thread, .. } in turned {
+        for ConditionChange { thread, .. } in changes {
             let atomic = atomic(world, op, value).map(|(at, _)| AccessPlace::Cell(at));
-            let turns = self.turned.entry(*thread).or_default();
+            let turns = self.changes.entry(*thread).or_default();
             turns.retain(|turn| turn.act.by.site != act.by.site);
-            turns.push(Turn { act: *act, place: op.access().map(|access| access.place).or(atomic) });
+            turns.push(ConditionWrite { act: *act, place: op.access().map(|access| access.place).or(atomic) });
         }
     }
 
-    fn meet_at(&mut self, world: &World, watch: &Watch, thing: Thing, (how, act): (How, &Act)) {
+    fn compare_at(&mut self, world: &World, watch: &RunState, thing: Thing, (how, act): (How, &Act)) {
         let partners = partners(how);
         if partners.is_empty() {
             return;
         }
-        let met = self.things.entry(thing).or_default();
+        let executions = self.things.entry(thing).or_default();
         if let Some(now) = watch.now(act.when.context) {
-            let meeting = Meeting { world, watch, act, now, is_access: false };
-            let since = met.since(act.by, how, act.when.at.chain());
+            let query = ExecutionQuery { world, watch, act, now, is_access: false };
+            let since = executions.since(act.by, how, act.when.at.chain());
             let found = &mut self.found;
-            met.meet(meeting, &partners, (since, is_memory(how)), found, || place(world, thing));
+            executions.compare(query, &partners, (since, is_memory(how)), found, || place(world, thing));
         }
-        met.keep(act.by, how, act.when);
+        executions.keep(act.by, how, act.when);
     }
 
     // An operation that turned the condition is not ordered with the await: the thread was pending there already.
-    fn end_await(&mut self, world: &World, watch: &Watch, act: &Act) {
-        for Turn { act: old, place } in self.turned.remove(&act.thread).unwrap_or_default() {
+    fn end_await(&mut self, world: &World, watch: &RunState, act: &Act) {
+        for ConditionWrite { act: old, place } in self.changes.remove(&act.thread).unwrap_or_default() {
             let place = || match place {
-                Some(place) => (Place::of(world, place), world.place_name(place)),
-                None => (Place::Object { name: String::new() }, String::new()),
+                Some(place) => (ConflictPlace::of(world, place), world.place_name(place)),
+                None => (ConflictPlace::Object { name: String::new() }, String::new()),
             };
             let how = (watch, Rank::Order, DetectorId::HYBRID);
             self.found.count(act, how, (&old.by, &old.when), world, place);
@@ -152,11 +152,11 @@ impl Orders {
     }
 }
 
-fn place(world: &World, thing: Thing) -> (Place, String) {
+fn place(world: &World, thing: Thing) -> (ConflictPlace, String) {
     let name = thing.name(world);
     let place = match thing {
-        Thing::Atomic(at) => Place::of(world, AccessPlace::Cell(at)),
-        _ => Place::Object { name: name.clone() },
+        Thing::Atomic(at) => ConflictPlace::of(world, AccessPlace::Cell(at)),
+        _ => ConflictPlace::Object { name: name.clone() },
     };
     (place, name)
 }

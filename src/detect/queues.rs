@@ -5,7 +5,7 @@
 //! - NOPRE: the begin of e1 is before the post of e2. A task runs to its end, and e2 was not in the queue when e1
 //!   began.
 //! - FIFO: the post of e1 is before the post of e2, and e1's message can neither be behind e2's nor be overtaken by
-//!   it ([`Class::precedes`]).
+//!   it ([`PostClass::precedes`]).
 //!
 //! In either case e1 ends before e2 begins, in every run that has both.
 //!
@@ -22,24 +22,24 @@
 //! Posts to the front are skipped once all of their tasks are known.
 
 use super::clock::{ChainId, Clock, Point, WIDTH, knows};
-use super::delayed::{Delayed, Entry};
-use crate::world::{Class, Time};
+use super::delayed::{DelayedTask, DelayedTasks};
+use crate::world::{PostClass, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A message whose task has not begun.
-pub(super) struct Posted {
+pub(super) struct PostedMessage {
     /// Knowledge at the post, the post included.
     pub(super) clock: Clock,
     /// The post; `None` for a firing, which has no poster. A context that knows the firing knows the begin of its
     /// task, so that NOPRE covers the case.
     pub(super) post: Option<Point>,
     /// Class of the message in the queue; `None` if it is not known.
-    pub(super) class: Option<Class>,
+    pub(super) class: Option<PostClass>,
 }
 
 /// A task that has ended.
-pub(super) struct Ended {
+pub(super) struct EndedMessage {
     /// First epoch of the task.
     pub(super) begin: Point,
     /// Last epoch of the task, in the same chain.
@@ -52,10 +52,10 @@ pub(super) struct Ended {
 #[derive(Default)]
 pub(super) struct Tasks {
     // Tasks by their own chains. invariant: ascending by begin
-    by_chain: BTreeMap<ChainId, Vec<Arc<Ended>>>,
+    by_chain: BTreeMap<ChainId, Vec<Arc<EndedMessage>>>,
     // End of the last task of each chain.
     last: Clock,
-    by_poster: BTreeMap<ChainId, Poster>,
+    by_poster: BTreeMap<ChainId, ChainPosts>,
     // By block of posters: the ends of the last tasks that they have posted. A clock that knows all of these learns
     // nothing from their posts.
     posted_ends: Vec<Clock>,
@@ -63,17 +63,17 @@ pub(super) struct Tasks {
 
 // Tasks that one chain has posted.
 #[derive(Default)]
-struct Poster {
-    delayed: Delayed,
+struct ChainPosts {
+    delayed: DelayedTasks,
     // Posts to the front, which are not FIFO, by class and by their own chain.
-    front: BTreeMap<(Class, ChainId), Vec<Entry>>,
+    front: BTreeMap<(PostClass, ChainId), Vec<DelayedTask>>,
     // End of the last front post's task in each chain.
     front_ends: Clock,
 }
 
 impl Tasks {
     /// Adds a task that has ended.
-    pub(super) fn add(&mut self, ended: Ended, post: Option<Point>, class: Option<Class>) {
+    pub(super) fn add(&mut self, ended: EndedMessage, post: Option<Point>, class: Option<PostClass>) {
         let (begin, end) = (ended.begin, ended.end);
         let ended = Arc::new(ended);
         self.by_chain.entry(begin.chain).or_default().push(ended.clone());
@@ -85,7 +85,7 @@ impl Tasks {
         }
         self.posted_ends[block].learn(end);
         let poster = self.by_poster.entry(poster).or_default();
-        let entry = Entry { post, end, ended };
+        let entry = DelayedTask { post, end, ended };
         if class.is_fifo() {
             poster.delayed.add(class, entry);
             return;
@@ -100,7 +100,7 @@ impl Tasks {
 
     /// Adds to `clock`, the clock of the task of this message, the ends that FIFO and NOPRE put before its begin.
     /// Returns the chains of the tasks that were new to it.
-    pub(super) fn teach(&self, posted: &Posted, clock: &mut Clock) -> Vec<ChainId> {
+    pub(super) fn teach(&self, posted: &PostedMessage, clock: &mut Clock) -> Vec<ChainId> {
         let mut news = Vec::new();
         for number in 0..posted.clock.len() {
             let Some(known) = posted.clock.block(number) else { continue };
@@ -130,11 +130,11 @@ impl Tasks {
     fn teach_of(
         &self,
         Point { chain, epoch }: Point,
-        class: Option<Class>,
+        class: Option<PostClass>,
         clock: &mut Clock,
         news: &mut Vec<ChainId>,
     ) {
-        let mut learn = |end: Point, ended: &Ended, clock: &mut Clock| {
+        let mut learn = |end: Point, ended: &EndedMessage, clock: &mut Clock| {
             if !clock.has(end) {
                 clock.join(&ended.clock);
                 news.push(end.chain);
@@ -146,11 +146,11 @@ impl Tasks {
                 learn(task.end, task, clock);
             }
         }
-        let Some((Poster { delayed, front, front_ends }, class)) = self.by_poster.get(&chain).zip(class) else {
+        let Some((ChainPosts { delayed, front, front_ends }, class)) = self.by_poster.get(&chain).zip(class) else {
             return;
         };
         // The longest delay comes first: its task has ended last, so that most others are known then.
-        for Entry { end, ended, .. } in delayed.before(class, epoch) {
+        for DelayedTask { end, ended, .. } in delayed.before(class, epoch) {
             learn(*end, ended, clock);
         }
         if class.time == Time::Front || clock.covers(front_ends) {
@@ -164,7 +164,7 @@ impl Tasks {
     }
 
     /// Returns the last task of each chain.
-    pub(super) fn last(&self) -> impl Iterator<Item = &Arc<Ended>> {
+    pub(super) fn last(&self) -> impl Iterator<Item = &Arc<EndedMessage>> {
         self.by_chain.values().filter_map(|tasks| tasks.last())
     }
 }

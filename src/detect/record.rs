@@ -4,12 +4,12 @@
 //! and a firing handles the oldest unused one, which has allowed it: a firing comes after one enable, not after all.
 //! An access to an object's cell also reads the object's life, which a free writes.
 
-use super::signals::{Passed, Signals};
+use super::signals::{EventChannels, Signals};
 use crate::base::Id;
 use crate::event::{
-    AccessKind, AccessPlace, ContextId, Event, EventId, Happening, Location, LockId, Op, PostTime, SiteId, ThreadId,
+    AccessKind, AccessPlace, ContextId, Event, EventId, EventKind, Location, LockId, Op, PostTime, SiteId, ThreadId,
 };
-use crate::trace::{Action, Builder, ChannelNo, EventNo, Illformed, LockNo, SiteNo, TaskNo, ThreadNo, Trace};
+use crate::trace::{Action, Builder, ChannelNo, EventNo, LockNo, SiteNo, TaskNo, ThreadNo, Trace, TraceError};
 use crate::world::{MessageKind, World};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -17,7 +17,7 @@ const ENVIRONMENT: ThreadNo = ThreadNo(0);
 const INIT: ThreadNo = ThreadNo(1);
 
 /// Records the trace of a run. It must receive every event from the first one on.
-pub struct Recorder {
+pub struct TraceRecorder {
     builder: Builder,
     signals: Signals,
     // Whether threads and tasks get names. The names of a chain of tasks take space quadratic in its length.
@@ -30,13 +30,13 @@ pub struct Recorder {
     channels: u32,
 }
 
-impl Default for Recorder {
+impl Default for TraceRecorder {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Recorder {
+impl TraceRecorder {
     /// Returns a recorder that has seen no event.
     #[must_use]
     pub fn new() -> Self {
@@ -83,7 +83,7 @@ impl Recorder {
 
     /// Records the next event, which receives and sends on these channels, for a caller that has [`Signals`] itself. A
     /// caller uses either this or [`observe`](Self::observe).
-    pub(super) fn record(&mut self, world: &World, event: &Event, Passed { receives, sends }: &Passed) {
+    pub(super) fn record(&mut self, world: &World, event: &Event, EventChannels { receives, sends }: &EventChannels) {
         self.know(world);
         if !std::mem::replace(&mut self.started, true) {
             self.adopt(world);
@@ -109,7 +109,7 @@ impl Recorder {
 
     // The world performs no operation that a trace refuses.
     fn push(&mut self, thread: ThreadNo, action: Action, site: SiteNo) {
-        let pushed: Result<(), Illformed> = self.builder.push(thread, action, site, 0);
+        let pushed: Result<(), TraceError> = self.builder.push(thread, action, site, 0);
         debug_assert!(pushed.is_ok(), "{pushed:?}");
     }
 
@@ -153,7 +153,7 @@ impl Recorder {
 
     fn happen(&mut self, world: &World, event: &Event, thread: ThreadNo, site: SiteNo) {
         match &event.what {
-            Happening::ThreadInit => {
+            EventKind::ThreadInit => {
                 self.push(thread, Action::ThreadInit, site);
                 // A declared looper has its queue from the start, and no code of its own.
                 let is_born = event.thread.is_some_and(|t| world.thread(t).queue.is_some());
@@ -162,25 +162,25 @@ impl Recorder {
                     self.push(thread, Action::Loop, SiteNo::NONE);
                 }
             }
-            Happening::ThreadExit => self.push(thread, Action::ThreadExit, site),
-            Happening::End => {
+            EventKind::ThreadExit => self.push(thread, Action::ThreadExit, site),
+            EventKind::End => {
                 if let Some(task) = self.builder.running(thread) {
                     self.push(thread, Action::End(task), site);
                 }
             }
-            Happening::Fire(event, context) => {
+            EventKind::Fire(event, context) => {
                 let looper = world.setup().events[*event].looper;
                 let cause = self.enables.get_mut(event).and_then(VecDeque::pop_front);
                 let task = self.task(world, *context, looper, (PostTime::Now, false));
                 cause.into_iter().for_each(|cause| self.builder.handles(task, cause));
                 self.push(ENVIRONMENT, Action::Post(task), site);
             }
-            Happening::Performed { op, value, made } => {
+            EventKind::Performed { op, value, made } => {
                 if let Some(live) = event.thread {
                     self.perform(world, (live, thread), (op, *value, *made), site);
                 }
             }
-            Happening::Tick | Happening::Refused | Happening::Thrown(_) => {}
+            EventKind::Tick | EventKind::Refused | EventKind::Thrown(_) => {}
         }
     }
 

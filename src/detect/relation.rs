@@ -7,21 +7,21 @@
 //! All edges into a step are known when it happens: a cause is a clock that was copied when the earlier end of the
 //! edge happened. One pass is therefore exact.
 
-use super::clock::{Block, ChainId, Clock, INIT, LAST, Point, knows};
-use super::queues::{Ended, Posted, Tasks};
+use super::clock::{ChainId, Clock, ClockBlock, INIT, LAST, Point, knows};
+use super::queues::{EndedMessage, PostedMessage, Tasks};
 use crate::base::{Id, IndexVec};
 use crate::event::{ContextId, ThreadId};
-use crate::world::Class;
+use crate::world::PostClass;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// The edges of a relation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Edges {
+pub(super) enum RelationEdges {
     /// The edges that the parent module documents.
     Hybrid,
     /// The hybrid edges, and those of locks, signals, semaphores, atomics, awaits, interrupts and quits
-    /// ([`Carried`]).
+    /// ([`HybridChannels`]).
     Precise,
     /// The precise edges, and FIFO of all posts to a looper in the order in which they happened. Firings are exempt:
     /// the environment has no order.
@@ -31,16 +31,16 @@ pub(super) enum Edges {
 /// A happens-before relation up to the latest step: the running contexts, the pending messages, and the clocks of
 /// causes whose effects are still to come.
 pub(super) struct Relation {
-    edges: Edges,
+    edges: RelationEdges,
     // Knowledge of a context without a creator: `init` has ended.
     root: Clock,
     chains: IndexVec<ChainId, Chain>,
     // Chains whose last context has ended, in the order of the ends. A chain may have been reused since.
     closed: VecDeque<ChainId>,
-    contexts: BTreeMap<ContextId, Context>,
-    messages: BTreeMap<ContextId, Posted>,
+    contexts: BTreeMap<ContextId, ContextClock>,
+    messages: BTreeMap<ContextId, PostedMessage>,
     forks: BTreeMap<ContextId, Clock>,
-    threads: IndexVec<ThreadId, Thread>,
+    threads: IndexVec<ThreadId, ThreadClock>,
 }
 
 struct Chain {
@@ -50,14 +50,14 @@ struct Chain {
 
 /// A running context.
 #[derive(Clone)]
-pub(super) struct Context {
+pub(super) struct ContextClock {
     // Its current epoch.
     at: Point,
     // Its knowledge about other chains.
     clock: Clock,
 }
 
-impl Context {
+impl ContextClock {
     /// Whether the point is before the next operation of this context.
     pub(super) fn has(&self, point: Point) -> bool {
         point.chain == self.at.chain || self.clock.has(point)
@@ -65,7 +65,7 @@ impl Context {
 
     /// Whether the context knows everything that a block of chains says. The context's own chain is not taken into
     /// account.
-    pub(super) fn knows(&self, number: usize, block: &Arc<Block>) -> bool {
+    pub(super) fn knows(&self, number: usize, block: &Arc<ClockBlock>) -> bool {
         self.clock.block(number).is_some_and(|mine| Arc::ptr_eq(mine, block) || knows(mine, block))
     }
 
@@ -102,14 +102,14 @@ impl Context {
 }
 
 #[derive(Default)]
-struct Thread {
+struct ThreadClock {
     queue: Queue,
-    // The last post to this looper, on a chain without contexts: with `Edges::Queued`, all posts to the looper are
-    // ordered as if one context had made them.
+    // The last post to this looper, on a chain without contexts: with `RelationEdges::Queued`, all posts to the looper
+    // are ordered as if one context had made them.
     posts: Option<Point>,
     exit: Option<Clock>,
     tasks: Tasks,
-    running: Option<Running>,
+    running: Option<RunningTask>,
 }
 
 #[derive(Default)]
@@ -122,18 +122,18 @@ enum Queue {
 }
 
 // A task that has begun, with the data of its message.
-struct Running {
+struct RunningTask {
     context: ContextId,
     begin: Point,
     post: Option<Point>,
-    class: Option<Class>,
+    class: Option<PostClass>,
 }
 
 // Number of closed chains that a new context tries to reuse, besides those of the tasks that it follows.
 const MOST_CLOSED: usize = 32;
 
 impl Relation {
-    pub(super) fn new(edges: Edges) -> Self {
+    pub(super) fn new(edges: RelationEdges) -> Self {
         let mut chains = IndexVec::new();
         let init = chains.add(Chain { last: None });
         debug_assert_eq!(init, INIT);
@@ -152,23 +152,23 @@ impl Relation {
     }
 
     /// Returns the context, if it is running.
-    pub(super) fn context(&self, context: ContextId) -> Option<&Context> {
+    pub(super) fn context(&self, context: ContextId) -> Option<&ContextClock> {
         self.contexts.get(&context)
     }
 
     /// Returns the context, if it is running, to learn and send.
-    pub(super) fn context_mut(&mut self, context: ContextId) -> Option<&mut Context> {
+    pub(super) fn context_mut(&mut self, context: ContextId) -> Option<&mut ContextClock> {
         self.contexts.get_mut(&context)
     }
 
     /// Returns the message of a task that has not begun.
-    pub(super) fn message(&self, task: ContextId) -> Option<&Posted> {
+    pub(super) fn message(&self, task: ContextId) -> Option<&PostedMessage> {
         self.messages.get(&task)
     }
 
-    fn thread(&mut self, thread: ThreadId) -> &mut Thread {
+    fn thread(&mut self, thread: ThreadId) -> &mut ThreadClock {
         if self.threads.len() <= thread.index() {
-            self.threads.resize_with(thread.index() + 1, Thread::default);
+            self.threads.resize_with(thread.index() + 1, ThreadClock::default);
         }
         &mut self.threads[thread]
     }
@@ -179,11 +179,11 @@ impl Relation {
     }
 
     /// Records a task that `init` has posted. Its posts happen in the order of their contexts.
-    pub(super) fn post_of_init(&mut self, task: ContextId, class: Class) {
+    pub(super) fn post_of_init(&mut self, task: ContextId, class: PostClass) {
         let post = Point { chain: INIT, epoch: task.0.saturating_add(1) };
         let mut clock = Clock::default();
         clock.learn(post);
-        self.messages.insert(task, Posted { clock, post: Some(post), class: Some(class) });
+        self.messages.insert(task, PostedMessage { clock, post: Some(post), class: Some(class) });
     }
 
     /// Starts a thread's own code: after its fork, if it was forked.
@@ -206,7 +206,7 @@ impl Relation {
             }
             None => Point { chain: self.chains.add(Chain { last: None }), epoch: 1 },
         };
-        self.contexts.insert(context, Context { at, clock });
+        self.contexts.insert(context, ContextClock { at, clock });
         at
     }
 
@@ -221,12 +221,12 @@ impl Relation {
         Some((ended.at, ended.knowledge()))
     }
 
-    fn running(&mut self, context: ContextId) -> &mut Context {
+    fn running(&mut self, context: ContextId) -> &mut ContextClock {
         let (chains, root) = (&mut self.chains, &self.root);
         // If the run is observed from its start, every context begins before it acts.
         self.contexts.entry(context).or_insert_with(|| {
             debug_assert!(false, "{context:?} has not begun");
-            Context { at: Point { chain: chains.add(Chain { last: None }), epoch: 1 }, clock: root.clone() }
+            ContextClock { at: Point { chain: chains.add(Chain { last: None }), epoch: 1 }, clock: root.clone() }
         })
     }
 
@@ -274,10 +274,10 @@ impl Relation {
     }
 
     /// Records that a context posts a task.
-    pub(super) fn post(&mut self, context: ContextId, (looper, task): (ThreadId, ContextId), class: Class) {
+    pub(super) fn post(&mut self, context: ContextId, (looper, task): (ThreadId, ContextId), class: PostClass) {
         let mut post = self.running(context).at();
         let mut clock = self.send(context);
-        if self.edges == Edges::Queued {
+        if self.edges == RelationEdges::Queued {
             let last = self.thread(looper).posts;
             let last = last.unwrap_or_else(|| Point { chain: self.chains.add(Chain { last: None }), epoch: 0 });
             post = Point { epoch: last.epoch.saturating_add(1), ..last };
@@ -285,38 +285,38 @@ impl Relation {
             self.running(context).clock.learn(post);
             clock.learn(post);
         }
-        self.messages.insert(task, Posted { clock, post: Some(post), class: Some(class) });
+        self.messages.insert(task, PostedMessage { clock, post: Some(post), class: Some(class) });
     }
 
     /// Records that the environment posts a task: after `cause`, or after `init` alone.
-    pub(super) fn fire(&mut self, task: ContextId, cause: Option<Clock>, class: Class) {
+    pub(super) fn fire(&mut self, task: ContextId, cause: Option<Clock>, class: PostClass) {
         let clock = cause.unwrap_or_else(|| self.root.clone());
-        self.messages.insert(task, Posted { clock, post: None, class: Some(class) });
+        self.messages.insert(task, PostedMessage { clock, post: None, class: Some(class) });
     }
 
     /// Records that a looper, whose own code is `home`, begins a task.
     pub(super) fn begin(&mut self, (looper, home): (ThreadId, ContextId), task: ContextId) {
-        let unknown = || Posted { clock: Clock::default(), post: None, class: None };
+        let unknown = || PostedMessage { clock: Clock::default(), post: None, class: None };
         let posted = self.messages.remove(&task).unwrap_or_else(unknown);
         // The looper's own code up to its loop is before its tasks.
         let mut clock = self.send(home);
         clock.join(&posted.clock);
         let followed = self.thread(looper).tasks.teach(&posted, &mut clock);
         let begin = self.open(task, clock, &followed);
-        let Posted { post, class, .. } = posted;
-        self.thread(looper).running = Some(Running { context: task, begin, post, class });
+        let PostedMessage { post, class, .. } = posted;
+        self.thread(looper).running = Some(RunningTask { context: task, begin, post, class });
     }
 
     /// Records that a looper ends the task that it runs, if any.
     pub(super) fn end_task(&mut self, looper: ThreadId) {
-        let Some(Running { context, begin, post, class }) = self.thread(looper).running.take() else { return };
+        let Some(RunningTask { context, begin, post, class }) = self.thread(looper).running.take() else { return };
         let Some((end, clock)) = self.close(context) else { return };
-        self.thread(looper).tasks.add(Ended { begin, end, clock }, post, class);
+        self.thread(looper).tasks.add(EndedMessage { begin, end, clock }, post, class);
     }
 
     /// Records that a looper leaves its loop: all its tasks are before its further code.
     pub(super) fn leave(&mut self, looper: ThreadId, home: ContextId) {
-        let last: Vec<Arc<Ended>> = self.thread(looper).tasks.last().cloned().collect();
+        let last: Vec<Arc<EndedMessage>> = self.thread(looper).tasks.last().cloned().collect();
         for ended in last {
             let context = self.running(home);
             if !context.has(ended.end) {

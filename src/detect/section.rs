@@ -14,31 +14,31 @@
 //! footprint is full (`is_full`) is therefore skipped. Only a write to something that it has read can change it, and
 //! `Nest` finds it by that.
 
-use super::candidate::{ContextKind, Place};
+use super::candidate::{ConflictPlace, ContextKind};
 use super::clock::Clock;
-use super::deed::{Touch, Touched, conflict, touches};
-use super::found::Found;
-use super::met::{Meeting, Met};
-use super::relation::Context;
-use super::watch::{Act, By, Watch};
+use super::executions::{ExecutionQuery, Executions};
+use super::findings::PairFindings;
+use super::partners::{TouchEffect, TouchedThing, conflict, touches};
+use super::relation::ContextClock;
+use super::watch::{Act, OperationKey, RunState};
 use crate::event::{AccessKind, AccessPlace, Location, LockId, ObjectId, Op, SiteId, ThreadId, Value};
 use crate::world::{Change, LockHold, Thing, World};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The places and objects that a section has touched, and how.
-type Footprint = BTreeMap<Touched, AccessKind>;
+type Footprint = BTreeMap<TouchedThing, AccessKind>;
 
-// A larger footprint records only that more was touched (`Touched::Anything`).
+// A larger footprint records only that more was touched (`TouchedThing::Anything`).
 const MOST_TOUCHED: usize = 64;
 
 // If a site has more different footprints at one lock, the further ones are recorded as unknown
-// (`Touched::Anything`).
+// (`TouchedThing::Anything`).
 const MOST_FOOTPRINTS: usize = 16;
 
 /// The critical sections of a run.
 #[derive(Default)]
 pub(super) struct Sections {
-    locks: BTreeMap<Thing, Lock>,
+    locks: BTreeMap<Thing, LockSections>,
     footprints: Footprints,
     open: BTreeMap<ThreadId, Nest>,
     // Acquisitions whose lock a wait has released, by waiting thread.
@@ -47,12 +47,12 @@ pub(super) struct Sections {
 
 // The sections of one lock that have ended.
 #[derive(Default)]
-struct Lock {
-    met: Met<What>,
-    // Common properties of each class of `met`.
-    classes: Vec<Kind>,
+struct LockSections {
+    compared: Executions<SectionKind>,
+    // Common properties of each class of `compared`.
+    classes: Vec<SectionClass>,
     // Classes that have touched a place or object, and how.
-    about: BTreeMap<About, Vec<(u32, AccessKind)>>,
+    about: BTreeMap<SectionKey, Vec<(u32, AccessKind)>>,
     // Number of groups of each statement.
     of_site: BTreeMap<SiteId, usize>,
     // Epoch of the latest section of each chain.
@@ -60,18 +60,18 @@ struct Lock {
 }
 
 // LockHold and footprint of a section.
-type What = (LockHold, u32);
+type SectionKind = (LockHold, u32);
 
 // Common properties of the sections of one class.
-struct Kind {
-    what: What,
-    by: By,
+struct SectionClass {
+    what: SectionKind,
+    by: OperationKey,
 }
 
 // Key by which sections are looked up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum About {
-    Touched(Touched),
+enum SectionKey {
+    Touched(TouchedThing),
     CellsOf(ObjectId),
 }
 
@@ -96,26 +96,26 @@ impl Footprints {
 #[derive(Default)]
 struct Nest {
     // Sections by number, in the order in which they began.
-    open: BTreeMap<u32, Open>,
+    open: BTreeMap<u32, OpenSection>,
     // Numbers of the sections of each hold. invariant: no list is empty; ascending
     of: BTreeMap<LockHold, Vec<u32>>,
     // Numbers of the sections that are not full. invariant: ascending
     heedful: Vec<u32>,
     // Numbers of the full sections, by the places that they have read and not written.
-    read: BTreeMap<Touched, BTreeSet<u32>>,
+    read: BTreeMap<TouchedThing, BTreeSet<u32>>,
     // Number of the next section.
     next: u32,
 }
 
-struct Open {
+struct OpenSection {
     hold: LockHold,
     act: Act,
     footprint: Footprint,
     // Knowledge of its context when it began; `None` if all earlier sections of the lock were before it, so that
     // there is nothing to compare.
-    begun: Option<Context>,
+    begun: Option<ContextClock>,
     // Classes with which a conflict was found already.
-    met: BTreeSet<u32>,
+    compared: BTreeSet<u32>,
 }
 
 fn thing(hold: LockHold) -> Thing {
@@ -127,12 +127,12 @@ fn thing(hold: LockHold) -> Thing {
 
 impl Sections {
     /// Processes an operation of a thread. `watch.held` has the lock sets before the operation.
-    pub(super) fn meet(
+    pub(super) fn compare(
         &mut self,
         world: &World,
-        watch: &Watch,
+        watch: &RunState,
         (op, value, act): (&Op, Value, &Act),
-        found: &mut Found,
+        found: &mut PairFindings,
     ) {
         let thread = act.thread;
         for touch in touches(world, thread, op, value) {
@@ -144,7 +144,7 @@ impl Sections {
             && watch.held.count_of(thread, hold) == 0
         {
             // The acquisition is part of the sections around it.
-            self.touch(world, watch, thread, Touched::hold(hold), found);
+            self.touch(world, watch, thread, TouchedThing::hold(hold), found);
             self.begin(world, watch, hold, *act, found);
         } else if let Some((hold, Change::GivenUp)) = hold
             && watch.held.count_of(thread, hold) == 1
@@ -160,20 +160,20 @@ impl Sections {
         }
     }
 
-    fn come_back(&mut self, world: &World, watch: &Watch, lock: LockId, act: &Act, found: &mut Found) {
+    fn come_back(&mut self, world: &World, watch: &RunState, lock: LockId, act: &Act, found: &mut PairFindings) {
         if let Some(mut first) = self.waiting.remove(&act.thread) {
             first.when.at = act.when.at;
             self.begin(world, watch, LockHold::Lock(lock), first, found);
         }
     }
 
-    fn begin(&mut self, world: &World, watch: &Watch, hold: LockHold, act: Act, found: &mut Found) {
+    fn begin(&mut self, world: &World, watch: &RunState, hold: LockHold, act: Act, found: &mut PairFindings) {
         let now = watch.now(act.when.context);
         let begun = self.locks.get(&thing(hold)).and_then(|lock| now.filter(|now| now.misses(&lock.last))).cloned();
-        let mut open = Open { hold, act, footprint: Footprint::new(), begun, met: BTreeSet::new() };
+        let mut open = OpenSection { hold, act, footprint: Footprint::new(), begun, compared: BTreeSet::new() };
         let Self { open: nests, locks, footprints, .. } = self;
         for around in watch.held.holds(act.by.lockset) {
-            open.touch(world, watch, (locks, footprints), Touched::hold(around), found);
+            open.touch(world, watch, (locks, footprints), TouchedThing::hold(around), found);
             // The other locks around it change nothing: no thread holds both sides of a reader-writer lock, so no
             // later touch is a write to something read.
             if open.is_full() {
@@ -185,19 +185,26 @@ impl Sections {
 
     // Ends the section and keeps it. Returns the operation that began it.
     fn end(&mut self, thread: ThreadId, hold: LockHold) -> Option<Act> {
-        let Open { hold, act, footprint, .. } = self.open.get_mut(&thread)?.remove(hold)?;
+        let OpenSection { hold, act, footprint, .. } = self.open.get_mut(&thread)?.remove(hold)?;
         let lock = self.locks.entry(thing(hold)).or_default();
         let mut what = (hold, self.footprints.id(footprint));
         let of_site = lock.of_site.entry(act.by.site).or_default();
-        if !lock.met.is_known(act.by, what) && *of_site >= MOST_FOOTPRINTS {
-            what.1 = self.footprints.id(Footprint::from([(Touched::Anything, AccessKind::Write)]));
+        if !lock.compared.is_known(act.by, what) && *of_site >= MOST_FOOTPRINTS {
+            what.1 = self.footprints.id(Footprint::from([(TouchedThing::Anything, AccessKind::Write)]));
         }
-        *of_site += usize::from(!lock.met.is_known(act.by, what));
+        *of_site += usize::from(!lock.compared.is_known(act.by, what));
         lock.keep(&self.footprints, what, &act);
         Some(act)
     }
 
-    fn touch(&mut self, world: &World, watch: &Watch, thread: ThreadId, touch: Touch, found: &mut Found) {
+    fn touch(
+        &mut self,
+        world: &World,
+        watch: &RunState,
+        thread: ThreadId,
+        touch: TouchEffect,
+        found: &mut PairFindings,
+    ) {
         let Self { open, locks, footprints, .. } = self;
         if let Some(nest) = open.get_mut(&thread) {
             nest.touch(touch, |open| open.touch(world, watch, (&mut *locks, footprints), touch, found));
@@ -206,7 +213,7 @@ impl Sections {
 }
 
 impl Nest {
-    fn add(&mut self, open: Open) {
+    fn add(&mut self, open: OpenSection) {
         let number = self.next;
         self.next += 1;
         self.of.entry(open.hold).or_default().push(number);
@@ -219,7 +226,7 @@ impl Nest {
     }
 
     // Registers a full section by the places that it has read.
-    fn leave(read: &mut BTreeMap<Touched, BTreeSet<u32>>, number: u32, open: &Open) {
+    fn leave(read: &mut BTreeMap<TouchedThing, BTreeSet<u32>>, number: u32, open: &OpenSection) {
         for touched in open.read() {
             read.entry(touched).or_default().insert(number);
         }
@@ -227,7 +234,7 @@ impl Nest {
 
     // Passes a touch to the sections that it may change, in the order in which they began: those that are not full,
     // and for a write the full ones that have read the place.
-    fn touch(&mut self, (touched, kind): Touch, mut tell: impl FnMut(&mut Open)) {
+    fn touch(&mut self, (touched, kind): TouchEffect, mut update: impl FnMut(&mut OpenSection)) {
         let mut numbers = std::mem::take(&mut self.heedful);
         if kind == AccessKind::Write {
             numbers.extend(self.read.remove(&touched).unwrap_or_default());
@@ -236,7 +243,7 @@ impl Nest {
         numbers.retain(|number| {
             let Some(open) = self.open.get_mut(number) else { return false };
             let was_full = open.is_full();
-            tell(open);
+            update(open);
             if !was_full && open.is_full() {
                 Self::leave(&mut self.read, *number, open);
             }
@@ -246,7 +253,7 @@ impl Nest {
     }
 
     // Removes the last section of a hold.
-    fn remove(&mut self, hold: LockHold) -> Option<Open> {
+    fn remove(&mut self, hold: LockHold) -> Option<OpenSection> {
         let of = self.of.get_mut(&hold)?;
         let number = of.pop()?;
         if of.is_empty() {
@@ -268,27 +275,27 @@ impl Nest {
     }
 }
 
-impl Lock {
-    fn keep(&mut self, footprints: &Footprints, what: What, act: &Act) {
-        let (class, is_new) = self.met.keep(act.by, what, act.when);
+impl LockSections {
+    fn keep(&mut self, footprints: &Footprints, what: SectionKind, act: &Act) {
+        let (class, is_new) = self.compared.keep(act.by, what, act.when);
         self.last.learn(act.when.at.hybrid());
         if !is_new {
             return;
         }
-        self.classes.push(Kind { what, by: act.by });
+        self.classes.push(SectionClass { what, by: act.by });
         for (touched, kind) in &footprints.all[what.1 as usize] {
             let mut add = |about| self.about.entry(about).or_default().push((class as u32, *kind));
-            add(About::Touched(*touched));
-            if let Touched::Memory(AccessPlace::Cell(Location { object: Some(object), .. })) = touched {
-                add(About::CellsOf(*object));
+            add(SectionKey::Touched(*touched));
+            if let TouchedThing::Memory(AccessPlace::Cell(Location { object: Some(object), .. })) = touched {
+                add(SectionKey::CellsOf(*object));
             }
         }
     }
 
     // Returns the classes with which a touch conflicts.
-    fn conflicting(&self, footprints: &Footprints, (touched, kind): Touch) -> Vec<u32> {
-        if touched == Touched::Anything {
-            let footprint = |what: &What| footprints.all[what.1 as usize].iter();
+    fn conflicting(&self, footprints: &Footprints, (touched, kind): TouchEffect) -> Vec<u32> {
+        if touched == TouchedThing::Anything {
+            let footprint = |what: &SectionKind| footprints.all[what.1 as usize].iter();
             let conflicts = |what| footprint(what).any(|(at, how)| conflict((touched, kind), (*at, *how)));
             return (0..).zip(&self.classes).filter(|(_, of)| conflicts(&of.what)).map(|(class, _)| class).collect();
         }
@@ -299,14 +306,14 @@ impl Lock {
             listed.map(|(class, _)| *class).collect::<Vec<u32>>()
         };
         let same = |how: AccessKind| kind == writes || how == writes;
-        let mut classes = listed(About::Touched(touched), &same);
-        classes.extend(listed(About::Touched(Touched::Anything), &same));
+        let mut classes = listed(SectionKey::Touched(touched), &same);
+        classes.extend(listed(SectionKey::Touched(TouchedThing::Anything), &same));
         match touched {
-            Touched::Memory(AccessPlace::Life(object)) if kind == writes => {
-                classes.extend(listed(About::CellsOf(object), &|_| true));
+            TouchedThing::Memory(AccessPlace::Life(object)) if kind == writes => {
+                classes.extend(listed(SectionKey::CellsOf(object), &|_| true));
             }
-            Touched::Memory(AccessPlace::Cell(Location { object: Some(object), .. })) => {
-                let life = About::Touched(Touched::Memory(AccessPlace::Life(object)));
+            TouchedThing::Memory(AccessPlace::Cell(Location { object: Some(object), .. })) => {
+                let life = SectionKey::Touched(TouchedThing::Memory(AccessPlace::Life(object)));
                 classes.extend(listed(life, &|how| how == writes));
             }
             _ => {}
@@ -315,14 +322,14 @@ impl Lock {
     }
 }
 
-impl Open {
+impl OpenSection {
     // Whether the footprint records no further places. Touches of places that are new to it change nothing.
     fn is_full(&self) -> bool {
-        self.footprint.len() >= MOST_TOUCHED && self.footprint.get(&Touched::Anything) == Some(&AccessKind::Write)
+        self.footprint.len() >= MOST_TOUCHED && self.footprint.get(&TouchedThing::Anything) == Some(&AccessKind::Write)
     }
 
     // Returns the places that the section has read and not written.
-    fn read(&self) -> impl Iterator<Item = Touched> + '_ {
+    fn read(&self) -> impl Iterator<Item = TouchedThing> + '_ {
         self.footprint.iter().filter(|(_, kind)| **kind == AccessKind::Read).map(|(touched, _)| *touched)
     }
 
@@ -330,30 +337,30 @@ impl Open {
     fn touch(
         &mut self,
         world: &World,
-        watch: &Watch,
-        (locks, footprints): (&mut BTreeMap<Thing, Lock>, &Footprints),
-        touch: Touch,
-        found: &mut Found,
+        watch: &RunState,
+        (locks, footprints): (&mut BTreeMap<Thing, LockSections>, &Footprints),
+        touch: TouchEffect,
+        found: &mut PairFindings,
     ) {
         let full = self.footprint.len() >= MOST_TOUCHED && !self.footprint.contains_key(&touch.0);
-        let touch = if full { (Touched::Anything, AccessKind::Write) } else { touch };
+        let touch = if full { (TouchedThing::Anything, AccessKind::Write) } else { touch };
         if self.footprint.get(&touch.0).is_some_and(|known| *known >= touch.1) {
             return;
         }
         self.footprint.insert(touch.0, touch.1);
-        let Self { hold, act, begun: Some(now), met, .. } = self else { return };
+        let Self { hold, act, begun: Some(now), compared, .. } = self else { return };
         let Some(lock) = locks.get_mut(&thing(*hold)) else { return };
         let mut classes = lock.conflicting(footprints, touch);
-        classes.retain(|class| met.insert(*class));
+        classes.retain(|class| compared.insert(*class));
         // Two readers do not conflict here, nor two tasks of one looper, nor sections under a common outer lock.
         classes.retain(|class| {
-            let Kind { what, by } = &lock.classes[*class as usize];
+            let SectionClass { what, by } = &lock.classes[*class as usize];
             let same = by.kind(&act.by) == ContextKind::SameLooper;
             hold.excludes(what.0) && !same && !watch.guarded(by, &act.by)
         });
-        let meeting = Meeting { world, watch, act, now, is_access: false };
+        let query = ExecutionQuery { world, watch, act, now, is_access: false };
         let name = || thing(*hold).name(world);
         let classes = classes.into_iter().map(|class| class as usize);
-        lock.met.meet_classes(meeting, classes, 0, found, || (Place::Object { name: name() }, name()));
+        lock.compared.compare_classes(query, classes, 0, found, || (ConflictPlace::Object { name: name() }, name()));
     }
 }

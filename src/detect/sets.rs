@@ -14,12 +14,12 @@ pub(super) struct SetId(u32);
 /// Sets of numbers.
 #[derive(Default)]
 pub(super) struct Sets {
-    nodes: Vec<Node>,
-    ids: BTreeMap<Node, SetId>,
+    nodes: Vec<SetNode>,
+    ids: BTreeMap<SetNode, SetId>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Node {
+enum SetNode {
     Leaf(u32),
     Branch(Branch),
 }
@@ -59,11 +59,11 @@ impl Branch {
 }
 
 impl Sets {
-    fn node(&self, set: SetId) -> Option<Node> {
+    fn node(&self, set: SetId) -> Option<SetNode> {
         self.nodes.get(set.0 as usize).copied()
     }
 
-    fn add(&mut self, node: Node) -> SetId {
+    fn add(&mut self, node: SetNode) -> SetId {
         let Self { nodes, ids } = self;
         *ids.entry(node).or_insert_with(|| {
             nodes.push(node);
@@ -76,24 +76,24 @@ impl Sets {
     fn both(&mut self, (a, of_a): (u32, SetId), (b, of_b): (u32, SetId)) -> SetId {
         let bit = 1 << (31 - (a ^ b).leading_zeros());
         let (zero, one) = if a & bit == 0 { (of_a, of_b) } else { (of_b, of_a) };
-        self.add(Node::Branch(Branch { prefix: above(a, bit), bit, zero, one }))
+        self.add(SetNode::Branch(Branch { prefix: above(a, bit), bit, zero, one }))
     }
 
     /// Returns the set with this number added.
     pub(super) fn with(&mut self, set: SetId, number: u32) -> SetId {
-        let leaf = Node::Leaf(number);
+        let leaf = SetNode::Leaf(number);
         match self.node(set) {
             None => self.add(leaf),
             Some(node) if node == leaf => set,
-            Some(Node::Leaf(other)) => {
+            Some(SetNode::Leaf(other)) => {
                 let leaf = self.add(leaf);
                 self.both((number, leaf), (other, set))
             }
-            Some(Node::Branch(branch)) if branch.may_have(number) => {
+            Some(SetNode::Branch(branch)) if branch.may_have(number) => {
                 let half = self.with(branch.half(number), number);
-                self.add(Node::Branch(branch.with_half(number, half)))
+                self.add(SetNode::Branch(branch.with_half(number, half)))
             }
-            Some(Node::Branch(branch)) => {
+            Some(SetNode::Branch(branch)) => {
                 let leaf = self.add(leaf);
                 self.both((number, leaf), (branch.prefix, set))
             }
@@ -103,12 +103,12 @@ impl Sets {
     /// Returns the set with this number removed.
     pub(super) fn without(&mut self, set: SetId, number: u32) -> SetId {
         match self.node(set) {
-            Some(Node::Leaf(other)) if other == number => SetId::EMPTY,
-            Some(Node::Branch(branch)) if branch.may_have(number) => {
+            Some(SetNode::Leaf(other)) if other == number => SetId::EMPTY,
+            Some(SetNode::Branch(branch)) if branch.may_have(number) => {
                 let branch = branch.with_half(number, self.without(branch.half(number), number));
                 match branch {
                     Branch { zero: SetId::EMPTY, one: left, .. } | Branch { zero: left, one: SetId::EMPTY, .. } => left,
-                    branch => self.add(Node::Branch(branch)),
+                    branch => self.add(SetNode::Branch(branch)),
                 }
             }
             _ => set,
@@ -118,31 +118,31 @@ impl Sets {
     /// Whether the number is in the set.
     pub(super) fn has(&self, set: SetId, number: u32) -> bool {
         let mut at = self.node(set);
-        while let Some(Node::Branch(branch)) = at {
+        while let Some(SetNode::Branch(branch)) = at {
             if !branch.may_have(number) {
                 return false;
             }
             at = self.node(branch.half(number));
         }
-        at == Some(Node::Leaf(number))
+        at == Some(SetNode::Leaf(number))
     }
 
     /// Whether two sets have a member in common.
-    pub(super) fn meet(&self, a: SetId, b: SetId) -> bool {
+    pub(super) fn intersects(&self, a: SetId, b: SetId) -> bool {
         if a == b {
             return a != SetId::EMPTY;
         }
         match (self.node(a), self.node(b)) {
             (None, _) | (_, None) => false,
-            (Some(Node::Leaf(number)), _) => self.has(b, number),
-            (_, Some(Node::Leaf(number))) => self.has(a, number),
-            (Some(Node::Branch(x)), Some(Node::Branch(y))) => {
+            (Some(SetNode::Leaf(number)), _) => self.has(b, number),
+            (_, Some(SetNode::Leaf(number))) => self.has(a, number),
+            (Some(SetNode::Branch(x)), Some(SetNode::Branch(y))) => {
                 if x.bit == y.bit {
-                    x.prefix == y.prefix && (self.meet(x.zero, y.zero) || self.meet(x.one, y.one))
+                    x.prefix == y.prefix && (self.intersects(x.zero, y.zero) || self.intersects(x.one, y.one))
                 } else if x.bit > y.bit {
-                    x.may_have(y.prefix) && self.meet(x.half(y.prefix), b)
+                    x.may_have(y.prefix) && self.intersects(x.half(y.prefix), b)
                 } else {
-                    y.may_have(x.prefix) && self.meet(a, y.half(x.prefix))
+                    y.may_have(x.prefix) && self.intersects(a, y.half(x.prefix))
                 }
             }
         }
@@ -154,8 +154,8 @@ impl Sets {
         std::iter::from_fn(move || {
             while let Some(node) = todo.pop().and_then(|set| self.node(set)) {
                 match node {
-                    Node::Leaf(number) => return Some(number),
-                    Node::Branch(Branch { zero, one, .. }) => todo.extend([one, zero]),
+                    SetNode::Leaf(number) => return Some(number),
+                    SetNode::Branch(Branch { zero, one, .. }) => todo.extend([one, zero]),
                 }
             }
             None
@@ -191,7 +191,7 @@ mod tests {
             let ((a, plain), (b, other)) = (&all[i], &all[j]);
             assert!(sets.members(*a).eq(plain.iter().copied()));
             assert_eq!(sets.has(*a, number), plain.contains(&number));
-            assert_eq!(sets.meet(*a, *b), !plain.is_disjoint(other));
+            assert_eq!(sets.intersects(*a, *b), !plain.is_disjoint(other));
             assert_eq!(a == b, plain == other);
         }
     }

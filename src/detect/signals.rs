@@ -12,17 +12,17 @@
 //!
 //! The channels of a run are numbered in the order of the first sends on them.
 
-use super::awaits::{Awaits, Turned};
+use super::awaits::{Awaits, ConditionChange};
 use crate::base::IdSet;
 use crate::event::{
-    BarrierId, Event, Happening, ListenerId, Location, Op, RwLockId, SemaphoreId, ThreadId, Value, WaitSet,
+    BarrierId, Event, EventKind, ListenerId, Location, Op, RwLockId, SemaphoreId, ThreadId, Value, WaitSet,
 };
 use crate::world::World;
 use std::collections::BTreeMap;
 
 /// The channels on which one event of a run receives and sends, by number.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
-pub struct Passed {
+pub struct EventChannels {
     /// Channels of the sends that this event comes after.
     pub receives: Vec<u32>,
     /// Channels on which this event sends.
@@ -46,7 +46,7 @@ pub struct Signals {
     waiting: BTreeMap<ThreadId, WaitSet>,
     woken: BTreeMap<ThreadId, u32>,
     interrupts: BTreeMap<ThreadId, u32>,
-    turned: BTreeMap<ThreadId, u32>,
+    changes: BTreeMap<ThreadId, u32>,
 }
 
 impl Signals {
@@ -57,19 +57,19 @@ impl Signals {
     }
 
     /// Processes the next event. `world` is the state after its step.
-    pub fn observe(&mut self, world: &World, event: &Event) -> Passed {
-        let turned = self.awaits.observe(world, event);
-        self.pass(world, event, &turned)
+    pub fn observe(&mut self, world: &World, event: &Event) -> EventChannels {
+        let changes = self.awaits.observe(world, event);
+        self.pass(world, event, &changes)
     }
 
     /// Processes the next event, which has turned these awaits, for a caller that watches awaits itself. A caller uses
     /// either this or [`observe`](Self::observe).
-    pub(super) fn pass(&mut self, world: &World, event: &Event, turned: &[Turned]) -> Passed {
-        let mut passed = Passed::default();
-        if let (Happening::Performed { op, made, value }, Some(thread)) = (&event.what, event.thread) {
+    pub(super) fn pass(&mut self, world: &World, event: &Event, changes: &[ConditionChange]) -> EventChannels {
+        let mut passed = EventChannels::default();
+        if let (EventKind::Performed { op, made, value }, Some(thread)) = (&event.what, event.thread) {
             match op {
                 Op::Begin if made.is_none() => passed.receives.extend(self.quits.get(&thread)),
-                op => self.perform(world, thread, (op, *value), turned, &mut passed),
+                op => self.perform(world, thread, (op, *value), changes, &mut passed),
             }
         }
         passed
@@ -85,8 +85,8 @@ impl Signals {
         world: &World,
         thread: ThreadId,
         (op, value): (&Op, Value),
-        turned: &[Turned],
-        passed: &mut Passed,
+        changes: &[ConditionChange],
+        passed: &mut EventChannels,
     ) {
         let Self { channels, .. } = self;
         let mut next = || {
@@ -108,7 +108,7 @@ impl Signals {
                 passed.receives.extend(self.written.get(&lock));
                 passed.receives.extend(self.read.get(&lock));
             }
-            Op::Await { .. } => passed.receives.extend(self.turned.remove(&thread)),
+            Op::Await { .. } => passed.receives.extend(self.changes.remove(&thread)),
             Op::Arrive(barrier) => {
                 let parties = world.setup().barriers.get(barrier.0 as usize).map_or(1, |(_, parties)| *parties);
                 let (channel, arrived) = self.barriers.remove(&barrier).unwrap_or_else(|| (next(), 0));
@@ -122,11 +122,17 @@ impl Signals {
             Op::Wait { .. } | Op::Reacquire { .. } | Op::Notify { .. } | Op::Interrupt(_) | Op::Sleep(_) | Op::Wake => {
                 self.signal(world, thread, (op, value), passed);
             }
-            _ => self.memory(world, (op, value), turned, passed),
+            _ => self.memory(world, (op, value), changes, passed),
         }
     }
 
-    fn memory(&mut self, world: &World, (op, value): (&Op, Value), turned: &[Turned], passed: &mut Passed) {
+    fn memory(
+        &mut self,
+        world: &World,
+        (op, value): (&Op, Value),
+        changes: &[ConditionChange],
+        passed: &mut EventChannels,
+    ) {
         let atomic = atomic(world, op, value);
         if let Some((location, _)) = atomic
             && !matches!(op, Op::AtomicWrite(..))
@@ -138,21 +144,21 @@ impl Signals {
             self.atomics.insert(location, channel);
             passed.sends.push(channel);
         }
-        if turned.is_empty() {
+        if changes.is_empty() {
             return;
         }
         let channel = self.fresh();
         passed.sends.push(channel);
-        for Turned { thread, holds } in turned {
+        for ConditionChange { thread, holds } in changes {
             if *holds {
-                self.turned.insert(*thread, channel);
+                self.changes.insert(*thread, channel);
             } else {
-                self.turned.remove(thread);
+                self.changes.remove(thread);
             }
         }
     }
 
-    fn signal(&mut self, world: &World, thread: ThreadId, (op, value): (&Op, Value), passed: &mut Passed) {
+    fn signal(&mut self, world: &World, thread: ThreadId, (op, value): (&Op, Value), passed: &mut EventChannels) {
         match *op {
             Op::Wait { on, .. } => {
                 if matches!(world.thread(thread).pending, Op::Reacquire { .. }) {

@@ -2,12 +2,12 @@
 
 use super::DetectorId;
 use super::Rank;
-use super::candidate::{Candidate, Place};
-use super::found::Found;
+use super::candidate::{Candidate, ConflictPlace};
+use super::findings::PairFindings;
 use super::happens_before::Options;
-use super::record::Recorder;
-use super::signals::Passed;
-use super::watch::{Act, Watch};
+use super::record::TraceRecorder;
+use super::signals::EventChannels;
+use super::watch::{Act, RunState};
 use crate::event::{AccessPlace, Event};
 use crate::trace::OpNo;
 use crate::world::World;
@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 /// The trace of a run, with the accesses that its operations come from.
 pub(super) struct Tape {
     detectors: Vec<DetectorId>,
-    recorder: Recorder,
+    recorder: TraceRecorder,
     // Recorded operations with their acts. invariant: ascending
     acts: Vec<(OpNo, Act, AccessPlace)>,
 }
@@ -24,11 +24,17 @@ pub(super) struct Tape {
 impl Tape {
     /// Returns a tape for these detectors that has seen no event.
     pub(super) fn new(detectors: Vec<DetectorId>) -> Self {
-        Self { detectors, recorder: Recorder::nameless(), acts: Vec::new() }
+        Self { detectors, recorder: TraceRecorder::nameless(), acts: Vec::new() }
     }
 
     /// Records the next event, with the channels on which it receives and sends. `act` is its access, if it is one.
-    pub(super) fn observe(&mut self, world: &World, event: &Event, passed: &Passed, act: Option<(Act, AccessPlace)>) {
+    pub(super) fn observe(
+        &mut self,
+        world: &World,
+        event: &Event,
+        passed: &EventChannels,
+        act: Option<(Act, AccessPlace)>,
+    ) {
         let first = self.recorder.len();
         self.recorder.record(world, event, passed);
         // An access may be recorded as two operations: on the cell, and on the life of its object.
@@ -38,7 +44,7 @@ impl Tape {
     }
 
     /// Returns the pairs that the detectors find, in the order of the pairs. `world` is the state after the run.
-    pub(super) fn finish(self, watch: &Watch, world: &World) -> Vec<Candidate> {
+    pub(super) fn finish(self, watch: &RunState, world: &World) -> Vec<Candidate> {
         let Self { detectors, recorder, acts } = self;
         let trace = recorder.finish();
         let stop = AtomicBool::new(false);
@@ -47,14 +53,14 @@ impl Tape {
             let found = rules.analyze(&trace, options, &stop).ok().flatten();
             found.into_iter().flat_map(|found| found.races).map(move |race| (by, race))
         });
-        let mut found = Found::default();
+        let mut found = PairFindings::default();
         let act = |op: OpNo| acts.binary_search_by_key(&op, |(op, ..)| *op).ok().map(|at| &acts[at]);
         for (by, race) in races {
             let (Some((_, old, old_place)), Some((_, new, new_place))) = (act(race.first), act(race.second)) else {
                 continue;
             };
             let place = (*old_place).max(*new_place);
-            let at = || (Place::of(world, place), world.place_name(place));
+            let at = || (ConflictPlace::of(world, place), world.place_name(place));
             found.count(new, (watch, race.rank, by), (&old.by, &old.when), world, at);
         }
         let (found, _) = found.finish();

@@ -1,27 +1,27 @@
 //! The common base of both kinds of detection (races and order pairs): the relations, the lock sets, and the
 //! properties of an operation that they need.
 
-use super::awaits::{Awaits, Turned};
-use super::candidate::{ContextKind, Evidence, Instance, Place, Rank};
+use super::awaits::{Awaits, ConditionChange};
+use super::candidate::{ConflictPlace, ContextKind, FirstOccurrence, Instance, Rank};
 use super::clock::{ChainId, Point};
-use super::held::{Held, LocksetId};
-use super::order::Order;
-use super::relation::{Context, Edges};
-use super::signals::{Passed, Signals};
-use crate::event::{ContextId, Event, Happening, Op, SiteId, ThreadId};
+use super::held::{HeldLocksets, LocksetId};
+use super::order::EventOrder;
+use super::relation::{ContextClock, RelationEdges};
+use super::signals::{EventChannels, Signals};
+use crate::event::{ContextId, Event, EventKind, Op, SiteId, ThreadId};
 use crate::world::World;
 use std::collections::BTreeMap;
 
 /// State of a run as far as its events determine it.
-pub(super) struct Watch {
-    hybrid: Order,
+pub(super) struct RunState {
+    hybrid: EventOrder,
     // The precise relation and the queued relation, if ranks are wanted.
-    finer: Option<(Order, Order)>,
-    pub(super) held: Held,
+    finer: Option<(EventOrder, EventOrder)>,
+    pub(super) held: HeldLocksets,
     awaits: Awaits,
     // The signals, if ranks are wanted, and those of the latest event.
     signals: Option<Signals>,
-    passed: Passed,
+    passed: EventChannels,
     // Points of the event's context before the event. An operation that sends begins a new epoch and belongs to the
     // one before.
     before: Option<Points>,
@@ -33,14 +33,14 @@ pub(super) struct Watch {
 #[derive(Clone, Copy)]
 pub(super) struct Act {
     pub(super) thread: ThreadId,
-    pub(super) by: By,
-    pub(super) when: When,
+    pub(super) by: OperationKey,
+    pub(super) when: ExecutionTime,
 }
 
 /// The properties of an operation that decide whether it can make a pair with another one, besides its kind and its
 /// order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct By {
+pub(super) struct OperationKey {
     pub(super) site: SiteId,
     /// Looper of the task; `None` for a thread's own code, whose thread does not matter: it is ordered with
     /// everything else on its thread.
@@ -48,8 +48,8 @@ pub(super) struct By {
     pub(super) lockset: LocksetId,
 }
 
-impl By {
-    pub(super) fn kind(&self, other: &By) -> ContextKind {
+impl OperationKey {
+    pub(super) fn kind(&self, other: &OperationKey) -> ContextKind {
         match (self.looper, other.looper) {
             (None, None) => ContextKind::ThreadThread,
             (Some(a), Some(b)) if a == b => ContextKind::SameLooper,
@@ -61,7 +61,7 @@ impl By {
 
 /// One execution of a statement.
 #[derive(Clone, Copy)]
-pub(super) struct When {
+pub(super) struct ExecutionTime {
     pub(super) at: Points,
     pub(super) context: ContextId,
     pub(super) step: u64,
@@ -87,21 +87,21 @@ impl Points {
     }
 
     /// Whether the execution is before the next operation of this context in the hybrid relation.
-    pub(super) fn is_before(&self, now: &Context) -> bool {
+    pub(super) fn is_before(&self, now: &ContextClock) -> bool {
         now.has(self.hybrid)
     }
 }
 
-impl Watch {
+impl RunState {
     /// Returns the state at the start of a run. `ranks`: whether the relations for ranks are computed.
     pub(super) fn new(ranks: bool) -> Self {
         Self {
-            hybrid: Order::new(Edges::Hybrid),
-            finer: ranks.then(|| (Order::new(Edges::Precise), Order::new(Edges::Queued))),
-            held: Held::new(),
+            hybrid: EventOrder::new(RelationEdges::Hybrid),
+            finer: ranks.then(|| (EventOrder::new(RelationEdges::Precise), EventOrder::new(RelationEdges::Queued))),
+            held: HeldLocksets::new(),
             awaits: Awaits::default(),
             signals: ranks.then(Signals::new),
-            passed: Passed::default(),
+            passed: EventChannels::default(),
             before: None,
             visits: BTreeMap::new(),
         }
@@ -109,22 +109,22 @@ impl Watch {
 
     /// Processes the next event, except for its effect on lock sets ([`close`](Self::close)). Returns the awaits that
     /// it has turned.
-    pub(super) fn observe(&mut self, world: &World, event: &Event) -> Vec<Turned> {
-        let turned = self.awaits.observe(world, event);
+    pub(super) fn observe(&mut self, world: &World, event: &Event) -> Vec<ConditionChange> {
+        let changes = self.awaits.observe(world, event);
         self.before = event.context.and_then(|context| self.points(context));
         if let Some(signals) = &mut self.signals {
-            self.passed = signals.pass(world, event, &turned);
+            self.passed = signals.pass(world, event, &changes);
         }
         self.hybrid.observe(world, event, &self.held, &self.passed);
         if let Some((precise, queued)) = &mut self.finer {
             precise.observe(world, event, &self.held, &self.passed);
             queued.observe(world, event, &self.held, &self.passed);
         }
-        turned
+        changes
     }
 
     /// Returns the channels on which the latest event receives and sends; none if no ranks are wanted.
-    pub(super) fn passed(&self) -> &Passed {
+    pub(super) fn passed(&self) -> &EventChannels {
         &self.passed
     }
 
@@ -139,10 +139,10 @@ impl Watch {
     /// site.
     pub(super) fn act<'e>(&mut self, world: &World, event: &'e Event) -> Option<(&'e Op, i64, Act)> {
         let (thread, context) = event.thread.zip(event.context)?;
-        if matches!(event.what, Happening::End | Happening::ThreadExit) {
+        if matches!(event.what, EventKind::End | EventKind::ThreadExit) {
             self.visits.remove(&context);
         }
-        let Happening::Performed { op, value, .. } = &event.what else { return None };
+        let EventKind::Performed { op, value, .. } = &event.what else { return None };
         let site = event.site?;
         let visits = self.visits.entry(context).or_default().entry(site).or_default();
         if !op.is_second_half() {
@@ -150,14 +150,14 @@ impl Watch {
         }
         let visit = *visits;
         let looper = (world.thread(thread).home != context).then_some(thread);
-        let by = By { site, looper, lockset: self.held.lockset(thread) };
+        let by = OperationKey { site, looper, lockset: self.held.lockset(thread) };
         let at = self.before.or_else(|| self.points(context))?;
-        let when = When { at, context, step: event.step, visit };
+        let when = ExecutionTime { at, context, step: event.step, visit };
         Some((op, *value, Act { thread, by, when }))
     }
 
     fn points(&self, context: ContextId) -> Option<Points> {
-        let point = |order: &Order| order.context(context).map(|c| c.at());
+        let point = |order: &EventOrder| order.context(context).map(|c| c.at());
         let finer = match &self.finer {
             Some((precise, queued)) => Some((point(precise)?, point(queued)?)),
             None => None,
@@ -166,16 +166,16 @@ impl Watch {
     }
 
     /// Returns a running context in the hybrid relation.
-    pub(super) fn now(&self, context: ContextId) -> Option<&Context> {
+    pub(super) fn now(&self, context: ContextId) -> Option<&ContextClock> {
         self.hybrid.context(context)
     }
 
     /// Returns the rank of two conflicting accesses that the hybrid relation does not order.
-    pub(super) fn rank(&self, old: &When, now: ContextId) -> Rank {
+    pub(super) fn rank(&self, old: &ExecutionTime, now: ContextId) -> Rank {
         let (Some((precise, queued)), Some((in_precise, in_queued))) = (&self.finer, old.at.finer) else {
             return Rank::Unordered;
         };
-        let has = |order: &Order, point| order.context(now).is_some_and(|now| now.has(point));
+        let has = |order: &EventOrder, point| order.context(now).is_some_and(|now| now.has(point));
         if has(precise, in_precise) {
             Rank::ByLocks
         } else if has(queued, in_queued) {
@@ -186,7 +186,7 @@ impl Watch {
     }
 
     /// Whether a lock keeps the two operations apart. Locks never order tasks of one looper.
-    pub(super) fn guarded(&self, a: &By, b: &By) -> bool {
+    pub(super) fn guarded(&self, a: &OperationKey, b: &OperationKey) -> bool {
         a.kind(b) != ContextKind::SameLooper && self.held.exclude(a.lockset, b.lockset)
     }
 
@@ -194,15 +194,18 @@ impl Watch {
     fn evidence(
         &self,
         world: &World,
-        (place, location): (Place, String),
-        (old, new): ((&By, &When), (&By, &When)),
-    ) -> Evidence {
+        (place, location): (ConflictPlace, String),
+        (old, new): ((&OperationKey, &ExecutionTime), (&OperationKey, &ExecutionTime)),
+    ) -> FirstOccurrence {
         let ((a, a_when), (b, b_when)) = if old.0.site <= new.0.site { (old, new) } else { (new, old) };
         let name = |context| world.contexts().name(world.setup(), context);
-        let instance =
-            |by: &By, when: &When| Instance { site: by.site, context: name(when.context), visit: when.visit };
+        let instance = |by: &OperationKey, when: &ExecutionTime| Instance {
+            site: by.site,
+            context: name(when.context),
+            visit: when.visit,
+        };
         let instances = (instance(a, a_when), instance(b, b_when));
-        Evidence {
+        FirstOccurrence {
             run: 0,
             place: Some(place),
             location,
@@ -233,11 +236,11 @@ impl Act {
     /// Returns the evidence of this operation and an earlier one that conflicts with it.
     pub(super) fn evidence(
         &self,
-        watch: &Watch,
+        watch: &RunState,
         world: &World,
-        place: (Place, String),
-        (old, was): (&By, &When),
-    ) -> Evidence {
+        place: (ConflictPlace, String),
+        (old, was): (&OperationKey, &ExecutionTime),
+    ) -> FirstOccurrence {
         watch.evidence(world, place, ((old, was), (&self.by, &self.when)))
     }
 }

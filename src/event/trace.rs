@@ -12,7 +12,7 @@ crate::define_id! {
 pub struct Event {
     /// The step that the event belongs to, from 0.
     pub step: u64,
-    /// The thread on which the event happens. `None` for [`Happening::Fire`] and [`Happening::Tick`], which the
+    /// The thread on which the event happens. `None` for [`EventKind::Fire`] and [`EventKind::Tick`], which the
     /// environment performs.
     pub thread: Option<ThreadId>,
     /// The context in which the event happens: the running task, or else the thread.
@@ -22,12 +22,12 @@ pub struct Event {
     /// The virtual clock after the event, in milliseconds.
     pub now: u64,
     /// The content of the event.
-    pub what: Happening,
+    pub what: EventKind,
 }
 
 /// The content of an event. Operations have the names that DroidRacer and CAFA use.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Happening {
+pub enum EventKind {
     /// A thread starts, by `fork` or together with the app.
     ThreadInit,
     /// A thread ends.

@@ -6,10 +6,10 @@
 //! [`run`] performs a run and returns a [`RunSummary`]; an [`Observer`] watches it ([the
 //! tutorial](crate#10-an-observer-of-ones-own) has one).
 
-mod ended;
+mod run_result;
 
-pub use crate::sched::observer::{Choices, Observer, Unobserved};
-pub use ended::{EndKind, Ended, value_text};
+pub use crate::sched::observer::{ChoiceInterest, NoObserver, Observer};
+pub use run_result::{EndKind, RunResult, value_text};
 
 use crate::event::{Actor, Choice, LimitKind, Outcome};
 use crate::sched::{Divergence, Strategy, View};
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Why the loop of a run ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum End {
+pub enum LoopEnd {
     /// The run ended with this outcome.
     Outcome(Outcome),
     /// The strategy, a replay, could not continue.
@@ -31,7 +31,7 @@ pub enum End {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunSummary {
     /// Why the loop ended.
-    pub end: End,
+    pub end: LoopEnd,
     /// Number of steps performed.
     pub steps: u64,
     /// Virtual clock at the end, in milliseconds.
@@ -47,7 +47,7 @@ impl RunSummary {
     #[must_use]
     pub fn outcome(&self) -> Option<&Outcome> {
         match &self.end {
-            End::Outcome(outcome) => Some(outcome),
+            LoopEnd::Outcome(outcome) => Some(outcome),
             _ => None,
         }
     }
@@ -62,13 +62,13 @@ const STEPS_BETWEEN_LOOKS: u64 = 64;
 /// # Examples
 ///
 /// ```
-/// use raceflip::{event::Outcome, exec::{Unobserved, run}, sched::RandomWalk, vm::Model, world::Limits};
+/// use raceflip::{event::Outcome, exec::{NoObserver, run}, sched::RandomWalk, vm::Model, world::Limits};
 /// use std::sync::atomic::AtomicBool;
 ///
 /// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
 /// let mut machine = model.machine(Limits::default());
 /// let stop = AtomicBool::new(false);
-/// let summary = run(&mut machine, &mut RandomWalk::new(), 1, &mut Unobserved, &stop);
+/// let summary = run(&mut machine, &mut RandomWalk::new(), 1, &mut NoObserver, &stop);
 /// assert_eq!(summary.outcome(), Some(&Outcome::Ok));
 /// // The last state is still there.
 /// assert!([1, 2].contains(&machine.world.memory().cell(0)));
@@ -84,7 +84,7 @@ pub fn run<G: Guest, S: Strategy, O: Observer>(
     machine.start(O::EVENTS);
     strategy.begin(seed);
     observer.begin(&machine.world);
-    tell(machine, observer);
+    pass_events(machine, observer);
     go_on(machine, strategy, observer, stop)
 }
 
@@ -97,28 +97,28 @@ pub(crate) fn go_on<G: Guest, S: Strategy, O: Observer>(
     observer: &mut O,
     stop: &AtomicBool,
 ) -> RunSummary {
-    let passes = !O::EVENTS && !matches!(O::CHOICES, Choices::All) && strategy.passes_over_forced();
+    let passes = !O::EVENTS && !matches!(O::CHOICES, ChoiceInterest::All) && strategy.passes_over_forced();
     // Next step at which to check the step limit and the stop flag. Both checks are rare, so that the loop stays
     // fast.
     let mut look = 0;
     let end = loop {
         if let Some(outcome) = machine.world.outcome() {
-            break End::Outcome(outcome.clone());
+            break LoopEnd::Outcome(outcome.clone());
         }
         let steps = machine.world.steps();
         if steps >= look {
             let limit = machine.world.limits().steps;
             if steps >= limit {
-                break End::Outcome(Outcome::Limit(LimitKind::Steps, limit));
+                break LoopEnd::Outcome(Outcome::Limit(LimitKind::Steps, limit));
             }
             if stop.load(Ordering::Relaxed) {
-                break End::Interrupted;
+                break LoopEnd::Interrupted;
             }
             look = limit.min(steps + STEPS_BETWEEN_LOOKS);
         }
         let openings = machine.world.openings();
         if openings.total() == 0 {
-            break End::Outcome(Outcome::Deadlock(machine.world.deadlock()));
+            break LoopEnd::Outcome(Outcome::Deadlock(machine.world.deadlock()));
         }
         if openings.stop() {
             machine.check_rest();
@@ -128,9 +128,9 @@ pub(crate) fn go_on<G: Guest, S: Strategy, O: Observer>(
         }
         let most = if passes && openings.threads_only() { look - steps } else { 1 };
         if let Err(divergence) = step(machine, openings, strategy, observer, most) {
-            break End::Diverged(divergence);
+            break LoopEnd::Diverged(divergence);
         }
-        tell(machine, observer);
+        pass_events(machine, observer);
     };
     let world = &machine.world;
     RunSummary {
@@ -143,7 +143,7 @@ pub(crate) fn go_on<G: Guest, S: Strategy, O: Observer>(
 }
 
 #[inline(always)]
-fn tell<G: Guest, O: Observer>(machine: &Machine<G>, observer: &mut O) {
+fn pass_events<G: Guest, O: Observer>(machine: &Machine<G>, observer: &mut O) {
     if O::EVENTS {
         for event in machine.world.recorded() {
             observer.event(&machine.world, event);
@@ -170,7 +170,7 @@ fn step<G: Guest, S: Strategy, O: Observer>(
     debug_assert!(actor != Actor::Clock || argument > view.world.now());
     let choice = Choice { actor, argument };
     strategy.observe(&view, choice);
-    if !matches!(O::CHOICES, Choices::None) {
+    if !matches!(O::CHOICES, ChoiceInterest::None) {
         observer.choice(&view, choice);
     }
     match actor {

@@ -6,11 +6,11 @@
 //! single state may be too many, one worker follows them one by one, up to the bound.
 
 use super::choices;
-use super::monitor::{Monitor, Node};
-use super::searched::{Keep, Searched};
-use super::table::{Fresh, SHARDS, Table};
+use super::monitor::{Monitor, ProductState};
+use super::searched::{SearchState, SearchStorage};
+use super::table::{FreshState, SHARDS, Table};
 use super::worker::Worker;
-use super::{Context, Plan};
+use super::{SearchContext, SearchPlan};
 use crate::world::{Program, Scale, Snapshot};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,13 +22,13 @@ const PIECE: usize = 32;
 
 /// Visits every state that can be reached, within the bounds.
 pub(super) fn search<P: Program<Guest: Snapshot>, M: Monitor>(
-    plan: &Plan<'_, P>,
+    plan: &SearchPlan<'_, P>,
     scale: Scale,
     monitor: &M,
-    keep: Keep,
-    context: Context<'_>,
-) -> Searched<P::Guest, M> {
-    let mut searched = Searched::start(plan, scale, monitor, SHARDS);
+    keep: SearchStorage,
+    context: SearchContext<'_>,
+) -> SearchState<P::Guest, M> {
+    let mut searched = SearchState::start(plan, scale, monitor, SHARDS);
     let mut workers: Vec<Worker<'_, P, M>> =
         (0..plan.jobs.max(1)).map(|_| Worker::new(plan, scale, &searched.first, keep)).collect();
     let mut level = Vec::new();
@@ -74,13 +74,13 @@ pub(super) fn search<P: Program<Guest: Snapshot>, M: Monitor>(
     searched.through()
 }
 
-type Batch<G, M> = Vec<(usize, Fresh<Box<Node<G, M>>>)>;
+type Batch<G, M> = Vec<(usize, FreshState<Box<ProductState<G, M>>>)>;
 
 // Expands the states of a batch. Returns how many of them are left because the search was stopped or there was no
 // room for their successors.
 fn expand<P: Program<Guest: Snapshot>, M: Monitor>(
     workers: &mut [Worker<'_, P, M>],
-    table: &Table<Box<Node<P::Guest, M>>>,
+    table: &Table<Box<ProductState<P::Guest, M>>>,
     batch: Batch<P::Guest, M>,
     depth: u32,
     stop: &AtomicBool,

@@ -9,12 +9,12 @@ use crate::world::{Canonicalizer, Question, World};
 
 /// The choices of a state. The buffers are reused from state to state.
 #[derive(Default)]
-pub(super) struct Choices {
+pub(super) struct OpenChoices {
     pub(super) all: Vec<Choice>,
     threads: Vec<(u32, ThreadId)>,
 }
 
-impl Choices {
+impl OpenChoices {
     /// Lists the choices of this state. `state` has its canonical numbers, which are needed only if some enabled
     /// thread is not a declared one.
     ///

@@ -3,10 +3,10 @@
 //! states wherever a bound cuts it.
 
 use super::monitor::Monitor;
-use super::searched::{Keep, Searched};
+use super::searched::{SearchState, SearchStorage};
 use super::table::MOST_IN_SHARD;
 use super::worker::Worker;
-use super::{Bounds, Context, Plan};
+use super::{Bounds, SearchContext, SearchPlan};
 use crate::world::{Program, Scale, Snapshot};
 
 // States between two reports of the progress.
@@ -17,14 +17,14 @@ const MOST: u64 = MOST_IN_SHARD as u64;
 
 /// Visits every state that can be reached, within the bounds.
 pub(super) fn search<P: Program<Guest: Snapshot>, M: Monitor>(
-    plan: &Plan<'_, P>,
+    plan: &SearchPlan<'_, P>,
     scale: Scale,
     monitor: &M,
-    keep: Keep,
-    context: Context<'_>,
-) -> Searched<P::Guest, M> {
+    keep: SearchStorage,
+    context: SearchContext<'_>,
+) -> SearchState<P::Guest, M> {
     let bounds = Bounds { states: plan.bounds.states.min(MOST), ..plan.bounds };
-    let mut searched = Searched::start(plan, scale, monitor, 1);
+    let mut searched = SearchState::start(plan, scale, monitor, 1);
     let mut worker = Worker::new(plan, scale, &searched.first, keep);
     let (mut open, mut found) = (Vec::new(), Vec::new());
     searched.table.next_level(&mut found);

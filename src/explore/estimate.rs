@@ -9,10 +9,10 @@
 //!
 //! The random runs take about a tenth of the work of the search, and a small fixed amount where that was little.
 
-use super::Plan;
-use super::choices::Choices;
-use super::ends::{Standing, standing};
-use super::monitor::{Monitor, Node};
+use super::SearchPlan;
+use super::choices::OpenChoices;
+use super::ends::{EndCondition, end_condition};
+use super::monitor::{Monitor, ProductState};
 use crate::base::{Rng, mix};
 use crate::event::{Actor, Choice};
 use crate::world::{Canonicalizer, Program, Snapshot};
@@ -50,7 +50,7 @@ pub struct Estimate {
     /// Share of the largest run in the sum of all runs, from 0 to 1.
     pub largest: f64,
     /// Number of distinct states on the runs.
-    pub met: u64,
+    pub sampled: u64,
     /// Number of distinct states on the runs that the search had visited.
     pub visited: u64,
     /// Number of runs that did not end within the step limit of the estimator.
@@ -64,7 +64,7 @@ impl Estimate {
     /// Returns a lower bound of the number of states: the visited ones and the others on the runs.
     #[must_use]
     pub fn at_least(&self, visited: u64) -> u64 {
-        visited + (self.met - self.visited)
+        visited + (self.sampled - self.visited)
     }
 
     /// Returns the standard error of the number of schedules. `None` if it is not known: if some runs have no end, or
@@ -80,15 +80,15 @@ impl Estimate {
 /// states that the search looked at). Some more runs follow one fixed order of the actors, as a scheduler does that
 /// starves some of them: often only such runs show that there is no end.
 pub(super) fn estimate<P: Program<Guest: Snapshot>, M: Monitor>(
-    plan: &Plan<'_, P>,
-    first: &Node<P::Guest, M>,
+    plan: &SearchPlan<'_, P>,
+    first: &ProductState<P::Guest, M>,
     work: u64,
     visited: impl Fn(u128) -> bool,
 ) -> Estimate {
     let work = (work / PART_OF_WORK).max(LEAST_WORK);
-    let most_met = (plan.bounds.memory / PART_OF_MEMORY / OF_A_DIGEST).max(2 * STEPS as u64);
+    let most_sampled = (plan.bounds.memory / PART_OF_MEMORY / OF_A_DIGEST).max(2 * STEPS as u64);
     let mut prober =
-        Prober { plan, first, choices: Choices::default(), numbers: Canonicalizer::new(), left: 0, most_met };
+        Prober { plan, first, choices: OpenChoices::default(), numbers: Canonicalizer::new(), left: 0, most_sampled };
     let (mut endless, mut growing) = (0, 0);
     prober.left = work / PART_OF_DRIVEN;
     for probe in 0..DRIVEN {
@@ -100,11 +100,11 @@ pub(super) fn estimate<P: Program<Guest: Snapshot>, M: Monitor>(
         growing += u64::from(prober.left > 0 && driven.is_some_and(|run| run.grows()));
     }
     prober.left = work;
-    let mut met = BTreeSet::new();
+    let mut sampled = BTreeSet::new();
     let mut sizes = Vec::new();
     while (sizes.len() as u64) < PROBES && prober.left > 0 {
         let mut rng = Rng::seeded(mix(0, sizes.len() as u64));
-        let run = prober.run(&mut met, |choices| rng.below(choices.len() as u32) as usize);
+        let run = prober.run(&mut sampled, |choices| rng.below(choices.len() as u32) as usize);
         // A run that was abandoned for lack of work is ignored if there are others.
         let Some(run) = run.filter(|run| run.ended || prober.left > 0 || sizes.is_empty()) else { break };
         endless += u64::from(!run.ended);
@@ -116,13 +116,13 @@ pub(super) fn estimate<P: Program<Guest: Snapshot>, M: Monitor>(
     let sum = sizes.iter().sum::<f64>();
     let mean = sum / n;
     let variance = sizes.iter().map(|s| (s - mean) * (s - mean)).sum::<f64>() / (n - 1.0).max(1.0);
-    let known = met.iter().filter(|digest| visited(**digest)).count() as u64;
+    let known = sampled.iter().filter(|digest| visited(**digest)).count() as u64;
     Estimate {
         probes,
         schedules: mean,
         schedules_error: (variance / n).sqrt(),
         largest: sizes.iter().copied().fold(0.0, f64::max) / sum,
-        met: met.len() as u64,
+        sampled: sampled.len() as u64,
         visited: known,
         endless,
         growing,
@@ -140,7 +140,7 @@ fn actor_number(actor: Actor) -> u64 {
 }
 
 // Summary of one run.
-struct Made {
+struct WalkSummary {
     ended: bool,
     // Product of the numbers of choices at each step: the number of schedules that the run represents.
     size: f64,
@@ -149,43 +149,43 @@ struct Made {
     newest: usize,
 }
 
-impl Made {
+impl WalkSummary {
     fn grows(&self) -> bool {
         !self.ended && self.newest > self.steps - self.steps / LAST
     }
 }
 
 struct Prober<'p, P: Program, M> {
-    plan: &'p Plan<'p, P>,
-    first: &'p Node<P::Guest, M>,
-    choices: Choices,
+    plan: &'p SearchPlan<'p, P>,
+    first: &'p ProductState<P::Guest, M>,
+    choices: OpenChoices,
     numbers: Canonicalizer,
     // Bytes of states that the runs may still look at.
     left: u64,
     // Number of digests for which there is room.
-    most_met: u64,
+    most_sampled: u64,
 }
 
 impl<P: Program<Guest: Snapshot>, M: Monitor> Prober<'_, P, M> {
     // Performs a run with the choices of `pick`; `None` if no work is left for it.
-    fn run(&mut self, met: &mut BTreeSet<u128>, mut pick: impl FnMut(&[Choice]) -> usize) -> Option<Made> {
+    fn run(&mut self, sampled: &mut BTreeSet<u128>, mut pick: impl FnMut(&[Choice]) -> usize) -> Option<WalkSummary> {
         if self.left == 0 {
             return None;
         }
         let mut node = self.first.clone();
-        let mut made = Made { ended: false, size: 1.0, steps: 0, newest: 0 };
+        let mut made = WalkSummary { ended: false, size: 1.0, steps: 0, newest: 0 };
         let mut own = BTreeSet::new();
         while made.steps < STEPS && self.left > 0 {
             let digest = node.digest(&mut self.numbers);
-            met.insert(digest);
-            if met.len() as u64 >= self.most_met {
+            sampled.insert(digest);
+            if sampled.len() as u64 >= self.most_sampled {
                 self.left = 0;
             }
             made.steps += 1;
             if own.insert(digest) {
                 made.newest = made.steps;
             }
-            if let Standing::Ended(_) = standing(&mut node.machine) {
+            if let EndCondition::Ended(_) = end_condition(&mut node.machine) {
                 made.ended = true;
                 break;
             }

@@ -7,13 +7,13 @@
 //! component is a schedule that no fair scheduler need leave. Whether a real scheduler leaves it is not decided, so
 //! the livelock is only possible.
 
-use super::monitor::Nothing;
-use super::searched::Keep;
+use super::monitor::NoMonitor;
+use super::searched::SearchStorage;
 use super::table::StateId;
 use super::worker::{Edge, FIRST_EVENT_BIT};
-use super::{Context, Cut, Plan, Way, path, search};
+use super::{Cut, RunChoices, SearchContext, SearchPlan, path, search};
 use crate::event::{Op, ThreadId};
-use crate::world::{Canonicalizer, Program, Snapshot, Status};
+use crate::world::{Canonicalizer, Program, Snapshot, ThreadStage};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A component of the state graph that a run need not leave.
@@ -26,17 +26,17 @@ pub struct Livelock {
     /// The cycle of the run: number of its first step in the component, and of the step after one round.
     pub round: (u64, u64),
     /// A shortest run to the component and twice round it, cut off by its step limit.
-    pub way: Way,
+    pub way: RunChoices,
 }
 
 /// Returns the possible livelocks of a program. If a bound cuts the search, returns none, and the bound.
 #[must_use]
 pub fn livelocks<P: Program<Guest: Snapshot>>(
-    plan: &Plan<'_, P>,
-    context: Context<'_>,
+    plan: &SearchPlan<'_, P>,
+    context: SearchContext<'_>,
 ) -> (Vec<Livelock>, Option<Cut>) {
-    let plan = Plan { reduce: false, pairs: false, ..plan.clone() };
-    let (scale, searched) = search(&plan, &Nothing, Keep::Graph, context);
+    let plan = SearchPlan { reduce: false, pairs: false, ..plan.clone() };
+    let (scale, searched) = search(&plan, &NoMonitor, SearchStorage::Graph, context);
     if searched.cut.is_some() {
         return (Vec::new(), searched.cut);
     }
@@ -63,7 +63,7 @@ pub fn livelocks<P: Program<Guest: Snapshot>>(
             let t = world.thread(thread);
             let bit = super::worker::bit(&numbers, crate::event::Actor::Thread(thread));
             let between = t.queue.is_some() && (begins & bit != 0 || !t_in_task(t));
-            t.status == Status::Alive && !t.daemon && !between
+            t.status == ThreadStage::Alive && !t.daemon && !between
         };
         let threads: Vec<ThreadId> = world.threads().ids().filter(|t| lives(*t)).collect();
         if threads.is_empty() {
@@ -86,7 +86,7 @@ pub fn livelocks<P: Program<Guest: Snapshot>>(
     (found, None)
 }
 
-fn t_in_task(t: &crate::world::Thread) -> bool {
+fn t_in_task(t: &crate::world::ThreadRecord) -> bool {
     t.context != t.home || !matches!(t.pending, Op::Begin)
 }
 

@@ -26,14 +26,15 @@ mod stall;
 mod table;
 mod worker;
 
-pub use ends::End;
+pub use ends::SearchEnd;
 pub use estimate::Estimate;
 pub use livelock::{Livelock, livelocks};
-pub use monitor::{Monitor, Nothing, Preemptions};
+pub use monitor::{Monitor, NoMonitor, Preemptions};
 pub use order::{
-    Instance, Order, PairOrders, SiteOrders, instance_order, site_order, site_orders, witness, write_progress,
+    OrderResult, PairOrders, SiteOrders, StatementInstance, instance_order, site_order, site_orders, witness,
+    write_progress,
 };
-pub use path::Way;
+pub use path::RunChoices;
 pub use stall::least_stalls;
 pub use table::MOST_STATES;
 
@@ -42,14 +43,14 @@ use crate::detect::Pair;
 use crate::event::{Actor, Choice, GlobalId};
 use crate::vm::Model;
 use crate::world::{Limits, Program, Scale, Snapshot, divisor};
-use monitor::Node;
-use searched::{Keep, Searched};
+use monitor::ProductState;
+use searched::{SearchState, SearchStorage};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 use worker::{Finds, Sight};
 
 /// The subject of a search, its bounds and its options.
-pub struct Plan<'m, P = Model> {
+pub struct SearchPlan<'m, P = Model> {
     /// The program to search.
     pub program: &'m P,
     /// Limits of each run; the step limit does not apply to the search itself.
@@ -72,17 +73,17 @@ pub struct Plan<'m, P = Model> {
     /// Choices, in milliseconds, that lead to the state at which the search starts; empty for the start of the app.
     /// They must be open one after another, as they are in the run that they come from. Depth counts from that state.
     pub from: Vec<Choice>,
-    /// Whether failures with different signatures are different ends ([`End::signature`]).
+    /// Whether failures with different signatures are different ends ([`SearchEnd::signature`]).
     pub signatures: bool,
 }
 
-impl<P> Clone for Plan<'_, P> {
+impl<P> Clone for SearchPlan<'_, P> {
     fn clone(&self) -> Self {
         Self { observe: self.observe.clone(), from: self.from.clone(), ..*self }
     }
 }
 
-impl<'m, P> Plan<'m, P> {
+impl<'m, P> SearchPlan<'m, P> {
     /// Returns the plan of a search of this program with one worker and the default bounds.
     #[must_use]
     pub fn new(program: &'m P) -> Self {
@@ -106,7 +107,7 @@ impl<'m, P> Plan<'m, P> {
     }
 }
 
-/// Bounds of a search. If a bound cuts the search, the result says so ([`Explored::cut`]).
+/// Bounds of a search. If a bound cuts the search, the result says so ([`SearchReport::cut`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bounds {
     /// Maximum number of states.
@@ -159,13 +160,13 @@ pub enum Cut {
     Depth,
     /// The bound of memory was reached.
     Memory,
-    /// The caller stopped the search ([`Context::stop`]).
+    /// The caller stopped the search ([`SearchContext::stop`]).
     Stopped,
 }
 
 /// Progress of a search.
 #[derive(Clone, Copy, Debug)]
-pub struct Status {
+pub struct SearchStatus {
     /// Number of states found.
     pub states: u64,
     /// Number of choices followed.
@@ -179,31 +180,31 @@ pub struct Status {
 }
 
 /// Receives the progress of a search.
-pub trait Progress: Sync {
+pub trait SearchProgress: Sync {
     /// Receives the current status.
-    fn at(&self, status: &Status);
+    fn at(&self, status: &SearchStatus);
 }
 
 /// Ignores the progress of a search.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Silent;
+pub struct NoSearchProgress;
 
-impl Progress for Silent {
-    fn at(&self, _: &Status) {}
+impl SearchProgress for NoSearchProgress {
+    fn at(&self, _: &SearchStatus) {}
 }
 
 /// How the caller stops a search and follows its progress.
 #[derive(Clone, Copy)]
-pub struct Context<'c> {
+pub struct SearchContext<'c> {
     /// Stops the search as soon as it is set.
     pub stop: &'c AtomicBool,
     /// Receives the progress.
-    pub progress: &'c dyn Progress,
+    pub progress: &'c dyn SearchProgress,
 }
 
 /// Result of a search.
 #[derive(Clone, Debug)]
-pub struct Explored {
+pub struct SearchReport {
     /// Number of states found.
     pub states: u64,
     /// Number of choices followed. All ticks in a row from one state count as one.
@@ -219,18 +220,18 @@ pub struct Explored {
     /// Length of the clock's unit: `down / up` milliseconds.
     pub scale: Scale,
     /// Ends that runs can have, each with a shortest run to it.
-    pub ends: BTreeMap<End, Way>,
+    pub ends: BTreeMap<SearchEnd, RunChoices>,
     /// All marks that a monitor with [`Monitor::WATCHES`] returned in a visited state ([`Monitor::mark`]).
     pub marks: BTreeSet<u64>,
     /// Pairs of accesses that can be side by side, each with a run to such a state.
-    pub adjacent: BTreeMap<Pair, Way>,
+    pub adjacent: BTreeMap<Pair, RunChoices>,
     /// Size of the visited set in bytes.
     pub table_bytes: u64,
     /// Peak memory in bytes, approximately.
     pub memory: u64,
 }
 
-impl Explored {
+impl SearchReport {
     /// Whether every state that can be reached was visited.
     #[must_use]
     pub fn complete(&self) -> bool {
@@ -243,31 +244,31 @@ impl Explored {
 /// # Examples
 ///
 /// ```
-/// use raceflip::{explore::{self, Plan, Silent, explore}, vm::Model};
+/// use raceflip::{explore::{self, SearchPlan, NoSearchProgress, explore}, vm::Model};
 /// use std::sync::atomic::AtomicBool;
 ///
 /// let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
 /// let observe = model.program.globals.ids().collect();
 /// let stop = AtomicBool::new(false);
-/// let found = explore(&Plan { observe, ..Plan::new(&model) }, explore::Context { stop: &stop, progress: &Silent });
+/// let found = explore(&SearchPlan { observe, ..SearchPlan::new(&model) }, explore::SearchContext { stop: &stop, progress: &NoSearchProgress });
 /// assert!(found.complete());
 /// let ends: Vec<String> = found.ends.keys().map(|end| end.ended.text()).collect();
 /// assert_eq!(ends, ["ok 1", "ok 2"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
-pub fn explore<P: Program<Guest: Snapshot>>(plan: &Plan<'_, P>, context: Context<'_>) -> Explored {
-    explore_with(plan, &Nothing, context)
+pub fn explore<P: Program<Guest: Snapshot>>(plan: &SearchPlan<'_, P>, context: SearchContext<'_>) -> SearchReport {
+    explore_with(plan, &NoMonitor, context)
 }
 
 /// Like [`explore`], for the product of the program with a monitor.
 #[must_use]
 pub fn explore_with<P: Program<Guest: Snapshot>, M: Monitor>(
-    plan: &Plan<'_, P>,
+    plan: &SearchPlan<'_, P>,
     monitor: &M,
-    context: Context<'_>,
-) -> Explored {
-    let (scale, searched) = search(plan, monitor, Keep::States, context);
+    context: SearchContext<'_>,
+) -> SearchReport {
+    let (scale, searched) = search(plan, monitor, SearchStorage::States, context);
     explored(plan, scale, searched)
 }
 
@@ -277,30 +278,30 @@ pub fn explore_with<P: Program<Guest: Snapshot>, M: Monitor>(
 ///
 /// If the search is cut. The error is the number of states found so far, a lower bound.
 pub fn exhaust<P: Program<Guest: Snapshot>, M: Monitor>(
-    plan: &Plan<'_, P>,
+    plan: &SearchPlan<'_, P>,
     monitor: &M,
-    context: Context<'_>,
-) -> Result<Explored, u64> {
-    let (scale, searched) = search(plan, monitor, Keep::States, context);
+    context: SearchContext<'_>,
+) -> Result<SearchReport, u64> {
+    let (scale, searched) = search(plan, monitor, SearchStorage::States, context);
     if searched.cut.is_some() { Err(searched.table.len()) } else { Ok(explored(plan, scale, searched)) }
 }
 
 /// Returns the number of states and the ends of runs, without a run to any of them; `None` if the search is cut.
 #[must_use]
 pub fn exhaust_ends<P: Program<Guest: Snapshot>, M: Monitor>(
-    plan: &Plan<'_, P>,
+    plan: &SearchPlan<'_, P>,
     monitor: &M,
-    context: Context<'_>,
-) -> Option<(u64, BTreeSet<End>)> {
-    let (_, searched) = search(plan, monitor, Keep::States, context);
+    context: SearchContext<'_>,
+) -> Option<(u64, BTreeSet<SearchEnd>)> {
+    let (_, searched) = search(plan, monitor, SearchStorage::States, context);
     searched.cut.is_none().then(|| (searched.table.len(), searched.finds.ends.into_keys().collect()))
 }
 
 fn explored<P: Program<Guest: Snapshot>, M: Monitor>(
-    plan: &Plan<'_, P>,
+    plan: &SearchPlan<'_, P>,
     scale: Scale,
-    searched: Searched<P::Guest, M>,
-) -> Explored {
+    searched: SearchState<P::Guest, M>,
+) -> SearchReport {
     let ends =
         searched.finds.ends.iter().map(|(end, seen)| (end.clone(), way(plan, scale, &searched, *seen))).collect();
     let adjacent =
@@ -308,8 +309,8 @@ fn explored<P: Program<Guest: Snapshot>, M: Monitor>(
     let visited = |digest| searched.table.contains(digest);
     let work = searched.finds.transitions.saturating_mul(searched.largest);
     let estimate = searched.cut.map(|_| estimate::estimate(plan, &searched.first, work, visited));
-    let Searched { table, finds, depth, cut, frontier, memory, .. } = searched;
-    Explored {
+    let SearchState { table, finds, depth, cut, frontier, memory, .. } = searched;
+    SearchReport {
         states: table.len(),
         transitions: finds.transitions,
         depth,
@@ -329,34 +330,38 @@ fn explored<P: Program<Guest: Snapshot>, M: Monitor>(
 /// product.
 #[must_use]
 pub fn search_for<P: Program<Guest: Snapshot>, M: Monitor>(
-    plan: &Plan<'_, P>,
+    plan: &SearchPlan<'_, P>,
     monitor: &M,
-    context: Context<'_>,
-) -> (Order, u64) {
-    let plan = Plan { reduce: false, pairs: false, ..plan.clone() };
-    let (scale, searched) = search(&plan, monitor, Keep::States, context);
+    context: SearchContext<'_>,
+) -> (OrderResult, u64) {
+    let plan = SearchPlan { reduce: false, pairs: false, ..plan.clone() };
+    let (scale, searched) = search(&plan, monitor, SearchStorage::States, context);
     let order = match (searched.finds.accepted, searched.cut) {
-        (Some(first), _) => Order::Happens(way(&plan, scale, &searched, first)),
-        (None, Some(cut)) => Order::Unknown(cut),
-        (None, None) => Order::Never,
+        (Some(first), _) => OrderResult::Happens(way(&plan, scale, &searched, first)),
+        (None, Some(cut)) => OrderResult::Unknown(cut),
+        (None, None) => OrderResult::Never,
     };
     (order, searched.table.len())
 }
 
 // Returns a shortest run to a visited state, continued to an end.
 fn way<P: Program<Guest: Snapshot>, M: Monitor>(
-    plan: &Plan<'_, P>,
+    plan: &SearchPlan<'_, P>,
     scale: Scale,
-    searched: &Searched<P::Guest, M>,
+    searched: &SearchState<P::Guest, M>,
     to: Sight,
-) -> Way {
+) -> RunChoices {
     let choices = path::through(&searched.first, &searched.table.way(to.at), plan.clock);
     let choices = choices.expect("a search finds its way again to what it has visited");
     path::complete(plan, scale, &choices).expect("a way in units of the clock is one in milliseconds")
 }
 
 /// Returns the state at which a search starts.
-fn first<P: Program<Guest: Snapshot>, M: Monitor>(plan: &Plan<'_, P>, scale: Scale, monitor: &M) -> Node<P::Guest, M> {
+fn first<P: Program<Guest: Snapshot>, M: Monitor>(
+    plan: &SearchPlan<'_, P>,
+    scale: Scale,
+    monitor: &M,
+) -> ProductState<P::Guest, M> {
     let mut machine = plan.program.machine(plan.limits);
     machine.world.set_scale(scale);
     machine.start(M::WATCHES);
@@ -364,7 +369,7 @@ fn first<P: Program<Guest: Snapshot>, M: Monitor>(plan: &Plan<'_, P>, scale: Sca
     for event in machine.world.recorded() {
         monitor.event(&machine.world, event);
     }
-    let mut node = Node::new(machine, monitor);
+    let mut node = ProductState::new(machine, monitor);
     for choice in &plan.from {
         let argument = if choice.actor == Actor::Clock { scale.instant(choice.argument) } else { choice.argument };
         node.follow(Choice { argument, ..*choice });
@@ -375,12 +380,12 @@ fn first<P: Program<Guest: Snapshot>, M: Monitor>(plan: &Plan<'_, P>, scale: Sca
 // What a scale has to fit: the greatest common divisor of all durations, and the number of deadlines that are ahead
 // at once.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Fit {
+struct ScaleFit {
     divisor: u64,
     deadlines: u64,
 }
 
-impl Fit {
+impl ScaleFit {
     // `docs/semantics.md`, *The clock*: units of g / (n + 1) milliseconds, or of one millisecond.
     fn scale(self) -> Scale {
         if mutant::is(Mutant::UnitsOfTheDivisor) {
@@ -393,16 +398,17 @@ impl Fit {
 // Searches in units that fit the durations known so far. If the search meets durations or deadlines for which they
 // are too large, it starts again with smaller units.
 fn search<P: Program<Guest: Snapshot>, M: Monitor>(
-    plan: &Plan<'_, P>,
+    plan: &SearchPlan<'_, P>,
     monitor: &M,
-    keep: Keep,
-    context: Context<'_>,
-) -> (Scale, Searched<P::Guest, M>) {
+    keep: SearchStorage,
+    context: SearchContext<'_>,
+) -> (Scale, SearchState<P::Guest, M>) {
     let setup = plan.program.setup();
     let ticks = plan.from.iter().filter(|choice| choice.actor == Actor::Clock).map(|choice| choice.argument);
     let instants = setup.instants.iter().copied().chain(ticks).map(|i| i.saturating_sub(1));
     let durations = setup.delays.iter().copied().chain(instants);
-    let mut fit = Fit { divisor: durations.fold(0, divisor), deadlines: 1 + u64::from(!setup.instants.is_empty()) };
+    let mut fit =
+        ScaleFit { divisor: durations.fold(0, divisor), deadlines: 1 + u64::from(!setup.instants.is_empty()) };
     loop {
         let scale = if plan.clock == Clock::Exact { fit.scale() } else { Scale::default() };
         let searched = match plan.first {
@@ -417,11 +423,11 @@ fn search<P: Program<Guest: Snapshot>, M: Monitor>(
 }
 
 // Returns what is known of the right units if the units of this search are too large for its findings.
-fn misfit<P: Program>(plan: &Plan<'_, P>, scale: Scale, finds: &Finds) -> Option<Fit> {
+fn misfit<P: Program>(plan: &SearchPlan<'_, P>, scale: Scale, finds: &Finds) -> Option<ScaleFit> {
     let whole = scale.up == 1 && scale.down == 1;
     let setup = plan.program.setup();
     let deadlines = finds.deadlines as u64 + u64::from(!setup.instants.is_empty());
     let fits = whole || (finds.fits == scale.down && deadlines < scale.up);
     let fits = fits || finds.fits == scale.down && mutant::is(Mutant::UnitsOfTheDivisor);
-    (!fits).then_some(Fit { divisor: finds.fits, deadlines: deadlines.max(scale.up - 1) })
+    (!fits).then_some(ScaleFit { divisor: finds.fits, deadlines: deadlines.max(scale.up - 1) })
 }

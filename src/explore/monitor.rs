@@ -2,7 +2,7 @@
 
 use crate::base::mutant::{self, Mutant};
 use crate::event::{Actor, Choice, Event};
-use crate::world::{Canonicalizer, Machine, Parts, Snapshot, Touched, World};
+use crate::world::{Canonicalizer, Machine, Parts, Snapshot, StepChange, World};
 
 /// An automaton that follows a run. Two ways to one state lead to different states of the product if the monitor's
 /// state differs.
@@ -42,9 +42,9 @@ pub trait Monitor: Clone + Send + Sync {
 
 /// A monitor without state.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Nothing;
+pub struct NoMonitor;
 
-impl Monitor for Nothing {
+impl Monitor for NoMonitor {
     const ALONE: bool = true;
 }
 
@@ -81,22 +81,22 @@ impl Monitor for Preemptions {
     }
 
     fn write(&self, _: &World, state: &mut Canonicalizer) {
-        state.tell_apart(u64::from(self.left));
+        state.distinguish(u64::from(self.left));
         // A thread without a canonical number has ended, since nothing refers to it.
         let last = self.last.and_then(|t| state.thread(t));
-        state.tell_apart(last.map_or(0, |t| 1 + u64::from(t)));
+        state.distinguish(last.map_or(0, |t| 1 + u64::from(t)));
     }
 }
 
 /// A state of the product: the program's state and the monitor's.
-pub(super) struct Node<G, M> {
+pub(super) struct ProductState<G, M> {
     pub(super) machine: Machine<G>,
     pub(super) monitor: M,
     // Parts of the digest, of the program's state alone.
     parts: Parts,
 }
 
-impl<G: Clone, M: Clone> Clone for Node<G, M> {
+impl<G: Clone, M: Clone> Clone for ProductState<G, M> {
     fn clone(&self) -> Self {
         Self { machine: self.machine.clone(), monitor: self.monitor.clone(), parts: self.parts.clone() }
     }
@@ -109,7 +109,7 @@ impl<G: Clone, M: Clone> Clone for Node<G, M> {
     }
 }
 
-impl<G: Snapshot, M: Monitor> Node<G, M> {
+impl<G: Snapshot, M: Monitor> ProductState<G, M> {
     pub(super) fn new(machine: Machine<G>, monitor: M) -> Self {
         Self { machine, monitor, parts: Parts::default() }
     }
@@ -132,7 +132,7 @@ impl<G: Snapshot, M: Monitor> Node<G, M> {
     /// Returns the [`digest`](Self::digest) after a step that changed `touched`, if that is known. `room` has the
     /// canonical numbers of the new state afterwards.
     #[inline]
-    pub(super) fn digest_after(&mut self, touched: Option<Touched>, room: &mut Canonicalizer) -> u128 {
+    pub(super) fn digest_after(&mut self, touched: Option<StepChange>, room: &mut Canonicalizer) -> u128 {
         if M::ALONE
             && let Some(touched) = touched
             && self.machine.follow_parts(&mut self.parts, touched, room)
@@ -145,7 +145,7 @@ impl<G: Snapshot, M: Monitor> Node<G, M> {
 
     /// Restores the state before a step.
     #[inline]
-    pub(super) fn take_back(&mut self, before: &Self, touched: Option<Touched>) {
+    pub(super) fn take_back(&mut self, before: &Self, touched: Option<StepChange>) {
         let Some(touched) = touched else { return self.clone_from(before) };
         self.machine.take_back(&before.machine, touched);
         self.monitor.clone_from(&before.monitor);
@@ -157,7 +157,7 @@ impl<G: Snapshot, M: Monitor> Node<G, M> {
     pub(super) fn digest(&mut self, room: &mut Canonicalizer) -> u128 {
         self.machine.canonical_in(room);
         if let Some(outcome) = self.machine.world.outcome() {
-            super::ends::tell_apart(outcome, room);
+            super::ends::distinguish(outcome, room);
         }
         self.monitor.write(&self.machine.world, room);
         self.parts.keep(room, self.machine.world.declared());

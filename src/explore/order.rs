@@ -8,22 +8,22 @@
 //!   exists already.
 
 use super::monitor::Monitor;
-use super::{Context, Cut, Explored, Plan, Way, search_for};
+use super::{Cut, RunChoices, SearchContext, SearchPlan, SearchReport, search_for};
 use crate::base::Id;
 use crate::detect::Pair;
-use crate::event::{Access, AccessKind, AccessPlace, ContextId, Event, Happening, SiteId};
+use crate::event::{Access, AccessKind, AccessPlace, ContextId, Event, EventKind, SiteId};
 use crate::exec::{Observer, run};
 use crate::sched::Rerun;
-use crate::world::{Canonicalizer, Made, Program, Snapshot, Status, World};
+use crate::world::{Canonicalizer, CreationKind, Program, Snapshot, ThreadStage, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Whether an order can happen.
 #[derive(Clone, Debug)]
-pub enum Order {
+pub enum OrderResult {
     /// Some run has the order; a shortest such run.
-    Happens(Way),
+    Happens(RunChoices),
     /// No run has the order.
     Never,
     /// No visited run has the order, but this bound cut the search.
@@ -33,11 +33,11 @@ pub enum Order {
 /// Returns whether some run performs `first` and later `then`, in different threads or tasks, on the same memory.
 #[must_use]
 pub fn site_order<P: Program<Guest: Snapshot>>(
-    plan: &Plan<'_, P>,
+    plan: &SearchPlan<'_, P>,
     first: SiteId,
     then: SiteId,
-    context: Context<'_>,
-) -> Order {
+    context: SearchContext<'_>,
+) -> OrderResult {
     search_for(plan, &SiteOrder { first, then, marks: Vec::new(), found: false }, context).0
 }
 
@@ -48,32 +48,32 @@ pub type SiteOrders = BTreeMap<Pair, PairOrders>;
 #[derive(Clone, Debug)]
 pub struct PairOrders {
     /// First site, second site, and whether that order happens. A site with itself has one entry.
-    pub orders: Vec<(SiteId, SiteId, Order)>,
+    pub orders: Vec<(SiteId, SiteId, OrderResult)>,
     /// Whether the two instances of a run with the first order can also come the other way round. `None` unless both
     /// orders happen, or the one order of a site with itself.
-    pub flips: Option<Order>,
+    pub flips: Option<OrderResult>,
 }
 
 /// Returns the orders of all pairs of accesses that may touch the same memory, one of them writing. Pairs whose orders
-/// are all [`Order::Never`] are left out, unless they can be side by side.
+/// are all [`OrderResult::Never`] are left out, unless they can be side by side.
 #[must_use]
 pub fn site_orders<P: Program<Guest: Snapshot>>(
-    plan: &Plan<'_, P>,
-    found: &Explored,
-    context: Context<'_>,
+    plan: &SearchPlan<'_, P>,
+    found: &SearchReport,
+    context: SearchContext<'_>,
 ) -> SiteOrders {
     let mut all = BTreeMap::new();
     for pair in conflicting(plan, found) {
         let ways = BTreeSet::from([(pair.a, pair.b), (pair.b, pair.a)]);
-        let orders: Vec<(SiteId, SiteId, Order)> =
+        let orders: Vec<(SiteId, SiteId, OrderResult)> =
             ways.into_iter().map(|(first, then)| (first, then, site_order(plan, first, then, context))).collect();
-        let happens = |o: &&(SiteId, SiteId, Order)| matches!(o.2, Order::Happens(_));
+        let happens = |o: &&(SiteId, SiteId, OrderResult)| matches!(o.2, OrderResult::Happens(_));
         let flips = match orders.iter().filter(happens).collect::<Vec<_>>().as_slice() {
-            [(first, then, Order::Happens(way)), _, ..] => flips(plan, *first, *then, way, context),
-            [(first, then, Order::Happens(way))] if first == then => flips(plan, *first, *then, way, context),
+            [(first, then, OrderResult::Happens(way)), _, ..] => flips(plan, *first, *then, way, context),
+            [(first, then, OrderResult::Happens(way))] if first == then => flips(plan, *first, *then, way, context),
             _ => None,
         };
-        if found.adjacent.contains_key(&pair) || orders.iter().any(|o| !matches!(o.2, Order::Never)) {
+        if found.adjacent.contains_key(&pair) || orders.iter().any(|o| !matches!(o.2, OrderResult::Never)) {
             all.insert(pair, PairOrders { orders, flips });
         }
     }
@@ -82,12 +82,12 @@ pub fn site_orders<P: Program<Guest: Snapshot>>(
 
 // Returns whether the instances of a run that has the order can come the other way round.
 fn flips<P: Program<Guest: Snapshot>>(
-    plan: &Plan<'_, P>,
+    plan: &SearchPlan<'_, P>,
     first: SiteId,
     then: SiteId,
-    way: &Way,
-    context: Context<'_>,
-) -> Option<Order> {
+    way: &RunChoices,
+    context: SearchContext<'_>,
+) -> Option<OrderResult> {
     let (one, other) = witness(plan, first, then, way)?;
     Some(instance_order(plan, &other, &one, context))
 }
@@ -95,30 +95,35 @@ fn flips<P: Program<Guest: Snapshot>>(
 /// Returns the instances of a run's first conflict in this order: an operation of `first`, and the operation of
 /// `then` that conflicts with it.
 #[must_use]
-pub fn witness<P: Program>(plan: &Plan<'_, P>, first: SiteId, then: SiteId, way: &Way) -> Option<(Instance, Instance)> {
-    let mut seen = Seen { first, then, visits: BTreeMap::new(), firsts: Vec::new(), found: None };
+pub fn witness<P: Program>(
+    plan: &SearchPlan<'_, P>,
+    first: SiteId,
+    then: SiteId,
+    way: &RunChoices,
+) -> Option<(StatementInstance, StatementInstance)> {
+    let mut seen = OrderObserver { first, then, visits: BTreeMap::new(), firsts: Vec::new(), found: None };
     let mut machine = plan.program.machine(plan.limits);
     let mut rerun = Rerun::new(Arc::new(way.choices.clone()));
     run(&mut machine, &mut rerun, 0, &mut seen, &AtomicBool::new(false));
     seen.found
 }
 
-struct Seen {
+struct OrderObserver {
     first: SiteId,
     then: SiteId,
     visits: BTreeMap<(SiteId, ContextId), u32>,
-    firsts: Vec<(Instance, ContextId, Access)>,
-    found: Option<(Instance, Instance)>,
+    firsts: Vec<(StatementInstance, ContextId, Access)>,
+    found: Option<(StatementInstance, StatementInstance)>,
 }
 
-impl Observer for Seen {
+impl Observer for OrderObserver {
     fn event(&mut self, world: &World, event: &Event) {
         let (Some(site), Some(context)) = (event.site, event.context) else { return };
-        let Happening::Performed { op, .. } = &event.what else { return };
+        let EventKind::Performed { op, .. } = &event.what else { return };
         let Some(access) = op.access().filter(|_| site == self.first || site == self.then) else { return };
         let visits = self.visits.entry((site, context)).or_default();
         *visits += 1;
-        let instance = Instance { site, pedigree: world.contexts().chain(context), visit: *visits };
+        let instance = StatementInstance { site, pedigree: world.contexts().chain(context), visit: *visits };
         if site == self.then && self.found.is_none() {
             let before = self.firsts.iter().find(|(_, c, a)| *c != context && a.conflicts(&access));
             self.found = before.map(|(first, ..)| (first.clone(), instance.clone()));
@@ -131,7 +136,7 @@ impl Observer for Seen {
 
 // Returns the pairs of sites that access memory of the same name, one of them writing. Names are those of the source;
 // of a field only the last part counts, since its object is not known. Pairs found side by side are included.
-fn conflicting<P: Program>(plan: &Plan<'_, P>, found: &Explored) -> BTreeSet<Pair> {
+fn conflicting<P: Program>(plan: &SearchPlan<'_, P>, found: &SearchReport) -> BTreeSet<Pair> {
     let sites = &plan.program.setup().sites;
     let name = |place: &str| -> String {
         let last = place.rsplit('.').next().unwrap_or(place);
@@ -176,7 +181,7 @@ impl Monitor for SiteOrder {
 
     fn event(&mut self, _: &World, event: &Event) {
         let (Some(site), Some(context)) = (event.site, event.context) else { return };
-        let Happening::Performed { op, .. } = &event.what else { return };
+        let EventKind::Performed { op, .. } = &event.what else { return };
         let Some(access) = op.access() else { return };
         if site == self.then {
             self.found |= self.marks.iter().any(|m| m.context != context && m.access.conflicts(&access));
@@ -191,8 +196,8 @@ impl Monitor for SiteOrder {
         let mut words: Vec<[u64; 4]> = self.marks.iter().filter_map(|m| m.words(world, state)).collect();
         words.sort_unstable();
         words.dedup();
-        state.tell_apart(words.len() as u64 * 2 + u64::from(self.found));
-        words.iter().flatten().for_each(|w| state.tell_apart(*w));
+        state.distinguish(words.len() as u64 * 2 + u64::from(self.found));
+        words.iter().flatten().for_each(|w| state.distinguish(*w));
     }
 
     fn accepts(&self) -> bool {
@@ -217,7 +222,7 @@ impl Mark {
 
 // Returns where a thread or task is: a number for the thread that it runs on, or 0 if it does not run.
 fn whereabouts(world: &World, state: &Canonicalizer, context: ContextId) -> u64 {
-    let alive = |t: &crate::world::Thread| t.status == Status::Alive;
+    let alive = |t: &crate::world::ThreadRecord| t.status == ThreadStage::Alive;
     let found = world.threads().enumerate().find(|(_, t)| alive(t) && (t.context == context || t.home == context));
     found.and_then(|(id, t)| Some(1 + 2 * u64::from(state.thread(id)?) + u64::from(t.home == context))).unwrap_or(0)
 }
@@ -228,11 +233,11 @@ fn whereabouts(world: &World, state: &Canonicalizer, context: ContextId) -> u64 
 /// A pedigree lists what was created, from the outermost creator on: see [`crate::world::Contexts::chain`].
 #[must_use]
 pub fn instance_order<P: Program<Guest: Snapshot>>(
-    plan: &Plan<'_, P>,
-    first: &Instance,
-    then: &Instance,
-    context: Context<'_>,
-) -> Order {
+    plan: &SearchPlan<'_, P>,
+    first: &StatementInstance,
+    then: &StatementInstance,
+    context: SearchContext<'_>,
+) -> OrderResult {
     let monitor = InstanceOrder {
         first: first.clone(),
         then: then.clone(),
@@ -246,19 +251,19 @@ pub fn instance_order<P: Program<Guest: Snapshot>>(
 
 /// An instance: the n-th execution of a statement in the thread or task of a pedigree.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Instance {
+pub struct StatementInstance {
     /// The statement.
     pub site: SiteId,
     /// What was created, and its ordinal among those of its kind, from the outermost creator on.
-    pub pedigree: Vec<(Made, u32)>,
+    pub pedigree: Vec<(CreationKind, u32)>,
     /// Ordinal of the execution, from 1.
     pub visit: u32,
 }
 
 #[derive(Clone)]
 struct InstanceOrder {
-    first: Instance,
-    then: Instance,
+    first: StatementInstance,
+    then: StatementInstance,
     visits: [u32; 2],
     // Access of the first instance, once it has been performed.
     access: Option<Access>,
@@ -272,7 +277,7 @@ impl Monitor for InstanceOrder {
 
     fn event(&mut self, world: &World, event: &Event) {
         let (Some(site), Some(context)) = (event.site, event.context) else { return };
-        let Happening::Performed { op, .. } = &event.what else { return };
+        let EventKind::Performed { op, .. } = &event.what else { return };
         let Some(access) = op.access() else { return };
         let mut arrived = [false; 2];
         for (i, instance) in [&self.first, &self.then].into_iter().enumerate() {
@@ -291,19 +296,19 @@ impl Monitor for InstanceOrder {
     }
 
     fn write(&self, world: &World, state: &mut Canonicalizer) {
-        state.tell_apart(u64::from(self.found) + 2 * u64::from(self.over));
+        state.distinguish(u64::from(self.found) + 2 * u64::from(self.over));
         if self.over || self.found {
             return;
         }
         let mark = self.access.map(|access| Mark { access, context: ContextId::new(0) });
         let place = mark.map(|m| m.words(world, state));
-        state.tell_apart(match place {
+        state.distinguish(match place {
             None => 0,
             Some(None) => 1,
             Some(Some(_)) => 2,
         });
         if let Some(Some([a, b, c, _])) = place {
-            [a, b, c].into_iter().for_each(|w| state.tell_apart(w));
+            [a, b, c].into_iter().for_each(|w| state.distinguish(w));
         }
         for (instance, visits) in [&self.first, &self.then].into_iter().zip(self.visits) {
             write_progress(world, state, instance, visits);
@@ -317,27 +322,27 @@ impl Monitor for InstanceOrder {
 
 /// Writes to `state` how much is missing until an instance can be performed: how often its statement has been
 /// performed in its thread or task, and how much of its pedigree exists.
-pub fn write_progress(world: &World, state: &mut Canonicalizer, instance: &Instance, visits: u32) {
-    state.tell_apart(u64::from(visits));
+pub fn write_progress(world: &World, state: &mut Canonicalizer, instance: &StatementInstance, visits: u32) {
+    state.distinguish(u64::from(visits));
     progress(world, state, &instance.pedigree);
 }
 
 // Writes how much of a pedigree exists: the place of each context in it, and at the first missing one the number of
 // its kind that were created.
-fn progress(world: &World, state: &mut Canonicalizer, pedigree: &[(Made, u32)]) {
+fn progress(world: &World, state: &mut Canonicalizer, pedigree: &[(CreationKind, u32)]) {
     let contexts = world.contexts();
     let mut parent = None;
     for (made, nth) in pedigree {
         match contexts.find(parent, *made, *nth) {
             Some(context) => {
                 let at = whereabouts(world, state, context);
-                state.tell_apart(1);
-                state.tell_apart(if at == 0 { queued(world, state, context) } else { at });
+                state.distinguish(1);
+                state.distinguish(if at == 0 { queued(world, state, context) } else { at });
                 parent = Some(context);
             }
             None => {
-                state.tell_apart(0);
-                state.tell_apart(u64::from(contexts.counted(parent, *made)));
+                state.distinguish(0);
+                state.distinguish(u64::from(contexts.counted(parent, *made)));
                 return;
             }
         }

@@ -1,16 +1,16 @@
 //! Reconstructs the run that leads to a visited state.
 
-use super::choices::Choices;
-use super::ends::{Standing, standing};
-use super::monitor::{Monitor, Node};
-use super::{Clock, Plan};
+use super::choices::OpenChoices;
+use super::ends::{EndCondition, end_condition};
+use super::monitor::{Monitor, ProductState};
+use super::{Clock, SearchPlan};
 use crate::event::{Actor, Choice, LimitKind, Outcome};
 use crate::sched::{RawChoices, Steady, View};
 use crate::world::{Canonicalizer, Guest, Machine, Program, Question, Scale, Snapshot};
 
 /// A run, given by its choices.
 #[derive(Clone, Debug)]
-pub struct Way {
+pub struct RunChoices {
     /// Choices that repeat the run, in milliseconds.
     pub choices: RawChoices,
     /// Outcome of the run.
@@ -26,12 +26,12 @@ pub struct Way {
 ///
 /// `None` if there are none, which would be an error of the search.
 pub(super) fn through<G: Snapshot, M: Monitor>(
-    first: &Node<G, M>,
+    first: &ProductState<G, M>,
     digests: &[u128],
     clock: Clock,
 ) -> Option<Vec<Choice>> {
     let (mut here, mut there) = (Canonicalizer::new(), Canonicalizer::new());
-    let mut choices = Choices::default();
+    let mut choices = OpenChoices::default();
     let mut node = first.clone();
     let mut way = Vec::new();
     for digest in digests.get(1..)? {
@@ -69,14 +69,18 @@ pub(super) fn through<G: Snapshot, M: Monitor>(
 }
 
 /// Returns the run of these choices and no more: a step limit cuts it off after them.
-pub(super) fn cut_off<P: Program>(plan: &Plan<'_, P>, scale: Scale, way: &[Choice]) -> Option<Way> {
+pub(super) fn cut_off<P: Program>(plan: &SearchPlan<'_, P>, scale: Scale, way: &[Choice]) -> Option<RunChoices> {
     let (machine, choices) = perform(plan, scale, way)?;
     let (steps, stall) = (machine.world.steps(), machine.world.stall());
-    Some(Way { choices, outcome: Outcome::Limit(LimitKind::Steps, steps), steps, stall })
+    Some(RunChoices { choices, outcome: Outcome::Limit(LimitKind::Steps, steps), steps, stall })
 }
 
 // Performs the choices in milliseconds, as a run does; `None` if one of them is not open.
-fn perform<P: Program>(plan: &Plan<'_, P>, scale: Scale, way: &[Choice]) -> Option<(Machine<P::Guest>, RawChoices)> {
+fn perform<P: Program>(
+    plan: &SearchPlan<'_, P>,
+    scale: Scale,
+    way: &[Choice],
+) -> Option<(Machine<P::Guest>, RawChoices)> {
     let mut machine = plan.program.machine(plan.limits);
     machine.start(false);
     let mut raw = RawChoices::default();
@@ -94,12 +98,12 @@ fn perform<P: Program>(plan: &Plan<'_, P>, scale: Scale, way: &[Choice]) -> Opti
 }
 
 /// Returns the run of these choices, continued by the default scheduler ([`Steady`]) to its end.
-pub(super) fn complete<P: Program>(plan: &Plan<'_, P>, scale: Scale, way: &[Choice]) -> Option<Way> {
+pub(super) fn complete<P: Program>(plan: &SearchPlan<'_, P>, scale: Scale, way: &[Choice]) -> Option<RunChoices> {
     let (mut machine, mut raw) = perform(plan, scale, way)?;
     let mut steady = Steady::default();
     plan.from.iter().chain(way).for_each(|choice| steady.see(*choice));
     let outcome = loop {
-        if let Standing::Ended(outcome) | Standing::Rests(outcome) = standing(&mut machine) {
+        if let EndCondition::Ended(outcome) | EndCondition::Rests(outcome) = end_condition(&mut machine) {
             let openings = machine.world.openings();
             if machine.world.outcome().is_none() && openings.stop() {
                 raw.add(Choice { actor: Actor::Stop, argument: 0 }, openings.total(), false);
@@ -115,7 +119,7 @@ pub(super) fn complete<P: Program>(plan: &Plan<'_, P>, scale: Scale, way: &[Choi
         steady.see(choice);
     };
     let world = &machine.world;
-    Some(Way { choices: raw, outcome, steps: world.steps(), stall: world.stall() })
+    Some(RunChoices { choices: raw, outcome, steps: world.steps(), stall: world.stall() })
 }
 
 fn make<G: Guest>(machine: &mut Machine<G>, raw: &mut RawChoices, choice: Choice) {

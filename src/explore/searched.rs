@@ -1,15 +1,15 @@
 //! State of a search in progress, shared by the breadth-first and the depth-first search.
 
-use super::monitor::{Monitor, Node};
-use super::table::{StateId, Table, Way};
+use super::monitor::{Monitor, ProductState};
+use super::table::{StateId, StateWay, Table};
 use super::worker::Finds;
-use super::{Bounds, Context, Cut, Plan, Status};
+use super::{Bounds, Cut, SearchContext, SearchPlan, SearchStatus};
 use crate::world::{Canonicalizer, Program, Scale, Snapshot};
 use std::sync::atomic::Ordering;
 
 /// What a search keeps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Keep {
+pub(super) enum SearchStorage {
     /// Only the states.
     States,
     /// The states and the transitions.
@@ -17,10 +17,10 @@ pub(super) enum Keep {
 }
 
 /// State of a search in progress.
-pub(super) struct Searched<G, M> {
-    pub(super) table: Table<Box<Node<G, M>>>,
+pub(super) struct SearchState<G, M> {
+    pub(super) table: Table<Box<ProductState<G, M>>>,
     pub(super) finds: Finds,
-    pub(super) first: Node<G, M>,
+    pub(super) first: ProductState<G, M>,
     pub(super) depth: u32,
     /// The bound that cut the search, if one did.
     pub(super) cut: Option<Cut>,
@@ -47,13 +47,18 @@ const OF_AN_OPEN: usize = 64;
 const PART_OF_SPARE: u64 = 32;
 const MOST_SPARE: u64 = 1_024;
 
-impl<G: Snapshot, M: Monitor> Searched<G, M> {
+impl<G: Snapshot, M: Monitor> SearchState<G, M> {
     /// Starts a search that has found only its first state.
-    pub(super) fn start<P: Program<Guest = G>>(plan: &Plan<'_, P>, scale: Scale, monitor: &M, shards: usize) -> Self {
+    pub(super) fn start<P: Program<Guest = G>>(
+        plan: &SearchPlan<'_, P>,
+        scale: Scale,
+        monitor: &M,
+        shards: usize,
+    ) -> Self {
         let mut first = super::first(plan, scale, monitor);
         let table = Table::new(plan.reduces(), shards);
         let digest = first.digest(&mut Canonicalizer::new());
-        let root = Way { digest, parent: StateId::NONE, rank: 0, sleep: 0 };
+        let root = StateWay { digest, parent: StateId::NONE, rank: 0, sleep: 0 };
         table.insert(root, &Box::new(first.clone()), &mut Vec::new());
         let finds = Finds { fits: first.machine.world.scale().fits, ..Finds::default() };
         let largest = first.bytes();
@@ -69,7 +74,7 @@ impl<G: Snapshot, M: Monitor> Searched<G, M> {
     }
 
     /// Returns how many spare nodes a worker may keep.
-    pub(super) fn most_spare<P>(&self, plan: &Plan<'_, P>) -> usize {
+    pub(super) fn most_spare<P>(&self, plan: &SearchPlan<'_, P>) -> usize {
         let bytes = plan.bounds.memory / PART_OF_SPARE / plan.jobs.max(1) as u64;
         (bytes / self.largest.max(1)).min(MOST_SPARE) as usize
     }
@@ -85,15 +90,15 @@ impl<G: Snapshot, M: Monitor> Searched<G, M> {
     /// when the monitor has accepted a state, or when the scale of the clock does not fit.
     pub(super) fn is_over<P: Program>(
         &mut self,
-        (plan, bounds, scale): (&Plan<'_, P>, &Bounds, Scale),
+        (plan, bounds, scale): (&SearchPlan<'_, P>, &Bounds, Scale),
         depth: u32,
         frontier: u64,
-        context: Context<'_>,
+        context: SearchContext<'_>,
     ) -> bool {
         self.hold(frontier);
         self.frontier = frontier;
         let (states, memory, transitions) = (self.table.len(), self.holds, self.finds.transitions);
-        context.progress.at(&Status { states, transitions, frontier, memory, depth });
+        context.progress.at(&SearchStatus { states, transitions, frontier, memory, depth });
         let full = self.full || self.room(bounds) == 0;
         let cut = bounds.cut(states, full, context.stop.load(Ordering::Relaxed));
         // If no state is left to visit, the bound has cut nothing off.

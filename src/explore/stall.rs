@@ -1,10 +1,10 @@
 //! Computes the least stall: the least time that has to pass while some thread could run, for a run to reach an end
 //! (Dijkstra's algorithm, with the stall as the length).
 
-use super::choices::Choices;
-use super::ends::{End, Standing, standing};
-use super::monitor::{Node, Nothing};
-use super::{Context, Plan, first};
+use super::choices::OpenChoices;
+use super::ends::{EndCondition, SearchEnd, end_condition};
+use super::monitor::{NoMonitor, ProductState};
+use super::{SearchContext, SearchPlan, first};
 use crate::world::{Canonicalizer, Program, Scale, Snapshot};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -14,20 +14,20 @@ const OF_A_NODE: u64 = 64;
 const OF_A_STATE: u64 = 40;
 
 /// Returns for each of these ends the least stall of a run that reaches it, in milliseconds, as precisely as the
-/// units of the clock allow (`scale` of [`Explored`](super::Explored)). Ends that are not reached within the bounds
-/// are missing.
+/// units of the clock allow (`scale` of [`SearchReport`](super::SearchReport)). Ends that are not reached within the
+/// bounds are missing.
 #[must_use]
 pub fn least_stalls<P: Program<Guest: Snapshot>>(
-    plan: &Plan<'_, P>,
+    plan: &SearchPlan<'_, P>,
     scale: Scale,
-    wanted: &BTreeSet<End>,
-    context: Context<'_>,
-) -> BTreeMap<End, u64> {
+    wanted: &BTreeSet<SearchEnd>,
+    context: SearchContext<'_>,
+) -> BTreeMap<SearchEnd, u64> {
     let mut found = BTreeMap::new();
     let mut visited = BTreeSet::new();
-    let mut queue: BTreeMap<u64, Vec<Node<P::Guest, Nothing>>> =
-        BTreeMap::from([(0, vec![first(plan, scale, &Nothing)])]);
-    let (mut choices, mut numbers) = (Choices::default(), Canonicalizer::new());
+    let mut queue: BTreeMap<u64, Vec<ProductState<P::Guest, NoMonitor>>> =
+        BTreeMap::from([(0, vec![first(plan, scale, &NoMonitor)])]);
+    let (mut choices, mut numbers) = (OpenChoices::default(), Canonicalizer::new());
     // Number of nodes that are found and not visited, and bytes of the largest one.
     let (mut waiting, mut largest) = (1u64, 0);
     while let Some((stall, nodes)) = queue.pop_first() {
@@ -44,14 +44,14 @@ pub fn least_stalls<P: Program<Guest: Snapshot>>(
             if !visited.insert(node.digest(&mut numbers)) {
                 continue;
             }
-            let ended = match standing(&mut node.machine) {
-                Standing::Ended(outcome) => Some((outcome, true)),
-                Standing::Rests(outcome) => Some((outcome, false)),
-                Standing::Open => None,
+            let ended = match end_condition(&mut node.machine) {
+                EndCondition::Ended(outcome) => Some((outcome, true)),
+                EndCondition::Rests(outcome) => Some((outcome, false)),
+                EndCondition::Open => None,
             };
             let world = &node.machine.world;
             if let Some((outcome, over)) = ended {
-                let end = End::new(plan, &outcome, world, 0);
+                let end = SearchEnd::new(plan, &outcome, world, 0);
                 if wanted.contains(&end) {
                     found.entry(end).or_insert_with(|| scale.milliseconds(stall + 1) - 1);
                     if found.len() == wanted.len() {

@@ -41,19 +41,19 @@ impl StateId {
 
 /// A way to a state.
 #[derive(Clone, Copy)]
-pub(super) struct Way {
+pub(super) struct StateWay {
     /// Digest of the state.
     pub(super) digest: u128,
     /// State before it on the way.
     pub(super) parent: StateId,
-    /// Rank of the way; see [`Fresh::rank`].
+    /// Rank of the way; see [`FreshState::rank`].
     pub(super) rank: u64,
     /// Sleep set of the state on this way: actors that need not be tried there.
     pub(super) sleep: u64,
 }
 
 /// A state that was found in this level, or has to be visited again.
-pub(super) struct Fresh<N> {
+pub(super) struct FreshState<N> {
     pub(super) id: StateId,
     /// Rank of the least way to it: the place of its parent in the level before, then the choice.
     pub(super) rank: u64,
@@ -65,7 +65,7 @@ pub(super) struct Fresh<N> {
 
 /// When a state was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Seen {
+pub(super) enum VisitTime {
     /// The state was found in this level.
     Now,
     /// The state was found in an earlier level.
@@ -83,8 +83,8 @@ struct Shard<N> {
     // States from this index on were found in this level, and `fresh` has them in order. `again` has older states
     // that have to be visited again.
     level_start: usize,
-    fresh: Vec<Fresh<N>>,
-    again: Vec<Fresh<N>>,
+    fresh: Vec<FreshState<N>>,
+    again: Vec<FreshState<N>>,
 }
 
 const EMPTY: u32 = u32::MAX;
@@ -117,7 +117,7 @@ impl<N: Clone> Table<N> {
 
     /// Adds a state, or another way to a known one. Copies the node if the search has to continue from it, into one
     /// of `spare` if there is one.
-    pub(super) fn insert(&self, way: Way, node: &N, spare: &mut Vec<N>) -> (Seen, StateId) {
+    pub(super) fn insert(&self, way: StateWay, node: &N, spare: &mut Vec<N>) -> (VisitTime, StateId) {
         let number = (way.digest >> (128 - SHARD_BITS)) as usize & (self.shards.len() - 1);
         let shard = &mut *self.locked(number);
         match shard.find(way.digest) {
@@ -126,7 +126,7 @@ impl<N: Clone> Table<N> {
                 if fresh.add(&way, node) {
                     shard.parents[index] = way.parent;
                 }
-                (Seen::Now, StateId::new(number, index))
+                (VisitTime::Now, StateId::new(number, index))
             }
             Ok(index) => {
                 let id = StateId::new(number, index);
@@ -134,23 +134,23 @@ impl<N: Clone> Table<N> {
                 if self.sleeps && shard.sleeps[index] & !way.sleep != 0 {
                     match shard.again.iter_mut().find(|f| f.id == id) {
                         Some(known) => _ = known.add(&way, node),
-                        None => shard.again.push(Fresh::new(id, &way, copied(node, spare))),
+                        None => shard.again.push(FreshState::new(id, &way, copied(node, spare))),
                     }
                 }
-                (Seen::Before, id)
+                (VisitTime::Before, id)
             }
             Err(slot) => {
                 let id = StateId::new(number, shard.digests.len());
                 shard.add(slot, &way, self.sleeps);
-                shard.fresh.push(Fresh::new(id, &way, copied(node, spare)));
-                (Seen::Now, id)
+                shard.fresh.push(FreshState::new(id, &way, copied(node, spare)));
+                (VisitTime::Now, id)
             }
         }
     }
 
     /// Ends the level. Adds to `out` the states that were found in it and those that have to be visited again, by
     /// rank.
-    pub(super) fn next_level(&self, out: &mut Vec<Fresh<N>>) {
+    pub(super) fn next_level(&self, out: &mut Vec<FreshState<N>>) {
         for shard in &self.shards {
             let shard = &mut *shard.lock();
             for fresh in &shard.fresh {
@@ -221,13 +221,13 @@ fn copied<N: Clone>(node: &N, spare: &mut Vec<N>) -> N {
     }
 }
 
-impl<N: Clone> Fresh<N> {
-    fn new(id: StateId, way: &Way, node: N) -> Self {
+impl<N: Clone> FreshState<N> {
+    fn new(id: StateId, way: &StateWay, node: N) -> Self {
         Self { id, rank: way.rank, node, sleep: way.sleep }
     }
 
     // Adds another way to the state. Returns whether it is the least so far.
-    fn add(&mut self, way: &Way, node: &N) -> bool {
+    fn add(&mut self, way: &StateWay, node: &N) -> bool {
         self.sleep &= way.sleep;
         let less = way.rank < self.rank;
         if less {
@@ -264,7 +264,7 @@ impl<N> Shard<N> {
         }
     }
 
-    fn add(&mut self, slot: usize, way: &Way, sleeps: bool) {
+    fn add(&mut self, slot: usize, way: &StateWay, sleeps: bool) {
         let index = self.digests.len();
         assert!(index < MOST_IN_SHARD, "the bound of states is far below");
         let entry = |index: usize, digest| Self::tag(digest) << INDEX_BITS | index as u32;

@@ -1,15 +1,15 @@
 //! The work of one worker on one state: records its findings and follows every choice that is open there.
 
-use super::choices::{Choices, numbered_by_themselves};
-use super::ends::{End, Standing, standing};
-use super::monitor::{Monitor, Node};
-use super::searched::Keep;
-use super::table::{Fresh, Seen, StateId, Table, Way};
-use super::{Clock, Plan};
+use super::choices::{OpenChoices, numbered_by_themselves};
+use super::ends::{EndCondition, SearchEnd, end_condition};
+use super::monitor::{Monitor, ProductState};
+use super::searched::SearchStorage;
+use super::table::{FreshState, StateId, StateWay, Table, VisitTime};
+use super::{Clock, SearchPlan};
 use crate::base::mutant::{self, Mutant};
 use crate::detect::Pair;
 use crate::event::{Actor, Choice, EventId, Op, Outcome, ThreadId};
-use crate::world::{Canonicalizer, Program, Scale, Snapshot, Status, World, independent, is_quiet};
+use crate::world::{Canonicalizer, Program, Scale, Snapshot, ThreadStage, World, independent, is_quiet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -39,7 +39,7 @@ pub(super) struct Edge {
 #[derive(Clone, Default)]
 pub(super) struct Finds {
     pub(super) transitions: u64,
-    pub(super) ends: BTreeMap<End, Sight>,
+    pub(super) ends: BTreeMap<SearchEnd, Sight>,
     pub(super) adjacent: BTreeMap<Pair, Sight>,
     /// The first state that the monitor accepts.
     pub(super) accepted: Option<Sight>,
@@ -90,20 +90,20 @@ fn note<K: Ord>(into: &mut BTreeMap<K, Sight>, key: K, first: Sight) {
 
 /// A worker, with its buffers.
 pub(super) struct Worker<'p, P: Program, M> {
-    plan: &'p Plan<'p, P>,
+    plan: &'p SearchPlan<'p, P>,
     reduces: bool,
     keeps_graph: bool,
     pub(super) finds: Finds,
     /// Bytes of the largest node that was expanded, approximately.
     pub(super) node_bytes: u64,
     /// Nodes that are kept only to reuse their memory.
-    pub(super) spare: Vec<Box<Node<P::Guest, M>>>,
+    pub(super) spare: Vec<Box<ProductState<P::Guest, M>>>,
     /// Largest number of spare nodes to keep.
     pub(super) most_spare: usize,
     /// The worker follows no more choices once the table has this many states.
     pub(super) until: u64,
-    choices: Choices,
-    scratch: Box<Node<P::Guest, M>>,
+    choices: OpenChoices,
+    scratch: Box<ProductState<P::Guest, M>>,
     // Canonical numbers of the state that is expanded, and of one of its successors.
     here: Canonicalizer,
     there: Canonicalizer,
@@ -116,17 +116,22 @@ pub(super) const AFTER_TICKS: u64 = 1 << 20;
 const RANK_BITS: u32 = 32;
 
 impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
-    pub(super) fn new(plan: &'p Plan<'p, P>, scale: Scale, first: &Node<P::Guest, M>, keep: Keep) -> Self {
+    pub(super) fn new(
+        plan: &'p SearchPlan<'p, P>,
+        scale: Scale,
+        first: &ProductState<P::Guest, M>,
+        keep: SearchStorage,
+    ) -> Self {
         Self {
             plan,
             reduces: plan.reduces(),
-            keeps_graph: keep == Keep::Graph,
+            keeps_graph: keep == SearchStorage::Graph,
             finds: Finds { fits: scale.down, ..Finds::default() },
             node_bytes: 0,
             spare: Vec::new(),
             most_spare: 0,
             until: u64::MAX,
-            choices: Choices::default(),
+            choices: OpenChoices::default(),
             scratch: Box::new(first.clone()),
             here: Canonicalizer::new(),
             there: Canonicalizer::new(),
@@ -135,7 +140,7 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
     }
 
     /// Keeps a node so that its memory can be reused.
-    pub(super) fn keep(&mut self, node: Box<Node<P::Guest, M>>) {
+    pub(super) fn keep(&mut self, node: Box<ProductState<P::Guest, M>>) {
         self.spare.truncate(self.most_spare);
         if self.spare.len() < self.most_spare {
             self.spare.push(node);
@@ -147,8 +152,8 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
     /// was stopped.
     pub(super) fn expand(
         &mut self,
-        table: &Table<Box<Node<P::Guest, M>>>,
-        at: &mut Fresh<Box<Node<P::Guest, M>>>,
+        table: &Table<Box<ProductState<P::Guest, M>>>,
+        at: &mut FreshState<Box<ProductState<P::Guest, M>>>,
         depth: u32,
         place: u64,
         stop: &AtomicBool,
@@ -163,13 +168,13 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
         if M::WATCHES {
             self.finds.marks.insert(node.monitor.mark());
         }
-        match standing(&mut node.machine) {
-            Standing::Ended(outcome) => {
+        match end_condition(&mut node.machine) {
+            EndCondition::Ended(outcome) => {
                 self.ended(node, &outcome, first);
                 return true;
             }
-            Standing::Rests(outcome) => self.ended(node, &outcome, first),
-            Standing::Open => {}
+            EndCondition::Rests(outcome) => self.ended(node, &outcome, first),
+            EndCondition::Open => {}
         }
         let world = &node.machine.world;
         if self.plan.pairs {
@@ -212,7 +217,7 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
                 if self.reduces && self.asleep.contains(&actor) {
                     continue;
                 }
-                let way = Way { digest: 0, parent: at.id, rank, sleep: 0 };
+                let way = StateWay { digest: 0, parent: at.id, rank, sleep: 0 };
                 if ticks {
                     all &= self.tick(table, node, *choice, way, stop);
                 } else {
@@ -227,27 +232,27 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
         all
     }
 
-    fn is_full(&self, table: &Table<Box<Node<P::Guest, M>>>) -> bool {
+    fn is_full(&self, table: &Table<Box<ProductState<P::Guest, M>>>) -> bool {
         self.until != u64::MAX && table.len() >= self.until
     }
 
-    fn ended(&mut self, node: &Node<P::Guest, M>, outcome: &Outcome, first: Sight) {
+    fn ended(&mut self, node: &ProductState<P::Guest, M>, outcome: &Outcome, first: Sight) {
         let world = &node.machine.world;
-        let end = End::new(self.plan, outcome, world, node.monitor.mark());
+        let end = SearchEnd::new(self.plan, outcome, world, node.monitor.mark());
         note(&mut self.finds.ends, end, first);
     }
 
     // Records which accesses are side by side (RaceFuzzer, algorithm 2). A plain access never blocks, so enabled
     // threads are enough.
     fn adjacent(&mut self, world: &World, first: Sight) {
-        let standing = |id: ThreadId| {
+        let pending_access = |id: ThreadId| {
             let t = world.thread(id);
-            let access = (t.status == Status::Alive).then(|| t.pending.access()).flatten()?;
+            let access = (t.status == ThreadStage::Alive).then(|| t.pending.access()).flatten()?;
             Some((t.site?, access))
         };
         for (i, a) in world.enabled().iter().enumerate() {
-            let Some((site, access)) = standing(a) else { continue };
-            for (other, second) in world.enabled().iter().skip(i + 1).filter_map(standing) {
+            let Some((site, access)) = pending_access(a) else { continue };
+            for (other, second) in world.enabled().iter().skip(i + 1).filter_map(pending_access) {
                 if access.conflicts(&second) {
                     note(&mut self.finds.adjacent, Pair::new(site, other), first);
                 }
@@ -259,10 +264,10 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
     // is a copy of the state before and after.
     fn follow(
         &mut self,
-        table: &Table<Box<Node<P::Guest, M>>>,
-        from: &Node<P::Guest, M>,
+        table: &Table<Box<ProductState<P::Guest, M>>>,
+        from: &ProductState<P::Guest, M>,
         choice: Choice,
-        mut way: Way,
+        mut way: StateWay,
     ) -> bool {
         let touches = from.machine.world.touches(choice);
         if !self.scratch.follow(choice) {
@@ -288,10 +293,10 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
     // visited before, since its ticks have been followed. Returns whether there was room for all of them.
     fn tick(
         &mut self,
-        table: &Table<Box<Node<P::Guest, M>>>,
-        from: &Node<P::Guest, M>,
+        table: &Table<Box<ProductState<P::Guest, M>>>,
+        from: &ProductState<P::Guest, M>,
         choice: Choice,
-        mut way: Way,
+        mut way: StateWay,
         stop: &AtomicBool,
     ) -> bool {
         let mut all = true;
@@ -325,7 +330,7 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
             }
             let world = &self.scratch.machine.world;
             // A state that was visited before, and whose clock moves on, has had its own ticks.
-            let had = seen == Seen::Before && world.clock_open();
+            let had = seen == VisitTime::Before && world.clock_open();
             if had || world.outcome().is_some() || world.now() >= last || to_deadlines {
                 break;
             }

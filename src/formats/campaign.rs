@@ -1,11 +1,12 @@
 //! Defines the result of `confirm` as a JSON object, `raceflip-confirm` version 2 (`docs/formats.md`).
 
-use super::failing::{Ending, ending};
+use super::failure_place::{StoredEnd, ending};
 pub use super::harms::Harm;
 use super::harms::{HarmClaim, MoreOften, hurts, often, rounded, side};
 use crate::base::{at_most, interval};
 use crate::campaign::{
-    self, Confirmation, FailureReport, Never, OrderReport, PairReport, Phase1, Plan, Refutation, Undecided, WayReport,
+    self, CampaignPlan, Confirmation, FailureReport, NeverClaim, OrderReport, PairReport, Phase1, Refutation,
+    UndecidedReason, WayReport,
 };
 use crate::detect::{ContextKind, DetectorId};
 use crate::event::{LimitKind, SiteId};
@@ -65,7 +66,7 @@ pub struct Risk {
 /// The size of a search of all states, and whether it was complete.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub struct Searched {
+pub struct SearchExtent {
     pub states: u64,
     pub complete: bool,
 }
@@ -75,14 +76,14 @@ pub struct Searched {
 /// # Examples
 ///
 /// ```
-/// use raceflip::campaign::{Context, Plan, Silent, confirm};
+/// use raceflip::campaign::{CampaignContext, CampaignPlan, NoProgress, confirm};
 /// use raceflip::formats::campaign::ConfirmReport;
 /// # use raceflip::vm::Model;
 /// # use std::sync::atomic::AtomicBool;
 /// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
 /// # let stop = AtomicBool::new(false);
-/// let plan = Plan::new(&model);
-/// let found = confirm(&plan, Context { stop: &stop, progress: &Silent });
+/// let plan = CampaignPlan::new(&model);
+/// let found = confirm(&plan, CampaignContext { stop: &stop, progress: &NoProgress });
 /// let report = ConfirmReport::new("add.race", model.digest(), &plan, &found);
 /// assert_eq!(report.pairs.len(), 3);
 /// println!("{}", report.to_json());
@@ -95,7 +96,7 @@ pub struct ConfirmReport {
     pub version: u32,
     #[serde(flatten)]
     pub about: About,
-    pub searched: Option<Searched>,
+    pub searched: Option<SearchExtent>,
     pub pairs: Vec<Pair>,
     /// Pairs of operations that are not accesses and whose order may matter.
     pub order_pairs: Vec<Pair>,
@@ -235,7 +236,7 @@ pub struct Failure {
     pub least_stall: u64,
     /// How the example ended.
     #[serde(flatten)]
-    pub ending: Ending,
+    pub ending: StoredEnd,
     /// Number of steps of the example.
     #[serde(default)]
     pub steps: Option<u64>,
@@ -275,7 +276,7 @@ pub struct Evidence {
     pub token: String,
 }
 
-pub(super) fn about(file: &str, program: u64, plan: &Plan, phase1: &Phase1, complete: bool) -> About {
+pub(super) fn about(file: &str, program: u64, plan: &CampaignPlan, phase1: &Phase1, complete: bool) -> About {
     About {
         file: file.to_owned(),
         program: format!("{program:016x}"),
@@ -291,7 +292,7 @@ pub(super) fn about(file: &str, program: u64, plan: &Plan, phase1: &Phase1, comp
     }
 }
 
-pub(super) fn access(plan: &Plan, site: SiteId) -> Access {
+pub(super) fn access(plan: &CampaignPlan, site: SiteId) -> Access {
     let sites = &plan.program.code.setup.sites;
     let s = &sites[site];
     Access {
@@ -315,21 +316,21 @@ pub(crate) fn context(kind: &ContextKind) -> String {
     .to_owned()
 }
 
-fn again(evidence: &campaign::Evidence) -> Evidence {
+fn run_evidence(evidence: &campaign::RunEvidence) -> Evidence {
     Evidence { strategy: evidence.strategy.clone(), seed: evidence.seed, token: evidence.token.clone() }
 }
 
-pub(super) fn fails(plan: &Plan, report: &FailureReport) -> Failure {
+pub(super) fn fails(plan: &CampaignPlan, report: &FailureReport) -> Failure {
     let text = ending(&plan.program, &report.outcome).unwrap_or_default();
     Failure {
         signature: report.signature.clone(),
         runs: report.runs,
         least_stall: report.stall,
-        ending: Ending::of(&plan.program, &report.outcome, text),
+        ending: StoredEnd::of(&plan.program, &report.outcome, text),
         steps: Some(report.steps),
         virtual_time: Some(report.virtual_time),
         stall: Some(report.stall),
-        again: again(&report.evidence),
+        again: run_evidence(&report.evidence),
     }
 }
 
@@ -339,8 +340,8 @@ pub(super) fn cuts(found: &Phase1) -> Vec<Cut> {
     found.coverage.limits.iter().map(cut).collect()
 }
 
-fn endless(found: &campaign::Endless) -> Endless {
-    Endless { threads: found.threads.clone(), states: found.states, again: again(&found.evidence) }
+fn endless(found: &campaign::LivelockCycle) -> Endless {
+    Endless { threads: found.threads.clone(), states: found.states, again: run_evidence(&found.evidence) }
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
@@ -348,13 +349,13 @@ fn is_zero(n: &u32) -> bool {
     *n == 0
 }
 
-fn order(plan: &Plan, report: &OrderReport) -> Order {
+fn order(plan: &CampaignPlan, report: &OrderReport) -> Order {
     Order {
         first: side(report.first),
         runs: report.runs,
         cut_off: report.cut_off,
         failures: report.failures.iter().map(|f| fails(plan, f)).collect(),
-        passes: report.passes.as_ref().map(again),
+        passes: report.passes.as_ref().map(run_evidence),
     }
 }
 
@@ -365,7 +366,7 @@ fn way(report: &WayReport) -> Way {
     Way { strategy: report.strategy.clone(), trials, hits, interval: (rounded(low), rounded(high)), released }
 }
 
-fn proof(plan: &Plan, proof: &campaign::Proof) -> Proof {
+fn proof(plan: &CampaignPlan, proof: &campaign::Proof) -> Proof {
     match proof {
         campaign::Proof::Adjacent => Proof::Adjacent,
         campaign::Proof::Flipped(flip) => Proof::Flipped {
@@ -375,8 +376,8 @@ fn proof(plan: &Plan, proof: &campaign::Proof) -> Proof {
         },
         campaign::Proof::Refuted(Refutation { states, never }) => {
             let (first, then) = match *never {
-                Never::Order { first, then } => (Some(first), Some(then)),
-                Never::Turned => (None, None),
+                NeverClaim::Order { first, then } => (Some(first), Some(then)),
+                NeverClaim::Turned => (None, None),
             };
             let [never_first, never_then] = [first, then].map(|site| Some(access(plan, site?).site));
             Proof::Refuted { states: *states, never_first, never_then }
@@ -385,16 +386,16 @@ fn proof(plan: &Plan, proof: &campaign::Proof) -> Proof {
     }
 }
 
-fn undecided(why: Undecided) -> String {
+fn undecided(why: UndecidedReason) -> String {
     match why {
-        Undecided::BothOrders => "both-orders",
-        Undecided::CutOff => "cut-off",
-        Undecided::Cut => "cut",
+        UndecidedReason::BothOrders => "both-orders",
+        UndecidedReason::CutOff => "cut-off",
+        UndecidedReason::Cut => "cut",
     }
     .to_owned()
 }
 
-fn driven(plan: &Plan, report: &PairReport) -> Pair {
+fn pair_entry(plan: &CampaignPlan, report: &PairReport) -> Pair {
     let PairReport { discovery, trials, comparison, .. } = report;
     Pair {
         a: access(plan, report.pair.a),
@@ -407,7 +408,7 @@ fn driven(plan: &Plan, report: &PairReport) -> Pair {
         harm: report.harm().into(),
         harms: hurts(report),
         more_often: comparison.more_often.iter().map(often).collect(),
-        evidence: report.evidence.iter().map(again).collect(),
+        evidence: report.evidence.iter().map(run_evidence).collect(),
         trials: trials.count,
         ways: trials.ways.iter().map(way).collect(),
         undecided_by_search: report.undecided_by_search.map(undecided),
@@ -424,14 +425,14 @@ fn driven(plan: &Plan, report: &PairReport) -> Pair {
 impl ConfirmReport {
     /// Builds the report of a campaign.
     #[must_use]
-    pub fn new(file: &str, program: u64, plan: &Plan, found: &Confirmation) -> Self {
+    pub fn new(file: &str, program: u64, plan: &CampaignPlan, found: &Confirmation) -> Self {
         Self {
             format: "raceflip-confirm".to_owned(),
             version: VERSION,
             about: about(file, program, plan, &found.phase1, found.complete()),
-            searched: found.searched.map(|s| Searched { states: s.states, complete: s.complete }),
-            pairs: found.pairs.iter().map(|p| driven(plan, p)).collect(),
-            order_pairs: found.orders.iter().map(|p| driven(plan, p)).collect(),
+            searched: found.searched.map(|s| SearchExtent { states: s.states, complete: s.complete }),
+            pairs: found.pairs.iter().map(|p| pair_entry(plan, p)).collect(),
+            order_pairs: found.orders.iter().map(|p| pair_entry(plan, p)).collect(),
             detection_failures: found.phase1.failures.iter().map(|f| fails(plan, f)).collect(),
             detection_limits: cuts(&found.phase1),
             unexplained: found.unexplained.iter().map(|f| fails(plan, f)).collect(),

@@ -3,7 +3,7 @@
 
 use super::campaign::{ConfirmReport, is_usual, names, usual};
 use super::harms::side;
-use crate::campaign::{Explore, PairReport, Plan};
+use crate::campaign::{CampaignPlan, Explore, PairReport};
 use crate::sched::site_text;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,7 +39,7 @@ pub struct Settings {
 }
 
 fn usual_pairs() -> u32 {
-    Plan::MOST_PAIRS
+    CampaignPlan::MOST_PAIRS
 }
 
 fn is_usual_number(most_pairs: &u32) -> bool {
@@ -49,7 +49,7 @@ fn is_usual_number(most_pairs: &u32) -> bool {
 impl Settings {
     /// Returns the settings of a plan: everything in it but the model.
     #[must_use]
-    pub fn of(plan: &Plan) -> Self {
+    pub fn of(plan: &CampaignPlan) -> Self {
         let explore = match plan.explore {
             Explore::Auto => "auto",
             Explore::Off => "off",
@@ -173,11 +173,11 @@ impl CampaignReport {
     /// What is wrong with it, where.
     pub fn from_json(text: &str) -> Result<Self, String> {
         #[derive(Deserialize)]
-        struct Kind {
+        struct KindField {
             format: String,
             version: u32,
         }
-        let kind: Kind = serde_json::from_str(text).map_err(|e| format!("it is no {FORMAT} JSON: {e}"))?;
+        let kind: KindField = serde_json::from_str(text).map_err(|e| format!("it is no {FORMAT} JSON: {e}"))?;
         if kind.format != FORMAT {
             return Err(format!(
                 "its format is `{}`, and must be `{FORMAT}`: what `raceflip confirm` writes of several models with --out or --format json",
@@ -242,8 +242,8 @@ impl CampaignReport {
             whole.complete &= part.complete;
             whole.reproducible &= part.reproducible;
             // Each part reports all inputs that cannot be read, so duplicates are dropped.
-            let told: BTreeSet<String> = whole.refused.iter().cloned().collect();
-            whole.refused.extend(part.refused.into_iter().filter(|text| !told.contains(text)));
+            let known_refusals: BTreeSet<String> = whole.refused.iter().cloned().collect();
+            whole.refused.extend(part.refused.into_iter().filter(|text| !known_refusals.contains(text)));
         }
         if let Some((variant, name)) = known.last_key_value().filter(|(variant, _)| **variant >= whole.variants) {
             return Err(format!(
@@ -309,7 +309,7 @@ pub struct TrialLine {
 
 impl TrialLine {
     /// Returns the trials of a pair.
-    pub fn of<'p>(file: &'p str, plan: &'p Plan, pair: &'p PairReport) -> impl Iterator<Item = TrialLine> + 'p {
+    pub fn of<'p>(file: &'p str, plan: &'p CampaignPlan, pair: &'p PairReport) -> impl Iterator<Item = TrialLine> + 'p {
         let sites = &plan.program.code.setup.sites;
         (1..).zip(&pair.trials.made).map(move |(trial, made)| TrialLine {
             file: file.to_owned(),

@@ -3,7 +3,7 @@
 use super::campaign::{
     About, Access, Cut, Failure, VERSION, about, access, context, cuts, fails, is_usual, names, usual,
 };
-use crate::campaign::{Phase1, Plan};
+use crate::campaign::{CampaignPlan, Phase1};
 use crate::detect::Candidate;
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +48,7 @@ pub struct Potential {
     pub locksets: (Vec<String>, Vec<String>),
 }
 
-fn potential(plan: &Plan, candidate: &Candidate) -> Potential {
+fn potential(plan: &CampaignPlan, candidate: &Candidate) -> Potential {
     let e = &candidate.evidence;
     Potential {
         a: access(plan, candidate.pair.a),
@@ -70,7 +70,7 @@ fn potential(plan: &Plan, candidate: &Candidate) -> Potential {
 impl DetectReport {
     /// Builds the report of a detection.
     #[must_use]
-    pub fn new(file: &str, program: u64, plan: &Plan, found: &Phase1) -> Self {
+    pub fn new(file: &str, program: u64, plan: &CampaignPlan, found: &Phase1) -> Self {
         Self {
             format: "raceflip-detect".to_owned(),
             version: VERSION,

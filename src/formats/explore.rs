@@ -3,8 +3,8 @@
 use super::result::{At, Ending, ending};
 use crate::campaign::remake;
 use crate::event::SiteId;
-use crate::exec::{End as RunEnd, Ended, value_text};
-use crate::explore::{Clock, Cut, End, Explored, Livelock, Order, Plan, SiteOrders, Way};
+use crate::exec::{LoopEnd, RunResult, value_text};
+use crate::explore::{Clock, Cut, Livelock, OrderResult, RunChoices, SearchEnd, SearchPlan, SearchReport, SiteOrders};
 use crate::lang::Program;
 use crate::world::Limits;
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,7 @@ pub struct ExploreReport {
     pub proves: bool,
     pub cut: Option<String>,
     pub reproducible: bool,
-    pub estimate: Option<Estimated>,
+    pub estimate: Option<SizeEstimate>,
     pub ends: Vec<EndReport>,
     pub livelocks: Option<Vec<LivelockReport>>,
     pub pairs: Option<Vec<PairReport>>,
@@ -42,7 +42,7 @@ pub struct ExploreReport {
 /// An estimate of the total size of a search that was cut.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub struct Estimated {
+pub struct SizeEstimate {
     pub states_at_least: u64,
     pub schedules: Option<f64>,
     pub schedules_error: Option<f64>,
@@ -102,12 +102,12 @@ pub struct OrderReport {
 
 /// The parts of which [`ExploreReport::new`] builds a report.
 #[allow(missing_docs, reason = "named as in the report")]
-pub struct About<'a> {
+pub struct ExploreParts<'a> {
     pub file: &'a str,
-    pub plan: &'a Plan<'a>,
-    pub found: &'a Explored,
+    pub plan: &'a SearchPlan<'a>,
+    pub found: &'a SearchReport,
     pub preemptions: Option<u32>,
-    pub stalls: &'a BTreeMap<End, u64>,
+    pub stalls: &'a BTreeMap<SearchEnd, u64>,
     pub livelocks: Option<&'a [Livelock]>,
     pub orders: Option<&'a SiteOrders>,
     pub stopped: bool,
@@ -117,8 +117,8 @@ pub struct About<'a> {
 impl ExploreReport {
     /// Builds the report of a search.
     #[must_use]
-    pub fn new(about: &About<'_>) -> Self {
-        let About { plan, found, .. } = about;
+    pub fn new(about: &ExploreParts<'_>) -> Self {
+        let ExploreParts { plan, found, .. } = about;
         let exact = plan.clock == Clock::Exact;
         Self {
             format: "raceflip-explore".to_owned(),
@@ -137,7 +137,7 @@ impl ExploreReport {
             proves: found.complete() && exact && about.preemptions.is_none(),
             cut: found.cut.map(|cut| word(cut, about.timed_out).to_owned()),
             reproducible: !about.stopped && found.cut != Some(Cut::Memory),
-            estimate: found.estimate.map(|e| Estimated {
+            estimate: found.estimate.map(|e| SizeEstimate {
                 states_at_least: e.at_least(found.states),
                 schedules: finite(e.schedules),
                 schedules_error: e.error(),
@@ -173,18 +173,18 @@ fn word(cut: Cut, timed_out: bool) -> &'static str {
     }
 }
 
-impl About<'_> {
-    fn token(&self, way: &Way) -> String {
+impl ExploreParts<'_> {
+    fn token(&self, way: &RunChoices) -> String {
         remake(self.plan.program, &self.plan.limits, way).token.to_string()
     }
 
-    fn end(&self, end: &End, way: &Way) -> EndReport {
+    fn end(&self, end: &SearchEnd, way: &RunChoices) -> EndReport {
         let remade = remake(self.plan.program, &self.plan.limits, way);
         let program = &self.plan.program.program;
         let values = end.ended.values.iter().map(|(id, v)| (program.globals[*id].name.clone(), value_text(v)));
         EndReport {
             text: end.ended.text(),
-            outcome: ending(&remade.machine.world, &RunEnd::Outcome(way.outcome.clone())),
+            outcome: ending(&remade.machine.world, &LoopEnd::Outcome(way.outcome.clone())),
             signature: remade.token.signature.clone(),
             values: values.collect(),
             steps: way.steps,
@@ -208,16 +208,16 @@ impl About<'_> {
     fn pairs(&self, orders: &SiteOrders) -> Vec<PairReport> {
         let machine = self.plan.program.machine(self.plan.limits);
         let at = |site: SiteId| At::of(machine.world.setup(), site);
-        let verdict = |order: &Order| match order {
-            Order::Happens(_) => "happens",
-            Order::Never if self.plan.clock == Clock::Exact => "never",
-            Order::Never | Order::Unknown(_) => "unknown",
+        let verdict = |order: &OrderResult| match order {
+            OrderResult::Happens(_) => "happens",
+            OrderResult::Never if self.plan.clock == Clock::Exact => "never",
+            OrderResult::Never | OrderResult::Unknown(_) => "unknown",
         };
-        let order = |(first, then, order): &(SiteId, SiteId, Order)| OrderReport {
+        let order = |(first, then, order): &(SiteId, SiteId, OrderResult)| OrderReport {
             first: at(*first),
             then: at(*then),
             verdict: verdict(order).to_owned(),
-            token: if let Order::Happens(way) = order { Some(self.token(way)) } else { None },
+            token: if let OrderResult::Happens(way) = order { Some(self.token(way)) } else { None },
         };
         let pair = |(pair, table): (&crate::detect::Pair, &crate::explore::PairOrders)| PairReport {
             a: at(pair.a),
@@ -232,6 +232,6 @@ impl About<'_> {
 
 /// Formats the observed values of an end: `total = 3`.
 #[must_use]
-pub fn values(program: &Program, ended: &Ended) -> Vec<String> {
+pub fn values(program: &Program, ended: &RunResult) -> Vec<String> {
     ended.values.iter().map(|(id, v)| format!("{} = {}", program.globals[*id].name, value_text(v))).collect()
 }

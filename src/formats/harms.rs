@@ -3,7 +3,7 @@
 
 use super::campaign::{ConfirmReport, Failure, Pair, Proof};
 use crate::campaign::{self, CHANCE, Claim, FailureReport, First, PairReport};
-use crate::campaign::{Finding, Judged, Results, Status};
+use crate::campaign::{Finding, PairFacts, PairStatus, Results};
 use serde::{Deserialize, Serialize};
 
 /// Result of the comparison of both orders of a pair: [`campaign::Harm`] as a word.
@@ -82,7 +82,7 @@ pub(super) fn hurts(report: &PairReport) -> Vec<HarmClaim> {
     of.map(hurts).collect()
 }
 
-pub(super) fn often(more: &campaign::MoreOften) -> MoreOften {
+pub(super) fn often(more: &campaign::FrequencyDifference) -> MoreOften {
     MoreOften {
         first: side(more.first),
         signature: more.signature.clone(),
@@ -108,14 +108,14 @@ impl From<campaign::Harm> for Harm {
     }
 }
 
-impl Judged for Pair {
+impl PairFacts for Pair {
     type Failure = Failure;
 
-    fn status(&self) -> Status {
+    fn status(&self) -> PairStatus {
         match &self.proof {
-            Proof::Adjacent | Proof::Flipped { .. } => Status::Confirmed,
-            Proof::Refuted { .. } => Status::Refuted,
-            Proof::Unconfirmed => Status::Open,
+            Proof::Adjacent | Proof::Flipped { .. } => PairStatus::Confirmed,
+            Proof::Refuted { .. } => PairStatus::Refuted,
+            Proof::Unconfirmed => PairStatus::Open,
         }
     }
 

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | the events of a run, as JSON lines | [`trace::TraceWriter`] |
 //! | reader and statistics of traces in several forms | [`traces::read`], [`traces::stat`] |
-//! | the failure of a run, in one line | [`failing::ending`] |
+//! | the failure of a run, in one line | [`failure_place::ending`] |
 //! | the result of a run, as JSON, with the final [`state::State`] | [`result::RunReport`] |
 //! | a run for readers: text, Mermaid, Perfetto | [`timeline`] |
 //! | the results of `detect`, `confirm` | [`mod@detect`], [`mod@campaign`] |
@@ -24,7 +24,7 @@ pub mod campaign;
 pub mod campaigns;
 pub mod detect;
 pub mod explore;
-pub mod failing;
+pub mod failure_place;
 pub mod harms;
 pub mod journal;
 pub mod pairs;

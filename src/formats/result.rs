@@ -1,10 +1,10 @@
 //! Defines the result of one run as a JSON object, `raceflip-run` version 1.
 
-use super::failing::Operand;
-use super::shrink::Smaller;
+use super::failure_place::Operand;
+use super::shrink::SmallerRun;
 use super::state::State;
 use crate::event::{BlockedThread, Failure, FailureKind, Outcome, SiteId};
-use crate::exec::{End, RunSummary};
+use crate::exec::{LoopEnd, RunSummary};
 use crate::sched::Tolerance;
 use crate::world::{MessageKind, Setup, World, alike};
 use serde::{Deserialize, Serialize};
@@ -18,14 +18,14 @@ pub const VERSION: u32 = 1;
 /// # Examples
 ///
 /// ```
-/// use raceflip::formats::result::{About, Ending, RunReport};
-/// use raceflip::{exec::{Unobserved, run}, sched::RoundRobin, vm::Model, world::Limits};
+/// use raceflip::formats::result::{RunParts, Ending, RunReport};
+/// use raceflip::{exec::{NoObserver, run}, sched::RoundRobin, vm::Model, world::Limits};
 /// # use std::sync::atomic::AtomicBool;
 /// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
 /// # let stop = AtomicBool::new(false);
 /// let mut machine = model.machine(Limits::default());
-/// let summary = run(&mut machine, &mut RoundRobin::default(), 0, &mut Unobserved, &stop);
-/// let report = RunReport::new(About {
+/// let summary = run(&mut machine, &mut RoundRobin::default(), 0, &mut NoObserver, &stop);
+/// let report = RunReport::new(RunParts {
 ///     file: "add.race",
 ///     program: model.digest(),
 ///     defines: &[],
@@ -75,10 +75,10 @@ pub struct RunReport {
     pub token: Option<String>,
     /// A smaller run that ends in the same way.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub shrunk: Option<Smaller>,
+    pub shrunk: Option<SmallerRun>,
     /// How closely a tolerant replay followed its recording.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub tolerance: Option<Kept>,
+    pub tolerance: Option<ReplayFidelity>,
     /// The state at the end, if it was requested.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub state: Option<State>,
@@ -87,7 +87,7 @@ pub struct RunReport {
 /// Summary of how closely a tolerant replay followed its recording.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub struct Kept {
+pub struct ReplayFidelity {
     pub followed: u64,
     pub moved: u64,
     pub skipped: u64,
@@ -106,7 +106,7 @@ pub struct Departure {
     pub what: String,
 }
 
-impl Kept {
+impl ReplayFidelity {
     /// Returns the summary of a replay. `recorded` is the signature of the token, `now` that of the replay, `None` if
     /// it has no outcome.
     #[must_use]
@@ -118,7 +118,7 @@ impl Kept {
             skipped: t.skipped,
             inserted: t.inserted,
             departures: t.departures.iter().map(departure).collect(),
-            more_departures: t.untold,
+            more_departures: t.unlisted_departures,
             recorded_signature: recorded.to_owned(),
             same: now.is_some_and(|now| alike(now, recorded)),
         }
@@ -153,7 +153,7 @@ impl At {
 pub enum Ending {
     Ok,
     Stuck {
-        messages: Vec<Left>,
+        messages: Vec<LeftMessage>,
     },
     Failure {
         what: String,
@@ -166,7 +166,7 @@ pub enum Ending {
         operand: Option<Operand>,
     },
     Deadlock {
-        blocked: Vec<Blocked>,
+        blocked: Vec<BlockedEntry>,
         cycle: Vec<String>,
     },
     Limit {
@@ -184,7 +184,7 @@ pub enum Ending {
 
 /// A message that can never run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Left {
+pub struct LeftMessage {
     /// The name of the looper.
     pub looper: String,
     /// The name of the task.
@@ -193,7 +193,7 @@ pub struct Left {
 
 /// A thread that is blocked at the end of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Blocked {
+pub struct BlockedEntry {
     /// The name of the thread.
     pub thread: String,
     /// The task that the thread runs, if it runs one.
@@ -210,7 +210,7 @@ pub struct Blocked {
 
 /// The parts of which [`RunReport::new`] builds a report.
 #[allow(missing_docs, reason = "named as in the report")]
-pub struct About<'r> {
+pub struct RunParts<'r> {
     pub file: &'r str,
     pub program: u64,
     pub defines: &'r [(String, i64)],
@@ -222,16 +222,16 @@ pub struct About<'r> {
     pub token: Option<(&'r str, String)>,
     /// Whether the run was stopped early on request.
     pub stopped: bool,
-    pub shrunk: Option<Smaller>,
-    pub tolerance: Option<Kept>,
+    pub shrunk: Option<SmallerRun>,
+    pub tolerance: Option<ReplayFidelity>,
     pub state: Option<State>,
 }
 
 impl RunReport {
     /// Builds the report of a run.
     #[must_use]
-    pub fn new(about: About<'_>) -> Self {
-        let About { file, program, defines, strategy, seed, world, summary, token, stopped, .. } = about;
+    pub fn new(about: RunParts<'_>) -> Self {
+        let RunParts { file, program, defines, strategy, seed, world, summary, token, stopped, .. } = about;
         let (signature, token) = token.map(|(s, t)| (s.to_owned(), t)).unzip();
         Self {
             format: "raceflip-run".to_owned(),
@@ -262,13 +262,13 @@ impl RunReport {
 }
 
 /// Returns the task messages that are left in the queues of threads that are not daemons.
-pub(crate) fn remaining(world: &World) -> Vec<Left> {
+pub(crate) fn remaining(world: &World) -> Vec<LeftMessage> {
     let mut all = Vec::new();
     for (id, thread) in world.threads().enumerate().filter(|(_, t)| !t.daemon) {
         for message in thread.queue.iter().flat_map(|q| q.messages()) {
             if let MessageKind::Task(task) = &message.kind {
                 let task = world.contexts().name(world.setup(), task.context);
-                all.push(Left { looper: world.thread_name(id), task });
+                all.push(LeftMessage { looper: world.thread_name(id), task });
             }
         }
     }
@@ -282,14 +282,16 @@ pub(crate) fn task_of(world: &World, thread: &str) -> Option<String> {
     (t.context != t.home).then(|| world.contexts().name(world.setup(), t.context))
 }
 
-pub(super) fn ending(world: &World, end: &End) -> Ending {
+pub(super) fn ending(world: &World, end: &LoopEnd) -> Ending {
     let at = |site: Option<SiteId>| site.map(|s| At::of(world.setup(), s));
     match end {
-        End::Interrupted => Ending::Interrupted,
-        End::Diverged(d) => Ending::Diverged { step: d.step + 1, expected: d.expected.clone(), found: d.found.clone() },
-        End::Outcome(Outcome::Ok) => Ending::Ok,
-        End::Outcome(Outcome::Stuck { .. }) => Ending::Stuck { messages: remaining(world) },
-        End::Outcome(Outcome::Failure(failure @ Failure { kind, name, message, thread, site, .. })) => {
+        LoopEnd::Interrupted => Ending::Interrupted,
+        LoopEnd::Diverged(d) => {
+            Ending::Diverged { step: d.step + 1, expected: d.expected.clone(), found: d.found.clone() }
+        }
+        LoopEnd::Outcome(Outcome::Ok) => Ending::Ok,
+        LoopEnd::Outcome(Outcome::Stuck { .. }) => Ending::Stuck { messages: remaining(world) },
+        LoopEnd::Outcome(Outcome::Failure(failure @ Failure { kind, name, message, thread, site, .. })) => {
             Ending::Failure {
                 what: match kind {
                     FailureKind::Assert => "assert",
@@ -306,11 +308,11 @@ pub(super) fn ending(world: &World, end: &End) -> Ending {
                 operand: Operand::of(failure),
             }
         }
-        End::Outcome(Outcome::Deadlock(report)) => Ending::Deadlock {
+        LoopEnd::Outcome(Outcome::Deadlock(report)) => Ending::Deadlock {
             blocked: report
                 .blocked
                 .iter()
-                .map(|BlockedThread { thread, site, waits_for, held_by, holder_ended }| Blocked {
+                .map(|BlockedThread { thread, site, waits_for, held_by, holder_ended }| BlockedEntry {
                     thread: thread.clone(),
                     task: task_of(world, thread),
                     at: at(*site),
@@ -321,6 +323,8 @@ pub(super) fn ending(world: &World, end: &End) -> Ending {
                 .collect(),
             cycle: report.cycle.clone(),
         },
-        End::Outcome(Outcome::Limit(kind, limit)) => Ending::Limit { option: kind.option().to_owned(), limit: *limit },
+        LoopEnd::Outcome(Outcome::Limit(kind, limit)) => {
+            Ending::Limit { option: kind.option().to_owned(), limit: *limit }
+        }
     }
 }

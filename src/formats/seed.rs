@@ -52,7 +52,7 @@ pub enum SeedError {
 
 // The fields to read first: another version may have other fields.
 #[derive(Deserialize)]
-struct Head {
+struct SeedHead {
     format: String,
     version: u32,
 }
@@ -101,7 +101,7 @@ impl SeedFile {
             let line = e.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
             SeedError::Toml(format!("line {line}: {}", e.message().replace('\n', "; ")))
         };
-        let head: Head = toml::from_str(text).map_err(wrong)?;
+        let head: SeedHead = toml::from_str(text).map_err(wrong)?;
         if head.format != FORMAT {
             return Err(SeedError::Foreign(head.format));
         }

@@ -1,7 +1,7 @@
 //! Defines the result of `raceflip shrink` as a JSON object, `raceflip-shrink` version 1.
 
 use super::result::RunReport;
-use crate::shrink::{Departure, Shrunk, Size};
+use crate::shrink::{Departure, ShrinkResult, Size};
 use serde::{Deserialize, Serialize};
 
 /// Version of the format. It increases when a field changes its meaning or is removed, not when a field is added.
@@ -24,7 +24,7 @@ pub struct ShrinkReport {
     /// Whether the shrinking ended without an interruption.
     pub complete: bool,
     /// The deviations of the shrunk run.
-    pub departures: Vec<Left>,
+    pub departures: Vec<LeftDeviation>,
     /// The report of the shrunk run.
     pub run: RunReport,
 }
@@ -41,7 +41,7 @@ pub struct Sizes {
 
 /// A smaller run that ends in the same way as the reported one.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Smaller {
+pub struct SmallerRun {
     /// The token of the smaller run.
     pub token: String,
     /// Sizes of the two runs.
@@ -52,7 +52,7 @@ pub struct Smaller {
 /// A deviation of the shrunk run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub struct Left {
+pub struct LeftDeviation {
     pub step: u64,
     pub took: String,
     pub instead_of: String,
@@ -67,10 +67,10 @@ impl Sizes {
     }
 }
 
-impl Smaller {
+impl SmallerRun {
     /// Returns the token and the sizes of a shrunk run.
     #[must_use]
-    pub fn new(shrunk: &Shrunk) -> Self {
+    pub fn new(shrunk: &ShrinkResult) -> Self {
         Self { token: shrunk.token.to_string(), sizes: Sizes::new(shrunk.before, shrunk.after) }
     }
 }
@@ -78,8 +78,9 @@ impl Smaller {
 impl ShrinkReport {
     /// Builds the report of a shrunk run; `run` is the report of that run alone.
     #[must_use]
-    pub fn new(shrunk: &Shrunk, run: RunReport) -> Self {
-        let left = |d: &Departure| Left { step: d.step + 1, took: d.took.clone(), instead_of: d.instead_of.clone() };
+    pub fn new(shrunk: &ShrinkResult, run: RunReport) -> Self {
+        let left =
+            |d: &Departure| LeftDeviation { step: d.step + 1, took: d.took.clone(), instead_of: d.instead_of.clone() };
         Self {
             format: "raceflip-shrink".to_owned(),
             version: VERSION,

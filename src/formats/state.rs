@@ -43,7 +43,7 @@ pub struct ThreadState {
     pub name: String,
     pub task: Option<String>,
     pub daemon: bool,
-    pub standing: StandingWord,
+    pub standing: ThreadCondition,
     pub operation: Option<String>,
     pub at: Option<At>,
     pub waits_for: Option<String>,
@@ -56,7 +56,7 @@ pub struct ThreadState {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "docs/formats.md describes the words")]
-pub enum StandingWord {
+pub enum ThreadCondition {
     Ready,
     Waits,
     Idle,
@@ -133,7 +133,7 @@ impl State {
             steps: world.steps(),
             virtual_time: world.now(),
             threads: world.threads().ids().filter(|t| !is_init(world, *t)).map(|t| thread(world, words, t)).collect(),
-            locks: world.standings().into_iter().map(|s| lock(world, s)).collect(),
+            locks: world.sync_objects().into_iter().map(|s| lock(world, s)).collect(),
             variables: variables.collect(),
             objects: objects.clone().take(MOST_OBJECTS).map(|o| object(world, words, o)).collect(),
             more_objects: objects.skip(MOST_OBJECTS).count(),
@@ -146,7 +146,7 @@ impl State {
 
 // Returns whether the thread ran `init`: that one is not a thread of the app.
 fn is_init(world: &World, thread: ThreadId) -> bool {
-    world.contexts().made(world.thread(thread).home) == crate::world::Made::Init
+    world.contexts().made(world.thread(thread).home) == crate::world::CreationKind::Init
 }
 
 fn value(world: &World, words: &Types, at: Location, first: &FirstValue) -> String {
@@ -168,7 +168,7 @@ fn object(world: &World, words: &Types, id: ObjectId) -> ObjectState {
     ObjectState { name: world.object_name(id), freed: object.freed, fields: fields.collect() }
 }
 
-fn lock(world: &World, standing: crate::world::Standing) -> LockState {
+fn lock(world: &World, standing: crate::world::SyncObjectState) -> LockState {
     let names = |all: &[ThreadId]| all.iter().map(|t| world.thread_name(*t)).collect();
     LockState {
         owners: names(&standing.owners),
@@ -190,14 +190,14 @@ fn thread(world: &World, words: &Types, id: ThreadId) -> ThreadState {
         _ => None,
     };
     let standing = match &blocked {
-        _ if failure.is_some() => StandingWord::Failed,
-        _ if ended => StandingWord::Ended,
-        _ if world.is_idle(id) => StandingWord::Idle,
-        Some(_) => StandingWord::Waits,
-        None => StandingWord::Ready,
+        _ if failure.is_some() => ThreadCondition::Failed,
+        _ if ended => ThreadCondition::Ended,
+        _ if world.is_idle(id) => ThreadCondition::Idle,
+        Some(_) => ThreadCondition::Waits,
+        None => ThreadCondition::Ready,
     };
-    let stands = matches!(standing, StandingWord::Ready | StandingWord::Waits);
-    let site = if stands { t.site } else { failure.and_then(|f| f.site) };
+    let is_pending = matches!(standing, ThreadCondition::Ready | ThreadCondition::Waits);
+    let site = if is_pending { t.site } else { failure.and_then(|f| f.site) };
     let place = t.site.map_or("", |s| world.setup().sites[s].place.as_str());
     let operation = match &t.pending {
         // These operations have no place of their own; `waits_for` says what they need, if anything.
@@ -209,9 +209,9 @@ fn thread(world: &World, words: &Types, id: ThreadId) -> ThreadState {
         task: (t.context != t.home).then(|| world.contexts().name(world.setup(), t.context)),
         daemon: t.daemon,
         standing,
-        operation: stands.then_some(operation),
+        operation: is_pending.then_some(operation),
         at: site.map(|s| At::of(world.setup(), s)),
-        waits_for: blocked.as_ref().filter(|_| stands).map(|b| b.waits_for.clone()),
+        waits_for: blocked.as_ref().filter(|_| is_pending).map(|b| b.waits_for.clone()),
         held_by: blocked.and_then(|b| b.held_by),
         queue: t.queue.as_ref().map(|q| queue(world, words, q)),
     }

@@ -1,8 +1,8 @@
 //! Defines the result of `raceflip test` as a JSON object, `raceflip-test` version 1 (`docs/formats.md`).
 
-use super::failing::{Ending, ending};
+use super::failure_place::{StoredEnd, ending};
 use super::shrink::Sizes;
-use crate::campaign::{LineVerdict, Origin, SavedEnd, Shown, TestPlan, Tested};
+use crate::campaign::{LineVerdict, Origin, SeedResult, ShownEnds, TestPlan, TestResult};
 use crate::event::Outcome;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ pub struct Variant {
     pub walks: u32,
     pub trials: Option<u32>,
     pub complete: bool,
-    pub expectations: Vec<Expected>,
+    pub expectations: Vec<LineReport>,
     pub limits: Vec<super::campaign::Cut>,
     pub saved: Vec<SavedRun>,
 }
@@ -51,23 +51,23 @@ pub struct Variant {
 /// The result of an `expect` line.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub struct Expected {
+pub struct LineReport {
     pub line: u32,
     pub text: String,
     /// The verdict on the line: `met`, `unmet` or `unchecked`.
     pub verdict: String,
     pub why: Vec<String>,
-    pub shown: Vec<Against>,
+    pub shown: Vec<ContraryRuns>,
 }
 
 /// Runs that contradict a line and end in the same way, with one of them as an example.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub struct Against {
+pub struct ContraryRuns {
     pub end: String,
     /// How the example ended.
     #[serde(flatten)]
-    pub ending: Ending,
+    pub ending: StoredEnd,
     /// The thread that failed, if the example failed in a thread.
     #[serde(default)]
     pub thread: Option<String>,
@@ -93,7 +93,7 @@ pub struct SavedRun {
     pub ends: Option<String>,
 }
 
-impl Against {
+impl ContraryRuns {
     /// Returns the end of the example in one line, or `end` if the file has no such line.
     #[must_use]
     pub fn text(&self) -> &str {
@@ -103,22 +103,22 @@ impl Against {
 
 /// Describes the end of a run that contradicts a line: its limit, its failure with the place, or the final values that
 /// the line names.
-pub(crate) fn told(plan: &TestPlan<'_>, shown: &Shown) -> String {
+pub(crate) fn end_words(plan: &TestPlan<'_>, shown: &ShownEnds) -> String {
     match &shown.outcome {
         Outcome::Limit(kind, limit) => format!("the limit of {limit} {}", kind.noun()),
         outcome => ending(plan.model, outcome).unwrap_or_else(|| shown.text.clone()),
     }
 }
 
-fn against(plan: &TestPlan<'_>, shown: &Shown) -> Against {
+fn against(plan: &TestPlan<'_>, shown: &ShownEnds) -> ContraryRuns {
     let drawn = match &shown.origin {
         Origin::Drawn { strategy, seed } => Some((strategy.clone(), *seed)),
         Origin::Saved(_) | Origin::Searched => None,
     };
     let thread = if let Outcome::Failure(failure) = &shown.outcome { failure.thread.clone() } else { String::new() };
-    Against {
+    ContraryRuns {
         end: shown.text.clone(),
-        ending: Ending::of(plan.model, &shown.outcome, told(plan, shown)),
+        ending: StoredEnd::of(plan.model, &shown.outcome, end_words(plan, shown)),
         thread: Some(thread).filter(|thread| !thread.is_empty()),
         signature: shown.signature.clone(),
         runs: shown.runs,
@@ -136,8 +136,8 @@ fn against(plan: &TestPlan<'_>, shown: &Shown) -> Against {
 impl Variant {
     /// Builds the result of a variant.
     #[must_use]
-    pub fn new(file: &str, verdict: &str, plan: &TestPlan<'_>, tested: &Tested) -> Self {
-        let expected = |line: &crate::campaign::Line| {
+    pub fn new(file: &str, verdict: &str, plan: &TestPlan<'_>, tested: &TestResult) -> Self {
+        let expected = |line: &crate::campaign::LineResult| {
             let (verdict, why, shown) = match &line.verdict {
                 LineVerdict::Met => ("met", Vec::new(), Vec::new()),
                 LineVerdict::Cut => ("unchecked", vec![CUT.to_owned()], Vec::new()),
@@ -149,7 +149,7 @@ impl Variant {
                     ("unmet", why, shown.iter().map(|s| against(plan, s)).collect())
                 }
             };
-            Expected { line: line.line, text: line.text.clone(), verdict: verdict.to_owned(), why, shown }
+            LineReport { line: line.line, text: line.text.clone(), verdict: verdict.to_owned(), why, shown }
         };
         let cut = |((kind, limit), runs): (&(crate::event::LimitKind, u64), &u32)| super::campaign::Cut {
             option: kind.option().to_owned(),
@@ -158,11 +158,11 @@ impl Variant {
         };
         let saved = plan.saved.iter().zip(&tested.saved).map(|(saved, end)| {
             let (result, ends) = match end {
-                SavedEnd::Fails => ("fails", None),
-                SavedEnd::Gone(ends) => ("gone", Some(ends.clone())),
-                SavedEnd::Changed(_, ends) => ("changed", Some(ends.clone())),
-                SavedEnd::Asks(option, ..) => ("asks", Some(format!("limit {option}"))),
-                SavedEnd::Interrupted => ("interrupted", None),
+                SeedResult::Fails => ("fails", None),
+                SeedResult::Gone(ends) => ("gone", Some(ends.clone())),
+                SeedResult::Changed(_, ends) => ("changed", Some(ends.clone())),
+                SeedResult::Asks(option, ..) => ("asks", Some(format!("limit {option}"))),
+                SeedResult::Interrupted => ("interrupted", None),
             };
             SavedRun { file: saved.name.clone(), result: result.to_owned(), ends }
         });

@@ -1,8 +1,8 @@
 //! Writes traces as JSON lines, `raceflip-trace` version 1: a header, then one object for each event.
 
-use super::trace_names::Short;
-use crate::detect::{Passed, Signals};
-use crate::event::{AccessPlace, Event, Happening, Op, PostTime, Target, WaitSet};
+use super::trace_names::ShortNames;
+use crate::detect::{EventChannels, Signals};
+use crate::event::{AccessPlace, Event, EventKind, Op, PostTime, Target, WaitSet};
 use crate::world::{MessageKind, World};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -148,13 +148,14 @@ pub struct TraceWriter<W: Write> {
     signals: Signals,
     started: bool,
     written: io::Result<()>,
-    names: Short,
+    names: ShortNames,
 }
 
 impl<W: Write> TraceWriter<W> {
     /// Starts a trace by writing its header.
     pub fn new(to: W, header: &Header) -> Self {
-        let mut writer = Self { to, signals: Signals::new(), started: false, written: Ok(()), names: Short::default() };
+        let mut writer =
+            Self { to, signals: Signals::new(), started: false, written: Ok(()), names: ShortNames::default() };
         writer.line(header);
         writer
     }
@@ -172,10 +173,10 @@ impl<W: Write> TraceWriter<W> {
         if !std::mem::replace(&mut self.started, true) {
             init_rows(world).iter().for_each(|row| self.row(row));
         }
-        let Passed { receives, sends } = self.signals.observe(world, event);
+        let EventChannels { receives, sends } = self.signals.observe(world, event);
         if self.written.is_ok() {
             let row = Row { receives, sends, ..row(world, event, &mut self.names) };
-            self.names.told().iter().for_each(|name| self.line(name));
+            self.names.pending_rows().iter().for_each(|name| self.line(name));
             self.line(&row);
         }
     }
@@ -226,7 +227,7 @@ fn init_rows(world: &World) -> Vec<Row> {
 }
 
 // Converts an event to a row.
-fn row(world: &World, event: &Event, names: &mut Short) -> Row {
+fn row(world: &World, event: &Event, names: &mut ShortNames) -> Row {
     let setup = world.setup();
     let mut name = |c| names.context(world, c);
     let site = event.site.map(|s| &setup.sites[s]);
@@ -241,22 +242,22 @@ fn row(world: &World, event: &Event, names: &mut Short) -> Row {
         ..Row::default()
     };
     match &event.what {
-        Happening::ThreadInit => row.kind = "threadinit".to_owned(),
-        Happening::ThreadExit => row.kind = "threadexit".to_owned(),
-        Happening::End => row.kind = "end".to_owned(),
-        Happening::Tick => row.kind = "tick".to_owned(),
-        Happening::Refused => row.kind = "refused".to_owned(),
-        Happening::Thrown(name) => {
+        EventKind::ThreadInit => row.kind = "threadinit".to_owned(),
+        EventKind::ThreadExit => row.kind = "threadexit".to_owned(),
+        EventKind::End => row.kind = "end".to_owned(),
+        EventKind::Tick => row.kind = "tick".to_owned(),
+        EventKind::Refused => row.kind = "refused".to_owned(),
+        EventKind::Thrown(name) => {
             row.kind = "throw".to_owned();
             row.place = Some(name.clone());
         }
-        Happening::Fire(id, context) => {
+        EventKind::Fire(id, context) => {
             row.kind = "fire".to_owned();
             row.place = Some(setup.events[*id].name.clone());
             row.target = Some(world.thread_name(setup.events[*id].looper));
             row.made = Some(name(*context));
         }
-        Happening::Performed { op, value, made } => {
+        EventKind::Performed { op, value, made } => {
             row.kind = kind(op);
             row.made = made.map(&mut name);
             operation(world, op, *value, &mut row);

@@ -18,15 +18,15 @@ const PARTS: u32 = 16;
 
 /// The names written so far, and their short forms.
 #[derive(Default)]
-pub(super) struct Short {
+pub(super) struct ShortNames {
     names: Names,
     contexts: ContextNames,
     forms: BTreeMap<NameId, usize>,
     // Definitions that must be written before the next row.
-    told: Vec<Row>,
+    pending_rows: Vec<Row>,
 }
 
-impl Short {
+impl ShortNames {
     /// Returns the name of a context, abbreviated if it is deep.
     pub(super) fn context(&mut self, world: &World, context: ContextId) -> String {
         let name = self.contexts.add_context(world, context, &mut self.names);
@@ -43,8 +43,8 @@ impl Short {
     }
 
     /// Returns the rows that define the short forms used since the last call.
-    pub(super) fn told(&mut self) -> Vec<Row> {
-        std::mem::take(&mut self.told)
+    pub(super) fn pending_rows(&mut self) -> Vec<Row> {
+        std::mem::take(&mut self.pending_rows)
     }
 
     fn written(&mut self, name: NameId) -> String {
@@ -60,7 +60,12 @@ impl Short {
             let number = self.forms.len();
             self.forms.insert(base, number);
             let kind = NAME.to_owned();
-            self.told.push(Row { kind, made: Some(format!("~{number}")), context: Some(stands_for), ..Row::default() });
+            self.pending_rows.push(Row {
+                kind,
+                made: Some(format!("~{number}")),
+                context: Some(stands_for),
+                ..Row::default()
+            });
         }
         self.form(name)
     }
@@ -91,7 +96,7 @@ mod tests {
     #[test]
     fn a_chain_takes_room_in_proportion() {
         let bytes = |n: usize| {
-            let (mut short, mut all, mut known) = (Short::default(), 0, BTreeMap::new());
+            let (mut short, mut all, mut known) = (ShortNames::default(), 0, BTreeMap::new());
             let mut name = "t".to_owned();
             for i in 0..n {
                 name.push_str(if i % 2 == 0 { "/tick#1" } else { "/work#1" });
@@ -100,7 +105,7 @@ mod tests {
                     Some((first, rest)) if first.starts_with('~') => format!("{}/{rest}", known[first]),
                     _ => text.to_owned(),
                 };
-                for row in short.told() {
+                for row in short.pending_rows() {
                     let (made, of) = (row.made.unwrap(), row.context.unwrap());
                     all += made.len() + of.len();
                     known.insert(made, expand(&of, &known));
@@ -112,6 +117,6 @@ mod tests {
         };
         let (one, two, four) = (bytes(500), bytes(1_000), bytes(2_000));
         assert!(two < 2 * one + one / 10 && four < 2 * two + two / 10, "{one} {two} {four}");
-        assert_eq!(Short::default().text("a/b#1".to_owned()), "a/b#1");
+        assert_eq!(ShortNames::default().text("a/b#1".to_owned()), "a/b#1");
     }
 }

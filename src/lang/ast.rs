@@ -33,7 +33,7 @@ pub struct Name {
 
 /// A string literal, with its escapes resolved.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Text {
+pub struct TextLiteral {
     /// The value of the literal.
     pub text: String,
     /// The position of the literal, quotes included.
@@ -61,7 +61,7 @@ pub struct Item {
 #[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum ItemKind {
     /// `app "title" { name = expr }`
-    App { title: Text, settings: Vec<(Name, Expr)> },
+    App { title: TextLiteral, settings: Vec<(Name, Expr)> },
     /// `const NAME = expr`
     Const { name: Name, value: Expr },
     /// `var`, `atomic` or top-level `let`
@@ -247,7 +247,7 @@ pub struct Label {
     /// The name without the `@`. Its position includes the `@`.
     pub name: Name,
     /// The source line of the real app that the label stands for.
-    pub from: Option<Text>,
+    pub from: Option<TextLiteral>,
 }
 
 /// The kinds of statements.
@@ -277,17 +277,17 @@ pub enum StmtKind {
     /// `return expr`
     Return(Option<Expr>),
     /// `assert expr, "message"`
-    Assert { cond: Expr, message: Option<Text> },
+    Assert { cond: Expr, message: Option<TextLiteral> },
     /// `fail "message"`
-    Fail { message: Text },
+    Fail { message: TextLiteral },
     /// `throw Name, "message"`
-    Throw { name: Name, message: Option<Text> },
+    Throw { name: Name, message: Option<TextLiteral> },
     /// `try { } catch Name { } finally { }`
     Try { body: Block, catch: Vec<Catch>, finally: Option<Block> },
     /// `sync e { }`, `read e { }`, `write e { }`
     Sync { mode: SyncMode, object: Expr, body: Block },
     /// `transaction "name" { }`
-    Transaction { name: Option<Text>, body: Block },
+    Transaction { name: Option<TextLiteral>, body: Block },
     /// `verb e`, a statement of a verb with one operand
     Verb { verb: Verb, operand: Expr },
     /// `skip`
@@ -301,7 +301,7 @@ pub enum StmtKind {
     /// `cancel task on place`; `None` for `all`
     Cancel { task: Option<Name>, target: Expr },
     /// `enable name(args) as e`
-    Enable { event: Name, args: Vec<Expr>, instance: Option<Instance> },
+    Enable { event: Name, args: Vec<Expr>, instance: Option<InstanceName> },
     /// `disable name`
     Disable { event: Name },
     /// `register task to listener`
@@ -394,9 +394,9 @@ pub enum ComponentVerb {
 
 /// The name of an instance, after `as`.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Instance {
+pub enum InstanceName {
     /// A name in quotes.
-    Name(Text),
+    Name(TextLiteral),
     /// An expression.
     Expr(Box<Expr>),
 }
@@ -416,7 +416,8 @@ pub struct Expr {
 pub enum ExprKind {
     /// An integer literal.
     Int(i64),
-    /// A string literal. The checker rejects it; messages and names of instances are nodes of their own ([`Text`]).
+    /// A string literal. The checker rejects it; messages and names of instances are nodes of their own
+    /// ([`TextLiteral`]).
     Str(String),
     /// `true`, `false`
     Bool(bool),
@@ -511,7 +512,14 @@ impl BinaryOp {
 #[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum Op {
     /// `post name(args) to place after d | at front | at t  async  as e`
-    Post { task: Name, args: Vec<Expr>, target: Expr, time: PostTime, is_async: bool, instance: Option<Instance> },
+    Post {
+        task: Name,
+        args: Vec<Expr>,
+        target: Expr,
+        time: PostTimeAst,
+        is_async: bool,
+        instance: Option<InstanceName>,
+    },
     /// `fork name(args)`
     Fork { task: Name, args: Vec<Expr> },
     /// `spawn looper`
@@ -530,7 +538,7 @@ pub enum Op {
 
 /// The time at which a posted message is due.
 #[derive(Clone, PartialEq, Debug)]
-pub enum PostTime {
+pub enum PostTimeAst {
     /// The time of the post.
     Now,
     /// `after d`
@@ -559,7 +567,7 @@ pub enum Expect {
     /// `[no] livelock`
     Livelock { no: bool },
     /// `[no] atomicity violation "name"`
-    Atomicity { no: bool, name: Option<Text> },
+    Atomicity { no: bool, name: Option<TextLiteral> },
     /// `executes_before a, b`
     ExecutesBefore { first: Name, second: Name },
     /// `races n real m`
@@ -572,7 +580,7 @@ pub enum Expect {
 #[derive(Clone, PartialEq, Debug)]
 pub enum FailureName {
     /// The message of the failure.
-    Message(Text),
+    Message(TextLiteral),
     /// The name of an exception or property.
     Name(Name),
 }
@@ -617,7 +625,7 @@ pub struct Ref {
     /// The label of the statement.
     pub label: Name,
     /// `.read` or `.write`, if it is given.
-    pub access: Option<Access>,
+    pub access: Option<AccessSelector>,
     /// The name after `of`, if it is given.
     pub of: Option<Name>,
     /// The position of the whole reference.
@@ -627,7 +635,7 @@ pub struct Ref {
 /// The accesses that a reference selects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "the words of the language")]
-pub enum Access {
+pub enum AccessSelector {
     Read,
     Write,
 }

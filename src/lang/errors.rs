@@ -4,7 +4,7 @@ use super::ast::Span;
 use super::check::unknown_names;
 use super::diagnostic::Diagnostic;
 use super::foreign::explain;
-use super::parser::{Recovered, recover};
+use super::parser::{PartialParse, recover};
 use super::source::Source;
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ const MOST: usize = 20;
 /// # Ok::<(), raceflip::lang::SourceError>(())
 /// ```
 pub fn syntax_errors(source: &Source) -> Vec<Diagnostic> {
-    let Recovered { file, mut errors, lost } = recover(source);
+    let PartialParse { file, mut errors, lost } = recover(source);
     if errors.is_empty() {
         return errors;
     }

@@ -13,10 +13,10 @@
 
 use super::ast::{BinaryOp, Span};
 use super::diagnostic::Diagnostic;
-use super::lexer::{Lexed, lex};
+use super::lexer::{LexResult, lex};
 use super::parser::parse;
 use super::source::Source;
-use super::token::{Kind, Token};
+use super::token::{Token, TokenKind};
 
 const INDENT: usize = 4;
 
@@ -42,7 +42,7 @@ pub fn format(source: &Source) -> Result<String, Vec<Diagnostic>> {
 
 /// A line of the source: code, a comment, or both.
 #[derive(Default)]
-struct Line {
+struct SourceLine {
     // Indices into the token list.
     tokens: std::ops::Range<usize>,
     comment: Option<Span>,
@@ -55,7 +55,7 @@ struct Line {
     column: Option<usize>,
 }
 
-impl Line {
+impl SourceLine {
     fn has_code(&self) -> bool {
         !self.tokens.is_empty()
     }
@@ -76,8 +76,8 @@ fn lay_out(text: &str) -> String {
     place_comments(text, &mut lines);
     let mut out = String::new();
     for (i, line) in lines.iter().enumerate() {
-        let opens = |l: &Line| l.has_code() && lexed.tokens[l.tokens.end - 1].kind == Kind::LeftBrace;
-        let closes = line.has_code() && lexed.tokens[line.tokens.start].kind == Kind::RightBrace;
+        let opens = |l: &SourceLine| l.has_code() && lexed.tokens[l.tokens.end - 1].kind == TokenKind::LeftBrace;
+        let closes = line.has_code() && lexed.tokens[line.tokens.start].kind == TokenKind::RightBrace;
         if line.blank && i > 0 && !closes && !opens(&lines[i - 1]) {
             out.push('\n');
         }
@@ -94,24 +94,24 @@ fn lay_out(text: &str) -> String {
 }
 
 /// Splits tokens and comments into lines.
-fn lines(text: &str, lexed: &Lexed) -> Vec<Line> {
+fn lines(text: &str, lexed: &LexResult) -> Vec<SourceLine> {
     let mut comments = lexed.comments.iter().copied().peekable();
-    let (mut lines, mut end): (Vec<Line>, usize) = (Vec::new(), 0);
+    let (mut lines, mut end): (Vec<SourceLine>, usize) = (Vec::new(), 0);
     // Returns the line of a token or comment that starts here: a new line if a newline precedes it, else the last one.
-    let mut place = |lines: &mut Vec<Line>, span: Span, token: usize| {
+    let mut place = |lines: &mut Vec<SourceLine>, span: Span, token: usize| {
         let newlines = text[end..span.start as usize].matches('\n').count();
         end = span.end as usize;
         if newlines > 0 || lines.is_empty() {
-            lines.push(Line { tokens: token..token, blank: newlines > 1, ..Line::default() });
+            lines.push(SourceLine { tokens: token..token, blank: newlines > 1, ..SourceLine::default() });
         }
         lines.len() - 1
     };
     for (i, token) in lexed.tokens.iter().enumerate() {
-        while let Some(comment) = comments.next_if(|c| c.start < token.span.start || token.kind == Kind::End) {
+        while let Some(comment) = comments.next_if(|c| c.start < token.span.start || token.kind == TokenKind::End) {
             let at = place(&mut lines, comment, i);
             lines[at].comment = Some(comment);
         }
-        if token.kind != Kind::End {
+        if token.kind != TokenKind::End {
             let at = place(&mut lines, token.span, i);
             lines[at].tokens.end = i + 1;
         }
@@ -120,10 +120,10 @@ fn lines(text: &str, lexed: &Lexed) -> Vec<Line> {
 }
 
 /// The open brackets: the kind of each, and the indentation of its line.
-type Open = Vec<(Kind, usize)>;
+type OpenBrackets = Vec<(TokenKind, usize)>;
 
-fn indent(text: &str, tokens: &[Token], lines: &mut [Line]) {
-    let mut open: Open = Vec::new();
+fn indent(text: &str, tokens: &[Token], lines: &mut [SourceLine]) {
+    let mut open: OpenBrackets = Vec::new();
     // The first line without an indentation. A comment on its own line takes the indentation of the next code.
     let mut waiting = 0;
     for i in 0..lines.len() {
@@ -139,8 +139,8 @@ fn indent(text: &str, tokens: &[Token], lines: &mut [Line]) {
         lines[i].indent = own;
         for token in &tokens[range] {
             match token.kind {
-                Kind::LeftBrace | Kind::LeftParen | Kind::LeftBracket => open.push((token.kind, own)),
-                Kind::RightBrace | Kind::RightParen | Kind::RightBracket => {
+                TokenKind::LeftBrace | TokenKind::LeftParen | TokenKind::LeftBracket => open.push((token.kind, own)),
+                TokenKind::RightBrace | TokenKind::RightParen | TokenKind::RightBracket => {
                     open.pop();
                 }
                 _ => {}
@@ -151,16 +151,16 @@ fn indent(text: &str, tokens: &[Token], lines: &mut [Line]) {
 
 // Number of closing brackets at the start of a line.
 fn closers(line: &[Token]) -> usize {
-    let closes = |t: &&Token| matches!(t.kind, Kind::RightBrace | Kind::RightParen | Kind::RightBracket);
+    let closes = |t: &&Token| matches!(t.kind, TokenKind::RightBrace | TokenKind::RightParen | TokenKind::RightBracket);
     line.iter().take_while(closes).count()
 }
 
-fn inside(open: &Open) -> usize {
+fn inside(open: &OpenBrackets) -> usize {
     open.last().map_or(0, |(_, indent)| indent + INDENT)
 }
 
 /// The indentation of a line that begins with the token `first`, or with `closes` closing brackets.
-fn own_indent(text: &str, tokens: &[Token], first: usize, closes: usize, open: &Open) -> usize {
+fn own_indent(text: &str, tokens: &[Token], first: usize, closes: usize, open: &OpenBrackets) -> usize {
     if closes > 0 {
         // The line gets the indentation of the line that opened the outermost bracket it closes.
         return open.len().checked_sub(closes).map_or(0, |at| open[at].1);
@@ -171,10 +171,10 @@ fn own_indent(text: &str, tokens: &[Token], first: usize, closes: usize, open: &
     let goes_on = match first.checked_sub(1).map(|before| tokens[before].kind) {
         None => false,
         // A comma in braces separates entries, as in the settings of an app.
-        Some(Kind::Comma) if innermost == Some(Kind::LeftBrace) => false,
+        Some(TokenKind::Comma) if innermost == Some(TokenKind::LeftBrace) => false,
         Some(_) => !token.newline && !matches!(word, "else" | "catch" | "finally"),
     };
-    let in_parentheses = matches!(innermost, Some(Kind::LeftParen | Kind::LeftBracket));
+    let in_parentheses = matches!(innermost, Some(TokenKind::LeftParen | TokenKind::LeftBracket));
     inside(open) + if goes_on && !in_parentheses { INDENT } else { 0 }
 }
 
@@ -193,15 +193,15 @@ fn code(text: &str, tokens: &[Token], range: std::ops::Range<usize>) -> String {
 
 /// Whether a space separates token `i` from the one before it.
 fn is_spaced(tokens: &[Token], i: usize) -> bool {
-    use Kind::{At, Bang, Colon, Comma, Dot, DotDot, LeftBrace, LeftBracket, LeftParen, RightBrace, RightBracket};
-    use Kind::{RightParen, Semi, Word};
+    use TokenKind::{At, Bang, Colon, Comma, Dot, DotDot, LeftBrace, LeftBracket, LeftParen, RightBrace, RightBracket};
+    use TokenKind::{RightParen, Semi, Word};
     match (tokens[i - 1].kind, tokens[i].kind) {
         (LeftParen | LeftBracket | Dot | DotDot | At | Bang, _) => false,
         (_, Comma | Semi | RightParen | RightBracket | Colon | Dot | DotDot) => false,
         (LeftBrace, _) | (_, LeftBrace | RightBrace) => true,
         // `sleep (x)` is not a call, and `= [1]` not an index, so the space of the author stays.
         (Word | RightParen | RightBracket, LeftParen | LeftBracket) => !touches(tokens, i),
-        (Kind::Op(BinaryOp::Sub), _) => !is_sign(tokens, i - 1),
+        (TokenKind::Op(BinaryOp::Sub), _) => !is_sign(tokens, i - 1),
         _ => true,
     }
 }
@@ -216,24 +216,24 @@ fn is_sign(tokens: &[Token], i: usize) -> bool {
     match tokens[before].kind {
         // After a reserved word, as in `return -1`. Only the grammar could distinguish it from a name, so the spaces of
         // the author decide.
-        Kind::Word => !touches(tokens, i) && touches(tokens, i + 1),
-        Kind::Int(_) | Kind::Str(_) | Kind::RightParen | Kind::RightBracket => false,
+        TokenKind::Word => !touches(tokens, i) && touches(tokens, i + 1),
+        TokenKind::Int(_) | TokenKind::Str(_) | TokenKind::RightParen | TokenKind::RightBracket => false,
         _ => true,
     }
 }
 
 /// Computes the columns of comments behind code, and of the comments directly below them.
-fn place_comments(text: &str, lines: &mut [Line]) {
-    let written = |line: &Line| line.comment.map(|c| column(text, c.start as usize));
+fn place_comments(text: &str, lines: &mut [SourceLine]) {
+    let written = |line: &SourceLine| line.comment.map(|c| column(text, c.start as usize));
     let mut at = 0;
     while at < lines.len() {
         let Some(column) = written(&lines[at]).filter(|_| lines[at].has_code()) else {
             at += 1;
             continue;
         };
-        let belongs = |line: &&Line| !line.blank && written(line) == Some(column);
+        let belongs = |line: &&SourceLine| !line.blank && written(line) == Some(column);
         let end = at + 1 + lines[at + 1..].iter().take_while(belongs).count();
-        let needed = lines[at..end].iter().map(Line::width).max().unwrap_or(0) + 1;
+        let needed = lines[at..end].iter().map(SourceLine::width).max().unwrap_or(0) + 1;
         lines[at..end].iter_mut().for_each(|l| l.column = Some(column.max(needed)));
         at = end;
     }

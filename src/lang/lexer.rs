@@ -3,7 +3,7 @@
 use super::ast::{BinaryOp, Span};
 use super::diagnostic::Diagnostic;
 use super::source::Source;
-use super::token::{Kind, Token};
+use super::token::{Token, TokenKind};
 
 #[cfg(test)]
 mod tests;
@@ -16,8 +16,8 @@ const QUOTES: [char; 6] = ['\'', '`', '\u{201c}', '\u{201d}', '\u{2018}', '\u{20
 
 /// The result of lexing a text.
 #[derive(Debug, Default)]
-pub(super) struct Lexed {
-    /// The tokens in source order. The list ends with exactly one [`Kind::End`].
+pub(super) struct LexResult {
+    /// The tokens in source order. The list ends with exactly one [`TokenKind::End`].
     pub(super) tokens: Vec<Token>,
     /// The values of string literals.
     pub(super) strings: Vec<String>,
@@ -27,8 +27,8 @@ pub(super) struct Lexed {
 }
 
 /// Splits a text into tokens. Offsets are `u32`, so the text must be shorter than 4 GiB; a [`Source`] is.
-pub(super) fn lex(text: &str) -> Lexed {
-    let mut lexer = Lexer { text, at: 0, newline: false, out: Lexed::default() };
+pub(super) fn lex(text: &str) -> LexResult {
+    let mut lexer = Lexer { text, at: 0, newline: false, out: LexResult::default() };
     while lexer.token() {}
     lexer.out
 }
@@ -43,7 +43,7 @@ struct Lexer<'t> {
     text: &'t str,
     at: usize,
     newline: bool,
-    out: Lexed,
+    out: LexResult,
 }
 
 impl Lexer<'_> {
@@ -52,7 +52,7 @@ impl Lexer<'_> {
         self.blank();
         let start = self.at;
         let Some(c) = self.rest().chars().next() else {
-            self.push(Kind::End, start);
+            self.push(TokenKind::End, start);
             return false;
         };
         match c {
@@ -84,14 +84,14 @@ impl Lexer<'_> {
         }
     }
 
-    fn push(&mut self, kind: Kind, start: usize) {
+    fn push(&mut self, kind: TokenKind, start: usize) {
         let span = self.span(start);
         // A newline does not end a statement after a token that continues on the next line, such as an operator, or
         // before a word that belongs to the preceding `}`.
         let goes_on = self.out.tokens.last().is_some_and(|last| last.kind.continues());
-        let joins = kind == Kind::Word && matches!(&self.text[start..self.at], "else" | "catch" | "finally");
-        let newline = self.newline && !goes_on && !joins && kind != Kind::End;
-        let first = self.newline && !joins && !self.out.tokens.last().is_some_and(|last| last.kind == Kind::Comma);
+        let joins = kind == TokenKind::Word && matches!(&self.text[start..self.at], "else" | "catch" | "finally");
+        let newline = self.newline && !goes_on && !joins && kind != TokenKind::End;
+        let first = self.newline && !joins && !self.out.tokens.last().is_some_and(|last| last.kind == TokenKind::Comma);
         self.newline = false;
         self.out.tokens.push(Token { kind, span, newline, first });
     }
@@ -130,7 +130,7 @@ impl Lexer<'_> {
                 .help("names are made of a-z, A-Z, 0-9 and `_`");
             self.error(diagnostic);
         }
-        self.push(Kind::Word, start);
+        self.push(TokenKind::Word, start);
     }
 
     fn number(&mut self) {
@@ -145,14 +145,14 @@ impl Lexer<'_> {
         let span = self.span(start);
         let value = match value(digits, radix) {
             Ok(value) => value,
-            Err(Bad::TooLarge) => {
+            Err(BadToken::TooLarge) => {
                 self.error(
                     Diagnostic::new(span, "the number is too large", "does not fit into 64 bits")
                         .help(format!("the largest integer is {}", i64::MAX)),
                 );
                 0
             }
-            Err(Bad::Digit) => {
+            Err(BadToken::Digit) => {
                 self.error(
                     Diagnostic::new(span, "not a number", "letters in or after the digits")
                         .help("integers are written `42`, `1_000` or `0x2a`; names begin with a letter"),
@@ -160,7 +160,7 @@ impl Lexer<'_> {
                 0
             }
         };
-        self.push(Kind::Int(value), start);
+        self.push(TokenKind::Int(value), start);
     }
 
     fn string(&mut self) {
@@ -202,7 +202,7 @@ impl Lexer<'_> {
             );
         }
         self.out.strings.push(value);
-        self.push(Kind::Str(self.out.strings.len() - 1), start);
+        self.push(TokenKind::Str(self.out.strings.len() - 1), start);
     }
 
     /// Reports a sequence of characters that begin no token as one error.
@@ -237,18 +237,18 @@ impl Lexer<'_> {
             Diagnostic::new(self.span(start), format!("unknown character {name}"), "not of the language");
         diagnostic.help = help.map(str::to_owned);
         self.error(diagnostic);
-        self.push(Kind::Unknown, start);
+        self.push(TokenKind::Unknown, start);
     }
 }
 
-enum Bad {
+enum BadToken {
     TooLarge,
     Digit,
 }
 
-fn value(digits: &str, radix: u32) -> Result<u64, Bad> {
+fn value(digits: &str, radix: u32) -> Result<u64, BadToken> {
     if !digits.chars().any(|c| c != '_') || digits.chars().any(|c| c != '_' && !c.is_digit(radix)) {
-        return Err(Bad::Digit);
+        return Err(BadToken::Digit);
     }
     let mut value = 0u64;
     for digit in digits.chars().filter_map(|c| c.to_digit(radix)) {
@@ -256,56 +256,56 @@ fn value(digits: &str, radix: u32) -> Result<u64, Bad> {
             .checked_mul(u64::from(radix))
             .and_then(|value| value.checked_add(u64::from(digit)))
             .filter(|&value| value <= 1 << 63)
-            .ok_or(Bad::TooLarge)?;
+            .ok_or(BadToken::TooLarge)?;
     }
     Ok(value)
 }
 
 /// Returns the operator or bracket at the start of a text, and its length in bytes.
-fn symbol(text: &str) -> Option<(Kind, usize)> {
+fn symbol(text: &str) -> Option<(TokenKind, usize)> {
     let bytes = text.as_bytes();
     let two = bytes.get(..2).unwrap_or_default();
     let kind = match two {
-        b"||" => Kind::Op(BinaryOp::Or),
-        b"&&" => Kind::Op(BinaryOp::And),
-        b"==" => Kind::Op(BinaryOp::Eq),
-        b"!=" => Kind::Op(BinaryOp::Ne),
-        b"<=" => Kind::Op(BinaryOp::Le),
-        b">=" => Kind::Op(BinaryOp::Ge),
-        b"<<" => Kind::Op(BinaryOp::Shl),
-        b">>" => Kind::Op(BinaryOp::Shr),
-        b"+=" => Kind::AssignOp(BinaryOp::Add),
-        b"-=" => Kind::AssignOp(BinaryOp::Sub),
-        b"*=" => Kind::AssignOp(BinaryOp::Mul),
-        b"/=" => Kind::AssignOp(BinaryOp::Div),
-        b"%=" => Kind::AssignOp(BinaryOp::Rem),
-        b".." => Kind::DotDot,
+        b"||" => TokenKind::Op(BinaryOp::Or),
+        b"&&" => TokenKind::Op(BinaryOp::And),
+        b"==" => TokenKind::Op(BinaryOp::Eq),
+        b"!=" => TokenKind::Op(BinaryOp::Ne),
+        b"<=" => TokenKind::Op(BinaryOp::Le),
+        b">=" => TokenKind::Op(BinaryOp::Ge),
+        b"<<" => TokenKind::Op(BinaryOp::Shl),
+        b">>" => TokenKind::Op(BinaryOp::Shr),
+        b"+=" => TokenKind::AssignOp(BinaryOp::Add),
+        b"-=" => TokenKind::AssignOp(BinaryOp::Sub),
+        b"*=" => TokenKind::AssignOp(BinaryOp::Mul),
+        b"/=" => TokenKind::AssignOp(BinaryOp::Div),
+        b"%=" => TokenKind::AssignOp(BinaryOp::Rem),
+        b".." => TokenKind::DotDot,
         _ => {
             let kind = match bytes.first()? {
-                b'(' => Kind::LeftParen,
-                b')' => Kind::RightParen,
-                b'[' => Kind::LeftBracket,
-                b']' => Kind::RightBracket,
-                b'{' => Kind::LeftBrace,
-                b'}' => Kind::RightBrace,
-                b',' => Kind::Comma,
-                b';' => Kind::Semi,
-                b':' => Kind::Colon,
-                b'.' => Kind::Dot,
-                b'@' => Kind::At,
-                b'~' => Kind::Tilde,
-                b'!' => Kind::Bang,
-                b'=' => Kind::Assign,
-                b'|' => Kind::Op(BinaryOp::BitOr),
-                b'^' => Kind::Op(BinaryOp::BitXor),
-                b'&' => Kind::Op(BinaryOp::BitAnd),
-                b'<' => Kind::Op(BinaryOp::Lt),
-                b'>' => Kind::Op(BinaryOp::Gt),
-                b'+' => Kind::Op(BinaryOp::Add),
-                b'-' => Kind::Op(BinaryOp::Sub),
-                b'*' => Kind::Op(BinaryOp::Mul),
-                b'/' => Kind::Op(BinaryOp::Div),
-                b'%' => Kind::Op(BinaryOp::Rem),
+                b'(' => TokenKind::LeftParen,
+                b')' => TokenKind::RightParen,
+                b'[' => TokenKind::LeftBracket,
+                b']' => TokenKind::RightBracket,
+                b'{' => TokenKind::LeftBrace,
+                b'}' => TokenKind::RightBrace,
+                b',' => TokenKind::Comma,
+                b';' => TokenKind::Semi,
+                b':' => TokenKind::Colon,
+                b'.' => TokenKind::Dot,
+                b'@' => TokenKind::At,
+                b'~' => TokenKind::Tilde,
+                b'!' => TokenKind::Bang,
+                b'=' => TokenKind::Assign,
+                b'|' => TokenKind::Op(BinaryOp::BitOr),
+                b'^' => TokenKind::Op(BinaryOp::BitXor),
+                b'&' => TokenKind::Op(BinaryOp::BitAnd),
+                b'<' => TokenKind::Op(BinaryOp::Lt),
+                b'>' => TokenKind::Op(BinaryOp::Gt),
+                b'+' => TokenKind::Op(BinaryOp::Add),
+                b'-' => TokenKind::Op(BinaryOp::Sub),
+                b'*' => TokenKind::Op(BinaryOp::Mul),
+                b'/' => TokenKind::Op(BinaryOp::Div),
+                b'%' => TokenKind::Op(BinaryOp::Rem),
                 _ => return None,
             };
             return Some((kind, 1));

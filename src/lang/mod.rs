@@ -46,5 +46,5 @@ pub use program::Program;
 pub use render::{render, render_warnings};
 #[cfg(not(feature = "cli"))]
 pub use render_plain::{render, render_warnings};
-pub use source::{MAX_SOURCE, Place, Source, SourceError};
+pub use source::{MAX_SOURCE, Source, SourceError, SourcePlace};
 pub use warnings::warnings;

@@ -3,7 +3,7 @@
 //! `check` makes it from a syntax tree, and the virtual machine compiles it. A value is an untyped word (an `i64`) at
 //! run time; the types of the program say what each word means.
 
-use super::ast::{Access, BinaryOp, Span, UnaryOp, When};
+use super::ast::{AccessSelector, BinaryOp, Span, UnaryOp, When};
 use crate::base::IndexVec;
 use crate::event::{BodyId, EventId, ListenerId, Site, SiteId};
 pub use crate::event::{EndValue, GlobalId};
@@ -32,20 +32,20 @@ pub struct Program {
     /// The title in `app "title"`; empty if there is none.
     pub title: String,
     /// The scope that an uncaught exception ends.
-    pub uncaught: Uncaught,
+    pub uncaught: ExceptionScope,
     /// The constants with their values after `-D`, in source order.
     pub consts: Vec<(String, i64)>,
     /// The classes; the first one is `Object`.
-    pub classes: IndexVec<ClassId, Class>,
+    pub classes: IndexVec<ClassId, ClassDef>,
     /// Globals (`var` and `atomic`). A `let` is not among them: it is folded into its uses. The cells of memory are
     /// assigned in order: global 0 has cells `0..len` and so on.
     pub globals: IndexVec<GlobalId, Global>,
     /// Threads that start with the app, in source order. A parametrized thread has one entry for each value of its
     /// parameter. The index of a thread is its thread value.
-    pub threads: Vec<Thread>,
+    pub threads: Vec<ThreadDef>,
     /// Locks and mutexes. An array of locks has one entry for each element (`x[0]`). The index of a lock is its lock
     /// value.
-    pub locks: Vec<Lock>,
+    pub locks: Vec<LockDef>,
     /// Names of the conditions. An array of conditions has one entry for each element.
     pub conditions: Vec<String>,
     /// Reader-writer locks of the program.
@@ -98,7 +98,7 @@ pub const BUILT_IN_EXCEPTIONS: [&str; 10] = [
 
 /// The scope that an uncaught exception ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Uncaught {
+pub enum ExceptionScope {
     /// The exception ends the run, as a failure.
     App,
     /// The exception ends its thread.
@@ -147,7 +147,7 @@ pub enum Type {
 
 /// A class of objects.
 #[derive(Clone, Debug)]
-pub struct Class {
+pub struct ClassDef {
     /// The name of the class.
     pub name: String,
     /// The fields of the class. Their cells are consecutive, starting at the base of the object.
@@ -184,7 +184,7 @@ pub enum Init {
 
 /// A thread that starts with the app.
 #[derive(Clone, Debug)]
-pub struct Thread {
+pub struct ThreadDef {
     /// The name: `worker`, or `worker[2]` for one of a parametrized thread.
     pub name: String,
     /// Whether the thread is a daemon, which does not keep the run alive.
@@ -199,7 +199,7 @@ pub struct Thread {
 
 /// A lock or a mutex.
 #[derive(Clone, Debug)]
-pub struct Lock {
+pub struct LockDef {
     /// The name of the lock: `m`, `x[1]`.
     pub name: String,
     /// True for a `lock`, false for a `mutex`.
@@ -269,13 +269,13 @@ pub enum Stmt {
     SetLocalElement { local: LocalId, index: ElementIndex, value: Expr },
     /// `place = value`: a write (an atomic write if the place is atomic). Evaluation order: the object and the index of
     /// the place, the value, the write.
-    Write { place: Place, value: Expr, site: SiteId },
+    Write { place: MemoryPlace, value: Expr, site: SiteId },
     /// `place op= value`: a read and a write. The place is evaluated once.
-    Update { place: Place, op: BinaryOp, value: Expr, read: SiteId, write: SiteId },
+    Update { place: MemoryPlace, op: BinaryOp, value: Expr, read: SiteId, write: SiteId },
     /// `list[i] = value`
-    ListSet { list: Place, index: Expr, value: Expr, site: SiteId },
+    ListSet { list: MemoryPlace, index: Expr, value: Expr, site: SiteId },
     /// `list[i] op= value`
-    ListUpdate { list: Place, index: Expr, op: BinaryOp, value: Expr, read: SiteId, write: SiteId },
+    ListUpdate { list: MemoryPlace, index: Expr, op: BinaryOp, value: Expr, read: SiteId, write: SiteId },
     /// An expression that is evaluated only for its effect.
     Expr(Expr),
     /// `if`. A constant condition is folded away: only the taken branch remains.
@@ -288,7 +288,7 @@ pub enum Stmt {
     ForRange { local: LocalId, from: Expr, to: Expr, body: Vec<Stmt> },
     /// `for x in list`: a read when the iterator is made, and a read for each step. A step throws
     /// ConcurrentModification if the list has changed in between.
-    ForList { local: LocalId, list: Place, body: Vec<Stmt>, site: SiteId },
+    ForList { local: LocalId, list: MemoryPlace, body: Vec<Stmt>, site: SiteId },
     /// `break`
     Break,
     /// `continue`
@@ -437,7 +437,7 @@ pub enum ExprKind {
     /// bounds check. `of` is the span of the array in the source.
     Indexed { first: i64, len: u32, index: Box<Expr>, site: SiteId, of: Span },
     /// A read of shared memory (an atomic read if the place is atomic).
-    Read { place: Place, site: SiteId },
+    Read { place: MemoryPlace, site: SiteId },
     /// `!`, `-`
     Unary(UnaryOp, Box<Expr>),
     /// A binary operator other than `&&` and `||`. `==` and `!=` compare words.
@@ -451,23 +451,23 @@ pub enum ExprKind {
     /// A call of a task.
     Call { body: BodyId, args: Vec<Expr>, site: SiteId },
     /// `list.len`
-    ListLen { list: Place, site: SiteId },
+    ListLen { list: MemoryPlace, site: SiteId },
     /// `list[i]`
-    ListGet { list: Place, index: Box<Expr>, site: SiteId },
+    ListGet { list: MemoryPlace, index: Box<Expr>, site: SiteId },
     /// `list.push(e)`: Void
-    ListPush { list: Place, value: Box<Expr>, site: SiteId },
+    ListPush { list: MemoryPlace, value: Box<Expr>, site: SiteId },
     /// `list.pop()`
-    ListPop { list: Place, site: SiteId },
+    ListPop { list: MemoryPlace, site: SiteId },
     /// `list.remove(i)`
-    ListRemove { list: Place, index: Box<Expr>, site: SiteId },
+    ListRemove { list: MemoryPlace, index: Box<Expr>, site: SiteId },
     /// `list.clear()`: Void
-    ListClear { list: Place, site: SiteId },
+    ListClear { list: MemoryPlace, site: SiteId },
     /// `cas(place, old, new)`: Bool
-    Cas { place: Place, old: Box<Expr>, new: Box<Expr>, site: SiteId },
+    Cas { place: MemoryPlace, old: Box<Expr>, new: Box<Expr>, site: SiteId },
     /// `fetch_add(place, d)`: the old value
-    FetchAdd { place: Place, delta: Box<Expr>, site: SiteId },
+    FetchAdd { place: MemoryPlace, delta: Box<Expr>, site: SiteId },
     /// `exchange(place, v)`: the old value
-    Exchange { place: Place, value: Box<Expr>, site: SiteId },
+    Exchange { place: MemoryPlace, value: Box<Expr>, site: SiteId },
     /// `*`: Bool, a choice of the schedule
     Star { site: SiteId },
     /// `post`: Message
@@ -475,7 +475,7 @@ pub enum ExprKind {
         body: BodyId,
         args: Vec<Expr>,
         target: Box<Expr>,
-        time: PostTime,
+        time: PostTimeExpr,
         is_async: bool,
         instance: Option<TextId>,
         site: SiteId,
@@ -500,7 +500,7 @@ pub enum ExprKind {
 
 /// The time at which a posted message is due.
 #[derive(Clone, Debug)]
-pub enum PostTime {
+pub enum PostTimeExpr {
     /// The time of the post.
     Now,
     /// `after d`
@@ -513,7 +513,7 @@ pub enum PostTime {
 
 /// A place in shared memory.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct MemoryPlace {
     /// The global or field at which the place starts.
     pub root: Root,
     /// The indices into an array; empty if the place is not an element of an array.
@@ -584,7 +584,7 @@ pub struct SiteRef {
     /// The sites that the reference selects; never empty.
     pub sites: Vec<SiteId>,
     /// The kind of access that the reference selects, if it names one.
-    pub access: Option<Access>,
+    pub access: Option<AccessSelector>,
 }
 
 /// An expectation with its names resolved, and its line.

@@ -10,11 +10,11 @@ pub const MAX_SOURCE: usize = 1 << 20;
 /// # Examples
 ///
 /// ```
-/// use raceflip::lang::{Place, Source};
+/// use raceflip::lang::{SourcePlace, Source};
 ///
 /// let source = Source::from_bytes("a.race", b"var x = 0\r\nvar y = 0\r\n")?;
 /// assert_eq!(source.text(), "var x = 0\nvar y = 0\n");
-/// assert_eq!(source.place(14), Place { line: 2, column: 5 });
+/// assert_eq!(source.place(14), SourcePlace { line: 2, column: 5 });
 /// # Ok::<(), raceflip::lang::SourceError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,7 +24,7 @@ pub struct Source {
     text: String,
     // For each piece of PIECE bytes the place of its start. If a piece starts inside a character, the place is that of
     // the character.
-    pieces: Vec<Place>,
+    pieces: Vec<SourcePlace>,
 }
 
 // Number of bytes per piece. A look-up of a place reads at most one piece, so its cost does not depend on the length of
@@ -58,7 +58,7 @@ pub enum SourceError {
 
 /// A place in a source, by line and column.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Place {
+pub struct SourcePlace {
     /// The line, counted from 1.
     pub line: usize,
     /// The column in characters, counted from 1.
@@ -82,7 +82,7 @@ impl Source {
             Err(error) => {
                 let bad = error.valid_up_to();
                 let before = String::from_utf8_lossy(&bytes[..bad]);
-                let Place { line, column } = START.after(&one_newline(&before));
+                let SourcePlace { line, column } = START.after(&one_newline(&before));
                 Err(SourceError::NotUtf8 { name, line, column, byte: bytes[bad] })
             }
         }
@@ -105,13 +105,13 @@ impl Source {
 
     /// Returns the place of a byte offset. An offset past the end maps to the end; an offset inside a character maps to
     /// that character.
-    pub fn place(&self, offset: u32) -> Place {
+    pub fn place(&self, offset: u32) -> SourcePlace {
         let (start, rest) = self.in_piece(offset);
         start.after(rest)
     }
 
     /// Returns the place of the start of the piece that contains the offset, and the text from there to the offset.
-    fn in_piece(&self, offset: u32) -> (Place, &str) {
+    fn in_piece(&self, offset: u32) -> (SourcePlace, &str) {
         let end = self.floor(offset);
         let piece = end / PIECE;
         (self.pieces[piece], &self.text[self.floor((piece * PIECE) as u32)..end])
@@ -131,20 +131,20 @@ fn one_newline(text: &str) -> String {
     if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n") } else { text.to_owned() }
 }
 
-const START: Place = Place { line: 1, column: 1 };
+const START: SourcePlace = SourcePlace { line: 1, column: 1 };
 
-impl Place {
+impl SourcePlace {
     /// Returns the place just after a text that begins at this place.
-    fn after(self, text: &str) -> Place {
+    fn after(self, text: &str) -> SourcePlace {
         let lines = text.bytes().filter(|&b| b == b'\n').count();
         match text.rfind('\n') {
-            Some(at) => Place { line: self.line + lines, column: text[at + 1..].chars().count() + 1 },
-            None => Place { line: self.line, column: self.column + text.chars().count() },
+            Some(at) => SourcePlace { line: self.line + lines, column: text[at + 1..].chars().count() + 1 },
+            None => SourcePlace { line: self.line, column: self.column + text.chars().count() },
         }
     }
 }
 
-fn pieces(text: &str) -> Vec<Place> {
+fn pieces(text: &str) -> Vec<SourcePlace> {
     let (mut pieces, mut place, mut from) = (vec![START], START, 0);
     for start in (PIECE..=text.len()).step_by(PIECE) {
         let start = text.floor_char_boundary(start);
@@ -173,7 +173,8 @@ mod tests {
     #[test]
     fn places() {
         let source = Source::new("a.race", "ab\n\u{e9}x\r\ny").unwrap();
-        let check = |offset, line, column| assert_eq!(source.place(offset), Place { line, column }, "at {offset}");
+        let check =
+            |offset, line, column| assert_eq!(source.place(offset), SourcePlace { line, column }, "at {offset}");
         check(0, 1, 1);
         check(2, 1, 3);
         check(3, 2, 1);
@@ -199,7 +200,7 @@ mod tests {
                 let before = &text[..source.floor(offset)];
                 let line = before.matches('\n').count() + 1;
                 let column = before.rsplit('\n').next().unwrap().chars().count() + 1;
-                assert_eq!(source.place(offset), Place { line, column }, "at {offset} of {text:.20}");
+                assert_eq!(source.place(offset), SourcePlace { line, column }, "at {offset} of {text:.20}");
                 // The text to read is bounded by the piece, whatever the length of the text. A piece may begin inside a
                 // character.
                 assert!(source.in_piece(offset).1.len() < PIECE + 4, "at {offset} of {text:.20}");

@@ -5,7 +5,7 @@ use super::ast::{BinaryOp, Span};
 /// One token with its position.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Token {
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     pub(super) span: Span,
     /// Whether a newline before the token ends a statement, unless the parser is inside `()` or `[]`. Not set after a
     /// binary operator, `,` or `=`, or before `else`, `catch`, `finally`.
@@ -17,11 +17,11 @@ pub(super) struct Token {
 
 /// The kinds of tokens. A word carries no text: its text is the source at its span.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     Word,
     /// An integer up to 2^63. That value is only valid after a minus sign, which makes it an `i64`.
     Int(u64),
-    /// A string literal, as an index into [`Lexed::strings`].
+    /// A string literal, as an index into [`LexResult::strings`].
     Str(usize),
     LeftParen,
     RightParen,
@@ -47,7 +47,7 @@ pub(super) enum Kind {
     End,
 }
 
-impl Kind {
+impl TokenKind {
     /// Returns whether a line that ends with this token continues on the next line.
     pub(super) fn continues(self) -> bool {
         matches!(self, Self::Op(_) | Self::AssignOp(_) | Self::Assign | Self::Comma | Self::Tilde | Self::DotDot)

@@ -130,8 +130,8 @@ fn compared<'f>(condition: &'f Expr, own: &BTreeMap<&str, i64>, into: &mut Vec<C
                 open.extend([(&**right, truth), (&**left, truth)]);
             }
             ExprKind::Binary { op, left, right } => {
-                let Some(op) = said(*op, truth) else { continue };
-                for (name, op, with) in [(left, op, right), (right, turned(op), left)] {
+                let Some(op) = implied_operator(*op, truth) else { continue };
+                for (name, op, with) in [(left, op, right), (right, mirrored(op), left)] {
                     if let (ExprKind::Name(name), Some(with)) = (&name.kind, value(with, own))
                         && own.contains_key(name.as_str())
                     {
@@ -145,7 +145,7 @@ fn compared<'f>(condition: &'f Expr, own: &BTreeMap<&str, i64>, into: &mut Vec<C
 }
 
 // The operator of a comparison, or of its negation if `truth` is false.
-fn said(op: BinaryOp, truth: bool) -> Option<BinaryOp> {
+fn implied_operator(op: BinaryOp, truth: bool) -> Option<BinaryOp> {
     use BinaryOp::{Eq, Ge, Gt, Le, Lt, Ne};
     let denied = match op {
         Eq => Ne,
@@ -160,7 +160,7 @@ fn said(op: BinaryOp, truth: bool) -> Option<BinaryOp> {
 }
 
 // The operator of a comparison whose sides are exchanged.
-fn turned(op: BinaryOp) -> BinaryOp {
+fn mirrored(op: BinaryOp) -> BinaryOp {
     use BinaryOp::{Ge, Gt, Le, Lt};
     match op {
         Lt => Gt,

@@ -10,7 +10,7 @@ use super::diagnostic::Diagnostic;
 use super::foreign::thrown;
 use super::lexer::lex;
 use super::source::Source;
-use super::token::{Kind, Token};
+use super::token::{Token, TokenKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most warnings that are reported.
@@ -155,7 +155,7 @@ impl<'s> Uses<'s> {
     }
 
     fn word(&self, token: &Token) -> &'s str {
-        if token.kind == Kind::Word { &self.text[token.span.start as usize..token.span.end as usize] } else { "" }
+        if token.kind == TokenKind::Word { &self.text[token.span.start as usize..token.span.end as usize] } else { "" }
     }
 
     fn of(&self, item: &Item) -> (BTreeSet<&'s str>, BTreeSet<&'s str>) {
@@ -163,11 +163,11 @@ impl<'s> Uses<'s> {
         let own = name(&item.kind).map(|name| name.at.0);
         let from = self.tokens.partition_point(|token| token.span.start < item.at.0.start);
         let inside = self.tokens[from..].iter().take_while(|token| token.span.end <= item.at.0.end);
-        let mut before = (Kind::Newline, "");
+        let mut before = (TokenKind::Newline, "");
         for token in inside {
             let word = self.word(token);
             // Labels (after `@`) and fields (after `.`) are not uses of top-level names.
-            if !word.is_empty() && Some(token.span) != own && !matches!(before.0, Kind::At | Kind::Dot) {
+            if !word.is_empty() && Some(token.span) != own && !matches!(before.0, TokenKind::At | TokenKind::Dot) {
                 words.insert(word);
                 if before.1 == "enable" {
                     enabled.insert(word);

@@ -1,6 +1,6 @@
 //! The words and operators of the language, shared by the parser, the printer and the checker.
 
-use super::ast::{Access, BinaryOp, ComponentKind, ComponentVerb, LockKind, Storage, SyncMode, Verb};
+use super::ast::{AccessSelector, BinaryOp, ComponentKind, ComponentVerb, LockKind, Storage, SyncMode, Verb};
 
 /// The reserved words, which are never names. Every other word is a name wherever a name is allowed.
 pub const RESERVED: [&str; 24] = [
@@ -171,7 +171,7 @@ words!(ComponentKind:
 words!(LockKind: Lock = "lock", Mutex = "mutex", Condition = "condition");
 words!(Storage: Var = "var", Atomic = "atomic", Let = "let");
 words!(SyncMode: Sync = "sync", Read = "read", Write = "write");
-words!(Access: Read = "read", Write = "write");
+words!(AccessSelector: Read = "read", Write = "write");
 words!(BinaryOp:
     Or = "||", And = "&&", Eq = "==", Ne = "!=", Lt = "<", Le = "<=", Gt = ">", Ge = ">=", BitOr = "|", BitXor = "^",
     BitAnd = "&", Shl = "<<", Shr = ">>", Add = "+", Sub = "-", Mul = "*", Div = "/", Rem = "%",

@@ -10,7 +10,7 @@
 //! threads are held, one of them is drawn.
 
 use super::error::SpecError;
-use super::hold::goes_on_later;
+use super::hold::resumes_later;
 use super::spec::{Spec, parse_sites, write_sites};
 use super::{Divergence, SiteSpec, Strategy, View, random_actor, random_argument};
 use crate::base::{IndexVec, Rng};
@@ -58,14 +58,14 @@ impl fmt::Display for AvoidSpec {
 /// # Examples
 ///
 /// ```
-/// use raceflip::{event::Outcome, exec::{Unobserved, run}, sched::StrategySpec, vm::Model, world::Limits};
+/// use raceflip::{event::Outcome, exec::{NoObserver, run}, sched::StrategySpec, vm::Model, world::Limits};
 /// # use std::sync::atomic::AtomicBool;
 /// # let model = Model::from_text("init.race", "var o: Object; thread a { skip; skip; skip; o = new Object }; thread b { @use: use o }", &[])?;
 /// // The use comes when all else has been done: after the initialization, whatever the seed.
 /// let mut avoiding = "avoid:@use.read".parse::<StrategySpec>()?.build(&model.program.sites)?;
 /// let mut machine = model.machine(Limits::default());
 /// for seed in 0..20 {
-///     let summary = run(&mut machine, &mut avoiding, seed, &mut Unobserved, &AtomicBool::new(false));
+///     let summary = run(&mut machine, &mut avoiding, seed, &mut NoObserver, &AtomicBool::new(false));
 ///     assert!(summary.outcome().is_some_and(|outcome| *outcome == Outcome::Ok));
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -99,7 +99,7 @@ impl Avoiding {
     fn others(&self, view: &View<'_>) -> bool {
         let View { world, openings } = *view;
         let act = openings.threads() - self.held.len() + openings.events();
-        act > 0 || openings.clock() && world.threads().ids().any(|t| !self.held.contains(&t) && goes_on_later(world, t))
+        act > 0 || openings.clock() && world.threads().ids().any(|t| !self.held.contains(&t) && resumes_later(world, t))
     }
 }
 

@@ -7,7 +7,7 @@
 //!
 //! - A task of A's looper, if it was posted by A or by a descendant of A (so it was not yet in the queue when A began),
 //!   or if it was posted after A by the same context, or by a context that is after A's poster, and A's message cannot
-//!   be behind it in the queue (`Class::precedes`: FIFO, delays, the front).
+//!   be behind it in the queue (`PostClass::precedes`: FIFO, delays, the front).
 //! - A context that was created after a join of the thread A, by the thread that joined A or by a context that is after
 //!   that one.
 //!
@@ -21,7 +21,7 @@
 use super::decompose::Decomposition;
 use crate::base::Id;
 use crate::event::{Actor, Choice, ContextId, EventId, Op, ThreadId};
-use crate::world::{Class, Made, MessageKind, Time, World};
+use crate::world::{CreationKind, MessageKind, PostClass, Time, World};
 
 /// Maximum number of steps from creator to creator in one search for an order between two contexts.
 const MOST_ASKED: u32 = 1_024;
@@ -37,7 +37,7 @@ enum Maker {
 }
 
 #[derive(Clone, Copy)]
-struct Step {
+struct ChainStep {
     maker: Maker,
     number: u32,
 }
@@ -46,11 +46,11 @@ struct Step {
 #[derive(Clone, Copy)]
 struct Link {
     // The step that created the context. `None` if it exists from the start.
-    made_by: Option<Step>,
+    made_by: Option<ChainStep>,
     // The queue of a task, and the class of its message.
-    queued: Option<(ThreadId, Class)>,
+    queued: Option<(ThreadId, PostClass)>,
     // The step at which a thread was first joined.
-    joined: Option<Step>,
+    joined: Option<ChainStep>,
     // Number of the context's steps so far that created or joined something.
     steps: u32,
     chain: u32,
@@ -64,7 +64,7 @@ pub(super) struct Chains {
     links: Vec<Link>,
     fired: Vec<u32>,
     // The queue and the class of the message that the last step posted, if it posted one.
-    posting: Option<(ThreadId, Class)>,
+    posting: Option<(ThreadId, PostClass)>,
     decomposition: Decomposition,
 }
 
@@ -97,21 +97,21 @@ impl Chains {
             self.links.push(UNLINKED);
             let context = ContextId::new(i);
             match world.contexts().made(context) {
-                Made::Declared(thread) if !world.setup().threads[thread].looper => {
+                CreationKind::Declared(thread) if !world.setup().threads[thread].looper => {
                     self.join_chain(context);
                 }
-                Made::Event(event) => {
+                CreationKind::Event(event) => {
                     if self.fired.len() <= event.index() {
                         self.fired.resize(event.index() + 1, 0);
                     }
                     self.fired[event.index()] += 1;
                     let number = self.fired[event.index()];
-                    let class = Class { time: Time::Delay(0), is_async: false };
-                    self.links[i].made_by = Some(Step { maker: Maker::Event(event), number });
+                    let class = PostClass { time: Time::Delay(0), is_async: false };
+                    self.links[i].made_by = Some(ChainStep { maker: Maker::Event(event), number });
                     self.links[i].queued = Some((world.setup().events[event].looper, class));
                     self.join_chain(context);
                 }
-                Made::Body(_) => {
+                CreationKind::Body(_) => {
                     self.links[i].made_by = world.contexts().parent(context).map(|maker| self.step(maker));
                     self.links[i].queued = self.posting;
                     if start {
@@ -119,7 +119,7 @@ impl Chains {
                     }
                     self.join_chain(context);
                 }
-                Made::Declared(_) | Made::Init | Made::Looper | Made::Class(_) => {}
+                CreationKind::Declared(_) | CreationKind::Init | CreationKind::Looper | CreationKind::Class(_) => {}
             }
         }
         self.posting = None;
@@ -130,7 +130,7 @@ impl Chains {
         let Actor::Thread(thread) = choice.actor else { return };
         match world.thread(thread).pending {
             Op::Post { target, time, is_async, .. } => {
-                self.posting = Some((world.thread_of(target), Class { time: Time::of(time), is_async }));
+                self.posting = Some((world.thread_of(target), PostClass { time: Time::of(time), is_async }));
             }
             Op::Join(joined) if world.finished(joined) => {
                 let joined = world.thread(joined).home.index();
@@ -142,10 +142,10 @@ impl Chains {
     }
 
     // Numbers the next step of a context that creates or joins something.
-    fn step(&mut self, maker: ContextId) -> Step {
+    fn step(&mut self, maker: ContextId) -> ChainStep {
         let steps = &mut self.links[maker.index()].steps;
         *steps += 1;
-        Step { maker: Maker::Context(maker), number: *steps }
+        ChainStep { maker: Maker::Context(maker), number: *steps }
     }
 
     fn join_chain(&mut self, context: ContextId) {
@@ -187,7 +187,7 @@ impl Chains {
             return self.made_after(b, joined, left);
         }
         let (Some((p, of_a)), Some((q, of_b))) = (x.queued, y.queued) else { return false };
-        let begin = Step { maker: Maker::Context(a), number: 0 };
+        let begin = ChainStep { maker: Maker::Context(a), number: 0 };
         p == q
             && (self.made_after(b, begin, left)
                 || of_a.precedes(of_b) && x.made_by.is_some_and(|post| self.made_after(b, post, left)))
@@ -195,7 +195,7 @@ impl Chains {
 
     // Whether the step has to come before the creation of `context`. The loop follows the creators of `context` upwards
     // until one of them performed the step itself or comes after the context that did.
-    fn made_after(&self, context: ContextId, step: Step, left: &mut u32) -> bool {
+    fn made_after(&self, context: ContextId, step: ChainStep, left: &mut u32) -> bool {
         let mut at = context;
         loop {
             let Some(made_by) = self.links[at.index()].made_by else { return false };
@@ -207,8 +207,8 @@ impl Chains {
                 return step.number < made_by.number;
             }
             let Maker::Context(maker) = made_by.maker else { return false };
-            if let Maker::Context(whose) = step.maker
-                && self.directly_before(whose, maker, left)
+            if let Maker::Context(owner_of) = step.maker
+                && self.directly_before(owner_of, maker, left)
             {
                 return true;
             }
@@ -217,13 +217,13 @@ impl Chains {
     }
 }
 
-fn queued_at_start(world: &World, context: ContextId) -> Option<(ThreadId, Class)> {
+fn queued_at_start(world: &World, context: ContextId) -> Option<(ThreadId, PostClass)> {
     for (looper, thread) in world.threads().enumerate() {
         for message in thread.queue.iter().flat_map(|queue| queue.messages()) {
             if let MessageKind::Task(task) = &message.kind
                 && task.context == context
             {
-                return Some((looper, Class { time: Time::instant(message.when), is_async: task.is_async }));
+                return Some((looper, PostClass { time: Time::instant(message.when), is_async: task.is_async }));
             }
         }
     }

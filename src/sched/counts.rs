@@ -5,13 +5,13 @@
 //! of those of all contexts that it creates: by posts, by forks, and by the firings that it enables.
 
 use super::error::SpecError;
-use super::observer::{Choices, Observer};
-use super::spec::{Profile, Spec, parse_sites, write_sites};
+use super::observer::{ChoiceInterest, Observer};
+use super::spec::{ProfileNeed, Spec, parse_sites, write_sites};
 use super::surw::Surw;
 use super::{SiteSpec, View};
 use crate::base::{Id, IndexVec};
 use crate::event::{Actor, Choice, ContextId, EventId, Op, Site, SiteId, SiteKind};
-use crate::world::{Made, World};
+use crate::world::{CreationKind, World};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub struct SurwSpec {
     pub sites: Vec<SiteSpec>,
     /// The counts, once the profile run has been performed
     /// ([`StrategySpec::with_counts`](super::StrategySpec::with_counts)).
-    pub counts: Option<Arc<Counts>>,
+    pub counts: Option<Arc<ProfileCounts>>,
 }
 
 impl Spec for SurwSpec {
@@ -39,8 +39,8 @@ impl Spec for SurwSpec {
         Ok(Some(Self { sites, counts: None }))
     }
 
-    fn profile(&mut self) -> Profile<'_> {
-        Profile::Counts(self)
+    fn profile(&mut self) -> ProfileNeed<'_> {
+        ProfileNeed::Counts(self)
     }
 
     fn targets(&self) -> Vec<SiteSpec> {
@@ -88,25 +88,25 @@ impl SurwSpec {
 
 /// The counts of one profile run.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Counts {
+pub struct ProfileCounts {
     // Number of steps of the profile run.
     pub(super) steps: u64,
-    nodes: Vec<Node>,
+    nodes: Vec<ContextNode>,
     // Contexts without a creator, by kind and in order.
-    roots: Vec<(Made, Vec<u32>)>,
+    roots: Vec<(CreationKind, Vec<u32>)>,
 }
 
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-struct Node {
+struct ContextNode {
     weight: u32,
     // Contexts that this context created, by kind and in order.
-    made: Vec<(Made, Vec<u32>)>,
+    made: Vec<(CreationKind, Vec<u32>)>,
 }
 
-impl Counts {
+impl ProfileCounts {
     /// Returns the node of the `nth` context of this kind that `maker` created. `maker` is `None` for contexts without
     /// a creator.
-    pub(super) fn find(&self, maker: Option<u32>, made: Made, nth: u32) -> Option<u32> {
+    pub(super) fn find(&self, maker: Option<u32>, made: CreationKind, nth: u32) -> Option<u32> {
         let all = maker.map_or(&self.roots, |maker| &self.nodes[maker as usize].made);
         let (_, of_kind) = all.iter().find(|(kind, _)| *kind == made)?;
         of_kind.get((nth as usize).checked_sub(1)?).copied()
@@ -139,15 +139,17 @@ impl EventCounter {
 
     /// Returns the counts of the run, of which `world` is the last state.
     #[must_use]
-    pub fn counts(&self, world: &World) -> Counts {
+    pub fn counts(&self, world: &World) -> ProfileCounts {
         let contexts = world.contexts();
-        let mut counts = Counts { steps: self.steps, ..Counts::default() };
-        counts.nodes.resize(contexts.len(), Node::default());
+        let mut counts = ProfileCounts { steps: self.steps, ..ProfileCounts::default() };
+        counts.nodes.resize(contexts.len(), ContextNode::default());
         for i in (0..contexts.len()).rev() {
             let (context, own) = (ContextId::new(i), self.own.get(i).copied().unwrap_or(0));
             counts.nodes[i].weight = counts.nodes[i].weight.saturating_add(own);
             let maker = match contexts.made(context) {
-                Made::Event(event) => self.fired[event].get(contexts.nth(context) as usize - 1).copied().flatten(),
+                CreationKind::Event(event) => {
+                    self.fired[event].get(contexts.nth(context) as usize - 1).copied().flatten()
+                }
                 _ => contexts.parent(context),
             };
             if let Some(maker) = maker {
@@ -159,7 +161,7 @@ impl EventCounter {
         for i in 0..contexts.len() {
             let context = ContextId::new(i);
             let made = contexts.made(context);
-            if matches!(made, Made::Class(_)) {
+            if matches!(made, CreationKind::Class(_)) {
                 continue;
             }
             let all = match contexts.parent(context) {
@@ -179,7 +181,7 @@ impl EventCounter {
 
 impl Observer for EventCounter {
     const EVENTS: bool = false;
-    const CHOICES: Choices = Choices::All;
+    const CHOICES: ChoiceInterest = ChoiceInterest::All;
 
     fn begin(&mut self, world: &World) {
         self.own.clear();

@@ -11,7 +11,7 @@
 //! Branches and the waiters that a notify wakes do not belong to the order of actors: they are drawn uniformly.
 
 use super::error::SpecError;
-use super::spec::{Profile, Spec};
+use super::spec::{ProfileNeed, Spec};
 use super::{Divergence, Strategy, View, bounded, random_actor, random_argument};
 use crate::base::{Id, IndexVec, Rng};
 use crate::event::{Actor, Choice, Site, SiteId};
@@ -39,8 +39,8 @@ impl Spec for DelaySpec {
         Ok(Some(Self { delays, steps }))
     }
 
-    fn profile(&mut self) -> Profile<'_> {
-        Profile::Steps(&mut self.steps)
+    fn profile(&mut self) -> ProfileNeed<'_> {
+        ProfileNeed::Steps(&mut self.steps)
     }
 
     fn build(&self, _: &IndexVec<SiteId, Site>) -> Result<DelayBounded, SpecError> {
@@ -59,13 +59,13 @@ impl fmt::Display for DelaySpec {
 /// # Examples
 ///
 /// ```
-/// use raceflip::{exec::{Unobserved, run}, sched::DelayBounded, vm::Model, world::Limits};
+/// use raceflip::{exec::{NoObserver, run}, sched::DelayBounded, vm::Model, world::Limits};
 /// # use std::sync::atomic::AtomicBool;
 /// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
 /// # let stop = AtomicBool::new(false);
 /// let mut machine = model.machine(Limits::default());
 /// // Without delays one thread comes after the other.
-/// run(&mut machine, &mut DelayBounded::new(0, 10), 0, &mut Unobserved, &stop);
+/// run(&mut machine, &mut DelayBounded::new(0, 10), 0, &mut NoObserver, &stop);
 /// assert_eq!(machine.world.memory().cell(0), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -114,7 +114,7 @@ impl Hit {
 /// # Examples
 ///
 /// ```
-/// use raceflip::{exec::{Unobserved, run}, sched::Directed, vm::Model, world::Limits};
+/// use raceflip::{exec::{NoObserver, run}, sched::Directed, vm::Model, world::Limits};
 /// # use std::sync::atomic::AtomicBool;
 /// # let model = Model::from_text("flag.race", "var x = 0; thread a { skip; skip; @r: if x == 0 { fail \"early\" } }; thread b { @w: x = 1 }", &[])?;
 /// # let stop = AtomicBool::new(false);
@@ -122,7 +122,7 @@ impl Hit {
 /// let (r, w) = (labelled("r"), labelled("w"));
 /// let mut directed = Directed::new(vec![r, w], Directed::PATIENCE);
 /// let mut machine = model.machine(Limits::default());
-/// run(&mut machine, &mut directed, 1, &mut Unobserved, &stop);
+/// run(&mut machine, &mut directed, 1, &mut NoObserver, &stop);
 /// assert!(directed.hit().is_some_and(|hit| hit.is_of(r, w)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -4,7 +4,7 @@ use super::spec::StrategySpec;
 
 /// The reason why a selection of sites is empty.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Missing {
+pub enum MissingSite {
     /// No statement has the label.
     #[error("no statement has the label")]
     Label,
@@ -38,7 +38,7 @@ pub enum SpecError {
         /// The selection that was given.
         spec: String,
         /// The reason why it is empty.
-        missing: Missing,
+        missing: MissingSite,
         /// A similar label that exists.
         near: Option<String>,
     },

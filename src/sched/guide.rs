@@ -5,7 +5,7 @@
 
 use super::View;
 use super::moment::Pedigree;
-use super::observer::{Choices, Observer};
+use super::observer::{ChoiceInterest, Observer};
 use crate::base::Id;
 use crate::event::{Actor, Choice, EventId, ThreadId};
 use crate::world::World;
@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 /// An actor of a guide.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Who {
+enum GuideActor {
     // A thread, as its index in `Guide::threads`.
     Thread(u32),
     Event(EventId),
@@ -25,7 +25,7 @@ enum Who {
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Guide {
     threads: Vec<Pedigree>,
-    steps: Vec<(Who, u64)>,
+    steps: Vec<(GuideActor, u64)>,
 }
 
 /// An observer that records a run as a [`Guide`].
@@ -64,7 +64,7 @@ impl GuideRecorder {
 
 impl Observer for GuideRecorder {
     const EVENTS: bool = false;
-    const CHOICES: Choices = Choices::All;
+    const CHOICES: ChoiceInterest = ChoiceInterest::All;
 
     fn begin(&mut self, _: &World) {
         self.guide = Guide::default();
@@ -73,10 +73,10 @@ impl Observer for GuideRecorder {
 
     fn choice(&mut self, view: &View<'_>, choice: Choice) {
         let who = match choice.actor {
-            Actor::Thread(thread) => Who::Thread(self.number(view.world, thread)),
-            Actor::Event(event) => Who::Event(event),
-            Actor::Clock => Who::Clock,
-            Actor::Stop => Who::Stop,
+            Actor::Thread(thread) => GuideActor::Thread(self.number(view.world, thread)),
+            Actor::Event(event) => GuideActor::Event(event),
+            Actor::Clock => GuideActor::Clock,
+            Actor::Stop => GuideActor::Stop,
         };
         self.guide.steps.push((who, choice.argument));
     }
@@ -84,9 +84,9 @@ impl Observer for GuideRecorder {
 
 /// The progress of a run that follows a guide.
 #[derive(Clone, Default)]
-pub(super) struct Following {
+pub(super) struct GuideProgress {
     // Steps of the guide that have not been performed yet.
-    left: VecDeque<(Who, u64)>,
+    left: VecDeque<(GuideActor, u64)>,
     // For each thread of the guide, the thread of this run, once it exists.
     threads: Vec<Option<ThreadId>>,
 }
@@ -95,7 +95,7 @@ pub(super) struct Following {
 // common with it.
 const MOST_PASSED: usize = 4_096;
 
-impl Following {
+impl GuideProgress {
     pub(super) fn begin(&mut self, guide: &Guide) {
         self.left.clear();
         self.left.extend(guide.steps.iter().copied());
@@ -103,9 +103,9 @@ impl Following {
         self.threads.resize(guide.threads.len(), None);
     }
 
-    fn actor(&mut self, guide: &Guide, world: &World, who: Who) -> Option<Actor> {
+    fn actor(&mut self, guide: &Guide, world: &World, who: GuideActor) -> Option<Actor> {
         Some(match who {
-            Who::Thread(n) => {
+            GuideActor::Thread(n) => {
                 let thread = &mut self.threads[n as usize];
                 if thread.is_none() {
                     let is = |t: &ThreadId| world.contexts().is(world.thread(*t).home, &guide.threads[n as usize]);
@@ -113,9 +113,9 @@ impl Following {
                 }
                 Actor::Thread((*thread)?)
             }
-            Who::Event(event) => Actor::Event(event),
-            Who::Clock => Actor::Clock,
-            Who::Stop => return None,
+            GuideActor::Event(event) => Actor::Event(event),
+            GuideActor::Clock => Actor::Clock,
+            GuideActor::Stop => return None,
         })
     }
 

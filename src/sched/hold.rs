@@ -8,17 +8,17 @@
 //! An actor is held before it acquires the outermost lock that it would hold at the operation. Otherwise every thread
 //! that needs that lock would be blocked as well.
 //!
-//! A held actor is released for one of three reasons, which is recorded ([`Released`]):
+//! A held actor is released for one of three reasons, which is recorded ([`ReleaseReason`]):
 //!
 //! - The operation that it waits for has been performed.
 //! - No other actor can do anything. The clock counts only if its advance can enable another thread.
 //! - It has been held for as many steps as the patience allows.
 
 use super::error::SpecError;
-use super::guide::{Following, Guide};
+use super::guide::{Guide, GuideProgress};
 use super::moment::Moment;
-use super::released::Released;
-use super::spec::{Profile, Spec};
+use super::release_reason::ReleaseReason;
+use super::spec::{ProfileNeed, Spec};
 use super::{Divergence, SiteSpec, Strategy, View, random_argument};
 use crate::base::{IndexVec, Rng};
 use crate::event::{Actor, Choice, Op, Site, SiteId, ThreadId};
@@ -57,7 +57,7 @@ pub struct HoldSpec {
     pub later: u32,
     /// The ways, once the profile run has been performed
     /// ([`StrategySpec::with_holds`](super::StrategySpec::with_holds)).
-    pub holds: Option<Arc<Holds>>,
+    pub holds: Option<Arc<HoldOrders>>,
 }
 
 // The options, for errors.
@@ -89,8 +89,8 @@ impl Spec for HoldSpec {
         Ok(Some(spec))
     }
 
-    fn profile(&mut self) -> Profile<'_> {
-        Profile::Holds(self)
+    fn profile(&mut self) -> ProfileNeed<'_> {
+        ProfileNeed::Holds(self)
     }
 
     fn targets(&self) -> Vec<SiteSpec> {
@@ -139,7 +139,7 @@ impl fmt::Display for HoldSpec {
 /// The ways to force one order, sorted by distance: the way that holds an operation nearest to the second access comes
 /// first.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Holds {
+pub struct HoldOrders {
     /// The ways.
     pub ways: Vec<Hold>,
     /// Number of steps after which a held actor is released.
@@ -153,30 +153,30 @@ pub struct Holds {
 /// # Examples
 ///
 /// ```
-/// use raceflip::{exec::{Unobserved, run}, sched::{Hold, Holding, Holds, Moment}, vm::Model, world::{Limits, Made}};
+/// use raceflip::{exec::{NoObserver, run}, sched::{Hold, Holding, HoldOrders, Moment}, vm::Model, world::{Limits, CreationKind}};
 /// # use raceflip::event::ThreadId;
 /// # use std::{sync::Arc, sync::atomic::AtomicBool};
 /// # let model = Model::from_text("two.race", "var x = 0; thread a { x = 1 }; thread b { skip; skip; x = 2 }", &[])?;
 /// let write = |thread: u32| Moment::Step {
-///     context: vec![(Made::Declared(ThreadId(thread)), 1)],
+///     context: vec![(CreationKind::Declared(ThreadId(thread)), 1)],
 ///     site: model.program.sites.enumerate().filter(|(_, s)| s.place == "x").map(|(id, _)| id).nth(thread as usize).unwrap(),
 ///     nth: 1,
 /// };
 /// // The write of a waits for that of b.
 /// let way = Hold { what: write(0), outermost: None, until: write(1), second: write(0) };
-/// let mut holding = Holding::new(Arc::new(Holds { ways: vec![way], patience: 1_000, ..Holds::default() }), None);
+/// let mut holding = Holding::new(Arc::new(HoldOrders { ways: vec![way], patience: 1_000, ..HoldOrders::default() }), None);
 /// let mut machine = model.machine(Limits::default());
-/// run(&mut machine, &mut holding, 7, &mut Unobserved, &AtomicBool::new(false));
+/// run(&mut machine, &mut holding, 7, &mut NoObserver, &AtomicBool::new(false));
 /// assert_eq!(machine.world.memory().cell(0), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
 pub struct Holding {
-    holds: Arc<Holds>,
+    holds: Arc<HoldOrders>,
     fixed: Option<usize>,
     // Whether the run follows the guide. If false, it is a random walk.
     guided: bool,
-    following: Following,
+    following: GuideProgress,
     rng: Rng,
     instants: Vec<u64>,
     // Index of the way that this run uses.
@@ -187,19 +187,19 @@ pub struct Holding {
     // Whether the operation that has to come second has been performed.
     over: bool,
     engaged: Option<u64>,
-    released: Option<Released>,
+    released: Option<ReleaseReason>,
 }
 
 impl Holding {
     /// Creates a scheduler for these ways. It uses the way with index `fixed`. Without one each run draws a way: the
     /// first one has half of the weight, the next one half of the rest, and so on.
     #[must_use]
-    pub fn new(holds: Arc<Holds>, fixed: Option<usize>) -> Self {
+    pub fn new(holds: Arc<HoldOrders>, fixed: Option<usize>) -> Self {
         Self {
             holds,
             fixed,
             guided: false,
-            following: Following::default(),
+            following: GuideProgress::default(),
             rng: Rng::seeded(0),
             instants: Vec::new(),
             way: 0,
@@ -226,7 +226,7 @@ impl Holding {
 
     /// Returns the reason why the actor was released, if it was.
     #[must_use]
-    pub fn released(&self) -> Option<Released> {
+    pub fn released(&self) -> Option<ReleaseReason> {
         self.released
     }
 
@@ -258,41 +258,41 @@ impl Holding {
         if threads + events > 0 {
             return true;
         }
-        let later = |t: ThreadId| Actor::Thread(t) != held && goes_on_later(view.world, t);
+        let later = |t: ThreadId| Actor::Thread(t) != held && resumes_later(view.world, t);
         view.openings.clock() && held != Actor::Clock && view.world.threads().ids().any(later)
     }
 
     // The blocker of the operation `until`, as a reason for the release: what blocks the thread or task that has to
     // perform it.
-    fn obstacle(view: &View<'_>, until: &Moment) -> Released {
-        let (Moment::Step { context, .. } | Moment::Makes(context)) = until else { return Released::NeverReached };
+    fn obstacle(view: &View<'_>, until: &Moment) -> ReleaseReason {
+        let (Moment::Step { context, .. } | Moment::Makes(context)) = until else { return ReleaseReason::NeverReached };
         let world = view.world;
-        let whose =
+        let owner =
             if matches!(until, Moment::Makes(_)) { &context[..context.len().saturating_sub(1)] } else { context };
-        let runs = world.threads().ids().find(|t| world.contexts().is(world.thread(*t).context, whose));
+        let runs = world.threads().ids().find(|t| world.contexts().is(world.thread(*t).context, owner));
         if let Some(thread) = runs {
             return match world.thread(thread).pending {
-                Op::Acquire(_) | Op::ReadLock(_) | Op::WriteLock(_) => Released::Lock,
+                Op::Acquire(_) | Op::ReadLock(_) | Op::WriteLock(_) => ReleaseReason::Lock,
                 Op::Await { .. } | Op::Reacquire { .. } | Op::Down(_) | Op::DownFor { .. } | Op::Pass { .. } => {
-                    Released::Await
+                    ReleaseReason::Await
                 }
-                Op::Join(_) => Released::Join,
-                Op::Begin => Released::Queue,
-                _ => Released::NeverReached,
+                Op::Join(_) => ReleaseReason::Join,
+                Op::Begin => ReleaseReason::Queue,
+                _ => ReleaseReason::NeverReached,
             };
         }
         let waits = |m: &crate::world::Message| match &m.kind {
-            crate::world::MessageKind::Task(task) => world.contexts().is(task.context, whose),
+            crate::world::MessageKind::Task(task) => world.contexts().is(task.context, owner),
             _ => false,
         };
         let queued = world.queues().any(|q| q.messages().any(waits));
-        if queued { Released::Queue } else { Released::NeverReached }
+        if queued { ReleaseReason::Queue } else { ReleaseReason::NeverReached }
     }
 }
 
 /// Returns whether an advance of the clock can enable the thread: it waits for a deadline, or it has a message that is
 /// due later.
-pub(super) fn goes_on_later(world: &World, thread: ThreadId) -> bool {
+pub(super) fn resumes_later(world: &World, thread: ThreadId) -> bool {
     let due = world.thread(thread).queue.as_ref().and_then(|q| q.messages().map(|m| m.when).min());
     world.deadline(thread).is_some() || due.is_some_and(|when| when > world.now())
 }
@@ -328,7 +328,7 @@ impl Strategy for Holding {
             let since = *self.engaged.get_or_insert(now);
             let hold = &self.holds.ways[self.way];
             if now - since >= self.holds.patience {
-                self.released = Some(Released::Patience);
+                self.released = Some(ReleaseReason::Patience);
                 held = None;
             } else if !Self::others(view, actor) {
                 self.released = Some(Self::obstacle(view, &hold.until));
@@ -354,18 +354,18 @@ impl Strategy for Holding {
     fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>> {
         if self.guided
             && !self.over
-            && let Some(told) = self.following.argument(&self.holds.guide, view.world, actor)
+            && let Some(recorded) = self.following.argument(&self.holds.guide, view.world, actor)
         {
             let fits = match question {
-                Question::Waiter(n) => told < n as u64,
-                Question::Branch => told < 2,
+                Question::Waiter(n) => recorded < n as u64,
+                Question::Branch => recorded < 2,
                 Question::Instant => {
                     view.world.instants_into(&mut self.instants);
-                    self.instants.contains(&told)
+                    self.instants.contains(&recorded)
                 }
             };
             if fits {
-                return Ok(told);
+                return Ok(recorded);
             }
         }
         Ok(random_argument(&mut self.rng, &mut self.instants, view, question))
@@ -381,7 +381,7 @@ impl Strategy for Holding {
         }
         self.over |= hold.second.is_next(view.world, choice.actor, self.visits[3]);
         if self.released.is_none() && hold.until.is_next(view.world, choice.actor, self.visits[2]) {
-            self.released = Some(Released::Reached);
+            self.released = Some(ReleaseReason::Reached);
         }
         let Actor::Thread(thread) = choice.actor else { return };
         let t = view.world.thread(thread);

@@ -1,10 +1,10 @@
 //! The raw choices of a run: they suffice to repeat it in the same program and cost one word per choice.
 //!
-//! A step with only one open actor is not stored, since it is no choice. A [`Recorder`](super::Recorder) stores more
-//! (names and check bytes, which survive edits of the program) and costs more. A [`ChoiceLog`] and then a recorded
-//! [`Rerun`] give the same schedule.
+//! A step with only one open actor is not stored, since it is no choice. A
+//! [`ScheduleRecorder`](super::ScheduleRecorder) stores more (names and check bytes, which survive edits of the
+//! program) and costs more. A [`ChoiceLog`] and then a recorded [`Rerun`] give the same schedule.
 
-use super::observer::{Choices, Observer};
+use super::observer::{ChoiceInterest, Observer};
 use super::{Divergence, Strategy, View};
 use crate::base::Digester;
 use crate::event::{Actor, Choice, EventId, ThreadId};
@@ -104,7 +104,7 @@ impl Default for ChoiceLog {
 
 impl Observer for ChoiceLog {
     const EVENTS: bool = false;
-    const CHOICES: Choices = Choices::Unforced;
+    const CHOICES: ChoiceInterest = ChoiceInterest::Unforced;
 
     fn begin(&mut self, _: &World) {
         self.log.actors.clear();
@@ -122,7 +122,7 @@ impl Observer for ChoiceLog {
 /// # Examples
 ///
 /// ```
-/// use raceflip::{exec::{Unobserved, run}, sched::{ChoiceLog, RandomWalk, Rerun}, vm::Model, world::Limits};
+/// use raceflip::{exec::{NoObserver, run}, sched::{ChoiceLog, RandomWalk, Rerun}, vm::Model, world::Limits};
 /// # use std::sync::{Arc, atomic::AtomicBool};
 /// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
 /// # let stop = AtomicBool::new(false);
@@ -130,7 +130,7 @@ impl Observer for ChoiceLog {
 /// let mut log = ChoiceLog::new();
 /// let drawn = run(&mut machine, &mut RandomWalk::new(), 3, &mut log, &stop);
 /// let mut rerun = Rerun::new(Arc::new(log.choices().clone()));
-/// assert_eq!(run(&mut machine, &mut rerun, 0, &mut Unobserved, &stop), drawn);
+/// assert_eq!(run(&mut machine, &mut rerun, 0, &mut NoObserver, &stop), drawn);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]

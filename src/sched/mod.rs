@@ -21,8 +21,8 @@
 //! | [`Rerun`] | the raw choices of an earlier run of the same program |
 //! | [`Prefixed`] | the beginning of such a run, then as another strategy |
 //!
-//! [`StrategySpec`] names a strategy on a command line. [`Recorder`] and [`ChoiceLog`] are observers that record the
-//! choices of any strategy. [The tutorial](crate#9-a-strategy-of-ones-own) shows how to write a strategy.
+//! [`StrategySpec`] names a strategy on a command line. [`ScheduleRecorder`] and [`ChoiceLog`] are observers that
+//! record the choices of any strategy. [The tutorial](crate#9-a-strategy-of-ones-own) shows how to write a strategy.
 
 mod avoid;
 mod bounded;
@@ -44,7 +44,7 @@ mod pos;
 mod prefix;
 mod random;
 mod recorder;
-mod released;
+mod release_reason;
 mod replay;
 mod round_robin;
 mod schedule;
@@ -55,12 +55,12 @@ mod surw;
 mod tolerant;
 
 pub use avoid::{AvoidSpec, Avoiding};
-pub use counts::{Counts, EventCounter, SurwSpec};
+pub use counts::{EventCounter, ProfileCounts, SurwSpec};
 pub use delay::{DelayBounded, DelaySpec};
 pub use directed::{Directed, DirectedSpec, Hit};
-pub use error::{Missing, SpecError};
+pub use error::{MissingSite, SpecError};
 pub use guide::{Guide, GuideRecorder};
-pub use hold::{Hold, HoldSpec, Holding, Holds};
+pub use hold::{Hold, HoldOrders, HoldSpec, Holding};
 pub use log::{ChoiceLog, RawChoices, Rerun};
 pub use moment::{Moment, Pedigree};
 pub use names::{ContextNames, NameId, Names};
@@ -69,13 +69,13 @@ pub use pctcp::{Pctcp, PctcpSpec};
 pub use pos::{Pos, PosSpec};
 pub use prefix::Prefixed;
 pub use random::{RandomSpec, RandomWalk};
-pub use recorder::Recorder;
-pub use released::Released;
+pub use recorder::ScheduleRecorder;
+pub use release_reason::ReleaseReason;
 pub use replay::{Divergence, Replay};
 pub use round_robin::{RoundRobin, RoundRobinSpec};
-pub use schedule::{ActorName, Schedule, Scheduled, describe};
+pub use schedule::{ActorName, Schedule, ScheduledChoice, describe};
 pub use sites::{SiteSpec, site_text};
-pub use spec::{Named, StrategySpec};
+pub use spec::{NamedStrategy, StrategySpec};
 pub use steady::{Steady, answer};
 pub use surw::Surw;
 pub use tolerant::{Tolerance, Tolerant};

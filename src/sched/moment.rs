@@ -1,11 +1,11 @@
 //! Operations in terms that are the same in every run.
 
 use crate::event::{Actor, ContextId, Op, SiteId};
-use crate::world::{Made, World};
+use crate::world::{CreationKind, World};
 
 /// The pedigree of a thread, task or firing: for each context from the outermost creator on, its kind and its ordinal
 /// among those of its kind. It is the same in every run.
-pub type Pedigree = Vec<(Made, u32)>;
+pub type Pedigree = Vec<(CreationKind, u32)>;
 
 /// An operation, identified in a way that is the same in every run and known before it is performed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -42,17 +42,17 @@ impl Moment {
 }
 
 // Whether the actor's next operation creates the context of this pedigree.
-fn makes(world: &World, actor: Actor, pedigree: &[(Made, u32)]) -> bool {
+fn makes(world: &World, actor: Actor, pedigree: &[(CreationKind, u32)]) -> bool {
     let Some(((made, nth), parent)) = pedigree.split_last() else { return false };
     let contexts = world.contexts();
     let next = |context: Option<ContextId>| contexts.counted(context, *made) + 1 == *nth;
     match (actor, made) {
-        (Actor::Event(event), Made::Event(e)) => event == *e && next(None),
+        (Actor::Event(event), CreationKind::Event(e)) => event == *e && next(None),
         (Actor::Thread(thread), _) => {
             let t = world.thread(thread);
             let what = match t.pending {
-                Op::Post { body, .. } | Op::Fork { body, .. } => Made::Body(body),
-                Op::SpawnLooper => Made::Looper,
+                Op::Post { body, .. } | Op::Fork { body, .. } => CreationKind::Body(body),
+                Op::SpawnLooper => CreationKind::Looper,
                 _ => return false,
             };
             what == *made && contexts.is(t.context, parent) && next(Some(t.context))

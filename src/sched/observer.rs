@@ -14,8 +14,8 @@ pub trait Observer {
     const EVENTS: bool = true;
 
     /// Which choices the observer needs. [`choice`](Self::choice) is called for at least these, and not at all if it is
-    /// [`Choices::None`].
-    const CHOICES: Choices = Choices::None;
+    /// [`ChoiceInterest::None`].
+    const CHOICES: ChoiceInterest = ChoiceInterest::None;
 
     /// Starts a new run. `world` is the state before the first choice.
     fn begin(&mut self, world: &World) {
@@ -40,7 +40,7 @@ pub trait Observer {
 /// performed in a burst ([`Strategy::passes_over_forced`](super::Strategy::passes_over_forced)). An observer of events
 /// or of all choices prevents it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Choices {
+pub enum ChoiceInterest {
     /// No choice.
     None,
     /// The choices of all steps that are not forced. Choices of forced steps may be missing. No missing choice has an
@@ -50,7 +50,7 @@ pub enum Choices {
     All,
 }
 
-impl Choices {
+impl ChoiceInterest {
     /// Returns the choices that two observers with these needs require together.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
@@ -60,15 +60,15 @@ impl Choices {
 
 /// An observer that needs neither events nor choices.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Unobserved;
+pub struct NoObserver;
 
-impl Observer for Unobserved {
+impl Observer for NoObserver {
     const EVENTS: bool = false;
 }
 
 impl<A: Observer, B: Observer> Observer for (&mut A, &mut B) {
     const EVENTS: bool = A::EVENTS || B::EVENTS;
-    const CHOICES: Choices = A::CHOICES.with(B::CHOICES);
+    const CHOICES: ChoiceInterest = A::CHOICES.with(B::CHOICES);
 
     fn begin(&mut self, world: &World) {
         self.0.begin(world);
@@ -77,10 +77,10 @@ impl<A: Observer, B: Observer> Observer for (&mut A, &mut B) {
 
     #[inline(always)]
     fn choice(&mut self, view: &View<'_>, choice: Choice) {
-        if !matches!(A::CHOICES, Choices::None) {
+        if !matches!(A::CHOICES, ChoiceInterest::None) {
             self.0.choice(view, choice);
         }
-        if !matches!(B::CHOICES, Choices::None) {
+        if !matches!(B::CHOICES, ChoiceInterest::None) {
             self.1.choice(view, choice);
         }
     }

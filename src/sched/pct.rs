@@ -10,7 +10,7 @@
 //! also ends where the actor of highest priority waits busily for another one (Coyote's fair PCT does the same).
 
 use super::error::SpecError;
-use super::spec::{Profile, Spec};
+use super::spec::{ProfileNeed, Spec};
 use super::{Divergence, Strategy, View, bounded, random_actor, random_argument, random_priority};
 use crate::base::{Id, IndexVec, Rng};
 use crate::event::{Actor, Choice, Site, SiteId, ThreadId};
@@ -40,8 +40,8 @@ impl Spec for PctSpec {
         Ok(Some(Self { depth, steps }))
     }
 
-    fn profile(&mut self) -> Profile<'_> {
-        Profile::Steps(&mut self.steps)
+    fn profile(&mut self) -> ProfileNeed<'_> {
+        ProfileNeed::Steps(&mut self.steps)
     }
 
     fn build(&self, _: &IndexVec<SiteId, Site>) -> Result<Pct, SpecError> {
@@ -60,7 +60,7 @@ impl fmt::Display for PctSpec {
 /// # Examples
 ///
 /// ```
-/// use raceflip::{exec::{Unobserved, run}, sched::Pct, vm::Model, world::Limits};
+/// use raceflip::{exec::{NoObserver, run}, sched::Pct, vm::Model, world::Limits};
 /// # use std::sync::atomic::AtomicBool;
 /// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
 /// # let stop = AtomicBool::new(false);
@@ -68,7 +68,7 @@ impl fmt::Display for PctSpec {
 /// // One update is lost after one change of priority in four steps.
 /// let mut pct = Pct::new(2, 4);
 /// let lost = (0..50).find(|seed| {
-///     run(&mut machine, &mut pct, *seed, &mut Unobserved, &stop);
+///     run(&mut machine, &mut pct, *seed, &mut NoObserver, &stop);
 ///     machine.world.memory().cell(0) == 1
 /// });
 /// assert!(lost.is_some());

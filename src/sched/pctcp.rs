@@ -17,7 +17,7 @@
 
 use super::chains::{Chains, NONE};
 use super::error::SpecError;
-use super::spec::{Profile, Spec};
+use super::spec::{ProfileNeed, Spec};
 use super::{Divergence, Strategy, View, bounded, random_actor, random_argument, random_priority};
 use crate::base::{Id, IndexVec, Rng};
 use crate::event::{Actor, Choice, EventId, Op, Site, SiteId, ThreadId};
@@ -45,8 +45,8 @@ impl Spec for PctcpSpec {
         Ok(Some(Self { depth, steps }))
     }
 
-    fn profile(&mut self) -> Profile<'_> {
-        Profile::Steps(&mut self.steps)
+    fn profile(&mut self) -> ProfileNeed<'_> {
+        ProfileNeed::Steps(&mut self.steps)
     }
 
     fn build(&self, _: &IndexVec<SiteId, Site>) -> Result<Pctcp, SpecError> {
@@ -65,14 +65,14 @@ impl fmt::Display for PctcpSpec {
 /// # Examples
 ///
 /// ```
-/// use raceflip::{exec::{Unobserved, run}, sched::Pctcp, vm::Model, world::Limits};
+/// use raceflip::{exec::{NoObserver, run}, sched::Pctcp, vm::Model, world::Limits};
 /// # use std::sync::atomic::AtomicBool;
 /// let text = "looper ui\nthread a { for i in 0..5 { post t() to ui } }\ntask t() { skip }";
 /// let model = Model::from_text("posts.race", text, &[])?;
 /// # let stop = AtomicBool::new(false);
 /// let mut machine = model.machine(Limits::default());
 /// let mut pctcp = Pctcp::new(2, 20);
-/// run(&mut machine, &mut pctcp, 1, &mut Unobserved, &stop);
+/// run(&mut machine, &mut pctcp, 1, &mut NoObserver, &stop);
 /// // The thread, and five tasks that its posts order.
 /// assert_eq!(pctcp.chains(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -93,14 +93,14 @@ pub struct Pctcp {
     clock: u64,
     stop: u64,
     // Lowered chains and actors with their level, once each. They rank below all that were never lowered.
-    lowered: Vec<(Who, u32)>,
+    lowered: Vec<(PriorityOwner, u32)>,
 }
 
 const UNDRAWN: u64 = 0;
 
 // An owner of a priority.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Who {
+enum PriorityOwner {
     Chain(u32),
     Event(EventId),
     Clock,
@@ -136,12 +136,12 @@ impl Pctcp {
         self.chains.len()
     }
 
-    fn who(&mut self, world: &World, actor: Actor) -> Who {
+    fn who(&mut self, world: &World, actor: Actor) -> PriorityOwner {
         match actor {
-            Actor::Thread(thread) => Who::Chain(self.chain(world, thread)),
-            Actor::Event(event) => Who::Event(event),
-            Actor::Clock => Who::Clock,
-            Actor::Stop => Who::Stop,
+            Actor::Thread(thread) => PriorityOwner::Chain(self.chain(world, thread)),
+            Actor::Event(event) => PriorityOwner::Event(event),
+            Actor::Clock => PriorityOwner::Clock,
+            Actor::Stop => PriorityOwner::Stop,
         }
     }
 
@@ -157,7 +157,7 @@ impl Pctcp {
     }
 
     // The priority, to compare owners: the greatest one acts. The flag is false for a lowered one.
-    fn priority(&mut self, who: Who) -> (bool, u64) {
+    fn priority(&mut self, who: PriorityOwner) -> (bool, u64) {
         if let Some((_, level)) = self.lowered.iter().find(|(lowered, _)| *lowered == who) {
             return (false, u64::from(*level));
         }
@@ -168,17 +168,17 @@ impl Pctcp {
             i
         };
         let priority = match who {
-            Who::Chain(chain) => {
+            PriorityOwner::Chain(chain) => {
                 debug_assert!(chain != NONE);
                 let i = known(&mut self.of_chains, chain as usize);
                 &mut self.of_chains[i]
             }
-            Who::Event(event) => {
+            PriorityOwner::Event(event) => {
                 let i = known(&mut self.of_events, event.index());
                 &mut self.of_events[i]
             }
-            Who::Clock => &mut self.clock,
-            Who::Stop => &mut self.stop,
+            PriorityOwner::Clock => &mut self.clock,
+            PriorityOwner::Stop => &mut self.stop,
         };
         if *priority == UNDRAWN {
             *priority = random_priority(&mut self.rng).max(UNDRAWN + 1);

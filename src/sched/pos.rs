@@ -30,7 +30,7 @@ use super::spec::Spec;
 use super::{Divergence, Strategy, View, random_argument, random_priority};
 use crate::base::{Id, IndexVec, Rng};
 use crate::event::{Actor, Choice, Site, SiteId};
-use crate::world::{Question, Status, World, independent};
+use crate::world::{Question, ThreadStage, World, independent};
 use std::fmt;
 
 /// Parameters of the `pos` strategy: there are none.
@@ -64,7 +64,7 @@ impl fmt::Display for PosSpec {
 /// # Examples
 ///
 /// ```
-/// use raceflip::{exec::{Unobserved, run}, sched::Pos, vm::Model, world::Limits};
+/// use raceflip::{exec::{NoObserver, run}, sched::Pos, vm::Model, world::Limits};
 /// # use std::sync::atomic::AtomicBool;
 /// # let model = Model::from_text("late.race", "var x = 0; thread a { for i in 0..20 { skip }; x = 1 }; thread b { x = 2 }", &[])?;
 /// # let stop = AtomicBool::new(false);
@@ -72,7 +72,7 @@ impl fmt::Display for PosSpec {
 /// let mut pos = Pos::new();
 /// // The write behind much work comes first in one run of 22; in a random walk in one of two million.
 /// let first = (0..200).filter(|seed| {
-///     run(&mut machine, &mut pos, *seed, &mut Unobserved, &stop);
+///     run(&mut machine, &mut pos, *seed, &mut NoObserver, &stop);
 ///     machine.world.memory().cell(0) == 2
 /// });
 /// assert!((4..=16).contains(&first.count()));
@@ -140,7 +140,7 @@ impl Pos {
     fn renew_conflicting(&mut self, world: &World, performed: Actor) {
         for (i, priority) in self.threads.iter_mut().enumerate().filter(|(_, p)| **p != STALE) {
             let thread = crate::event::ThreadId::new(i);
-            let pending = world.thread(thread).status == Status::Alive;
+            let pending = world.thread(thread).status == ThreadStage::Alive;
             if pending && !independent(world, performed, Actor::Thread(thread)) {
                 *priority = STALE;
             }

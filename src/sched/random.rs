@@ -39,7 +39,7 @@ impl fmt::Display for RandomSpec {
 /// # Examples
 ///
 /// ```
-/// use raceflip::{exec::{Unobserved, run}, sched::RandomWalk, vm::Model, world::Limits};
+/// use raceflip::{exec::{NoObserver, run}, sched::RandomWalk, vm::Model, world::Limits};
 /// # use std::sync::atomic::AtomicBool;
 /// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
 /// # let stop = AtomicBool::new(false);
@@ -48,7 +48,7 @@ impl fmt::Display for RandomSpec {
 /// // The second increment may overwrite the first: what was read then is old.
 /// let mut ends = std::collections::BTreeSet::new();
 /// for seed in 0..50 {
-///     run(&mut machine, &mut walk, seed, &mut Unobserved, &stop);
+///     run(&mut machine, &mut walk, seed, &mut NoObserver, &stop);
 ///     ends.insert(machine.world.memory().cell(0));
 /// }
 /// assert_eq!(ends, [1, 2].into());

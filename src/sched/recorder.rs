@@ -2,7 +2,7 @@
 
 use super::View;
 use super::names::ContextNames;
-use super::observer::{Choices, Observer};
+use super::observer::{ChoiceInterest, Observer};
 use super::schedule::{ActorName, CheckBytes, Schedule, about_to};
 use crate::event::{Actor, Choice, SiteId};
 use crate::world::World;
@@ -13,42 +13,42 @@ use std::collections::BTreeMap;
 /// # Examples
 ///
 /// ```
-/// use raceflip::{exec::run, sched::{RandomWalk, Recorder}, vm::Model, world::Limits};
+/// use raceflip::{exec::run, sched::{RandomWalk, ScheduleRecorder}, vm::Model, world::Limits};
 /// # use std::sync::atomic::AtomicBool;
 /// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
 /// # let stop = AtomicBool::new(false);
 /// let mut machine = model.machine(Limits::default());
-/// let mut recorder = Recorder::new();
+/// let mut recorder = ScheduleRecorder::new();
 /// let summary = run(&mut machine, &mut RandomWalk::new(), 3, &mut recorder, &stop);
 /// let schedule = recorder.schedule(&machine.world);
 /// assert!(schedule.len() >= summary.steps);
-/// let names: Vec<String> = (0..schedule.actors.len()).map(|a| schedule.told(a as u32)).collect();
+/// let names: Vec<String> = (0..schedule.actors.len()).map(|a| schedule.actor_name(a as u32)).collect();
 /// assert!(names.contains(&"thread a".to_owned()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Default)]
-pub struct Recorder {
-    log: Vec<Entry>,
+pub struct ScheduleRecorder {
+    log: Vec<ChoiceRun>,
 }
 
 /// Equal choices in a row. Names and check bytes are computed on demand, after the run: they do not change during a
 /// run.
 #[derive(Clone, Copy)]
-struct Entry {
-    stand: Stand,
+struct ChoiceRun {
+    pending: PendingStatement,
     argument: u64,
     count: u64,
 }
 
 /// An actor, and the operation that was pending at it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Stand {
+struct PendingStatement {
     actor: Actor,
     site: Option<SiteId>,
     word: &'static str,
 }
 
-impl Recorder {
+impl ScheduleRecorder {
     /// Creates a recorder. It records one run at a time.
     #[must_use]
     pub fn new() -> Self {
@@ -63,9 +63,9 @@ impl Recorder {
         let mut actors: BTreeMap<Actor, u32> = BTreeMap::new();
         let mut known = ContextNames::default();
         let mut checks = CheckBytes::default();
-        for Entry { stand, argument, count } in &self.log {
-            let at = *actors.entry(stand.actor).or_insert_with(|| {
-                let name = match stand.actor {
+        for ChoiceRun { pending, argument, count } in &self.log {
+            let at = *actors.entry(pending.actor).or_insert_with(|| {
+                let name = match pending.actor {
                     Actor::Thread(thread) => ActorName::Thread(known.add(world, thread, &mut schedule.names)),
                     Actor::Event(event) => ActorName::Event(world.setup().events[event].name.clone()),
                     Actor::Clock => ActorName::Clock,
@@ -74,16 +74,16 @@ impl Recorder {
                 schedule.actors.push(name);
                 schedule.actors.len() as u32 - 1
             });
-            let check = checks.of(at as usize, world, &schedule, (stand.site, stand.word));
+            let check = checks.of(at as usize, world, &schedule, (pending.site, pending.word));
             schedule.push(at, *argument, check, *count);
         }
         schedule
     }
 }
 
-impl Observer for Recorder {
+impl Observer for ScheduleRecorder {
     const EVENTS: bool = false;
-    const CHOICES: Choices = Choices::All;
+    const CHOICES: ChoiceInterest = ChoiceInterest::All;
 
     fn begin(&mut self, _: &World) {
         self.log.clear();
@@ -92,10 +92,10 @@ impl Observer for Recorder {
     #[inline(always)]
     fn choice(&mut self, view: &View<'_>, choice: Choice) {
         let (site, word) = about_to(view.world, choice.actor);
-        let (stand, argument) = (Stand { actor: choice.actor, site, word }, choice.argument);
+        let (pending, argument) = (PendingStatement { actor: choice.actor, site, word }, choice.argument);
         match self.log.last_mut() {
-            Some(last) if last.stand == stand && last.argument == argument => last.count += 1,
-            _ => self.log.push(Entry { stand, argument, count: 1 }),
+            Some(last) if last.pending == pending && last.argument == argument => last.count += 1,
+            _ => self.log.push(ChoiceRun { pending, argument, count: 1 }),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Replays a schedule and stops at the first choice that does not fit.
 
 use super::names::{ContextNames, NameId};
-use super::schedule::{ActorName, CheckBytes, Schedule, about_to, describe, told};
+use super::schedule::{ActorName, CheckBytes, Schedule, about_to, actor_name, describe};
 use super::{Strategy, View};
 use crate::event::{Actor, Choice, ThreadId};
 use crate::world::{Question, World};
@@ -25,19 +25,19 @@ pub struct Divergence {
 /// # Examples
 ///
 /// ```
-/// use raceflip::{exec::{End, Unobserved, run}, sched::{Recorder, Replay, RoundRobin}, vm::Model, world::Limits};
+/// use raceflip::{exec::{LoopEnd, NoObserver, run}, sched::{ScheduleRecorder, Replay, RoundRobin}, vm::Model, world::Limits};
 /// # use std::sync::{Arc, atomic::AtomicBool};
 /// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
 /// # let stop = AtomicBool::new(false);
-/// let mut recorder = Recorder::new();
+/// let mut recorder = ScheduleRecorder::new();
 /// let mut machine = model.machine(Limits::default());
 /// run(&mut machine, &mut RoundRobin::default(), 0, &mut recorder, &stop);
 /// let mut replay = Replay::new(Arc::new(recorder.schedule(&machine.world)));
 ///
 /// // In a model without thread `b` it stops, and says where.
 /// let other = Model::from_text("add.race", "var x = 0; thread a { x += 1 }", &[])?;
-/// let summary = run(&mut other.machine(Limits::default()), &mut replay, 0, &mut Unobserved, &stop);
-/// let End::Diverged(divergence) = summary.end else { panic!("it must diverge") };
+/// let summary = run(&mut other.machine(Limits::default()), &mut replay, 0, &mut NoObserver, &stop);
+/// let LoopEnd::Diverged(divergence) = summary.end else { panic!("it must diverge") };
 /// assert_eq!((divergence.step, &divergence.expected[..]), (1, "thread b"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -78,7 +78,7 @@ impl Replay {
     #[must_use]
     pub fn left_over(&self, step: u64) -> Option<Divergence> {
         let next = self.schedule.choices.get(self.at)?;
-        Some(Divergence { step, expected: self.schedule.told(next.actor), found: "the run has ended".to_owned() })
+        Some(Divergence { step, expected: self.schedule.actor_name(next.actor), found: "the run has ended".to_owned() })
     }
 
     /// Returns the actor with this number in the schedule, if it exists. The lookup is repeated until it does.
@@ -119,7 +119,7 @@ fn open(view: &View<'_>) -> String {
         .map(|k| {
             let actor = view.world.open_actor(&view.openings, k);
             match actor {
-                Actor::Clock => told(view.world, actor),
+                Actor::Clock => actor_name(view.world, actor),
                 actor => describe(view.world, Choice { actor, argument: 0 }),
             }
         })
@@ -149,7 +149,7 @@ impl Strategy for Replay {
         let Some(next) = schedule.choices.get(self.at).copied() else {
             return diverged("the end of the run".to_owned(), format!("open choices: {}", open(view)));
         };
-        let wanted = || schedule.told(next.actor);
+        let wanted = || schedule.actor_name(next.actor);
         let number = next.actor as usize;
         let Some(actor) = self.actor_of(world, number) else {
             return diverged(wanted(), format!("there is no {}; open: {}", wanted(), open(view)));

@@ -39,12 +39,12 @@ impl fmt::Display for RoundRobinSpec {
 /// # Examples
 ///
 /// ```
-/// use raceflip::{exec::{Unobserved, run}, sched::RoundRobin, vm::Model, world::Limits};
+/// use raceflip::{exec::{NoObserver, run}, sched::RoundRobin, vm::Model, world::Limits};
 /// # use std::sync::atomic::AtomicBool;
 /// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
 /// # let stop = AtomicBool::new(false);
 /// let mut machine = model.machine(Limits::default());
-/// run(&mut machine, &mut RoundRobin::default(), 0, &mut Unobserved, &stop);
+/// run(&mut machine, &mut RoundRobin::default(), 0, &mut NoObserver, &stop);
 /// // Both read, then both write.
 /// assert_eq!(machine.world.memory().cell(0), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -21,7 +21,7 @@ pub enum ActorName {
 
 /// A number of equal choices in a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Scheduled {
+pub struct ScheduledChoice {
     /// Index into [`Schedule::actors`].
     pub actor: u32,
     /// Argument of the choice, as in [`Choice::argument`].
@@ -41,7 +41,7 @@ pub struct Schedule {
     /// The actors, in the order of their first choice.
     pub actors: Vec<ActorName>,
     /// The choices, run-length encoded.
-    pub choices: Vec<Scheduled>,
+    pub choices: Vec<ScheduledChoice>,
     /// Whether check bytes are computed from whole names, even deep ones, as in tokens of version 1. Without deep names
     /// this makes no difference.
     // invariant: false if there are no deep names
@@ -63,7 +63,7 @@ impl Schedule {
 
     /// Returns the name of an actor for messages: `thread main`. A deep name is shortened to its last parts.
     #[must_use]
-    pub fn told(&self, actor: u32) -> String {
+    pub fn actor_name(&self, actor: u32) -> String {
         match &self.actors[actor as usize] {
             ActorName::Thread(name) => format!("thread {}", self.names.short_name(*name)),
             other => other.other(),
@@ -91,7 +91,7 @@ impl Schedule {
     fn checked(&self, actor: u32) -> String {
         match &self.actors[actor as usize] {
             ActorName::Thread(name) if self.whole_checks => format!("thread {}", self.names.name(*name)),
-            _ => self.told(actor),
+            _ => self.actor_name(actor),
         }
     }
 
@@ -99,7 +99,7 @@ impl Schedule {
     pub(super) fn push(&mut self, actor: u32, argument: u64, check: u8, count: u64) {
         match self.choices.last_mut() {
             Some(last) if (last.actor, last.argument, last.check) == (actor, argument, check) => last.count += count,
-            _ => self.choices.push(Scheduled { actor, argument, check, count }),
+            _ => self.choices.push(ScheduledChoice { actor, argument, check, count }),
         }
     }
 }
@@ -117,7 +117,7 @@ impl ActorName {
 }
 
 /// Returns the name of an actor of this run for messages.
-pub(super) fn told(world: &World, actor: Actor) -> String {
+pub(super) fn actor_name(world: &World, actor: Actor) -> String {
     match actor {
         Actor::Thread(thread) => {
             format!("thread {}", world.contexts().last_parts(world.setup(), world.thread(thread).home, DEEP))
@@ -130,7 +130,7 @@ pub(super) fn told(world: &World, actor: Actor) -> String {
 
 /// Returns the site and the word of the operation that the actor is about to perform. Only threads have them.
 #[inline]
-pub(super) fn about_to(world: &World, actor: Actor) -> Stand {
+pub(super) fn about_to(world: &World, actor: Actor) -> PendingSite {
     match actor {
         Actor::Thread(thread) => (world.thread(thread).site, world.thread(thread).pending.word()),
         _ => (None, ""),
@@ -139,8 +139,8 @@ pub(super) fn about_to(world: &World, actor: Actor) -> Stand {
 
 /// Returns the check byte of the operation that the schedule's actor is about to perform. It covers the actor's name
 /// and, for a thread, the word of the operation and the site (its body and its ordinal there).
-fn check_byte(world: &World, schedule: &Schedule, actor: u32, stand: Stand) -> u8 {
-    check_byte_at(world, schedule, actor, stand, 0).expect("a site has its own number")
+fn check_byte(world: &World, schedule: &Schedule, actor: u32, pending_site: PendingSite) -> u8 {
+    check_byte_at(world, schedule, actor, pending_site, 0).expect("a site has its own number")
 }
 
 /// Returns the check byte that the operation would have with `shift` fewer sites before it in its body. `None` if the
@@ -149,7 +149,7 @@ pub(super) fn check_byte_at(
     world: &World,
     schedule: &Schedule,
     actor: u32,
-    (site, word): Stand,
+    (site, word): PendingSite,
     shift: i64,
 ) -> Option<u8> {
     let mut digest = Digester::new();
@@ -169,11 +169,11 @@ pub(super) fn check_byte_at(
 #[derive(Clone, Default)]
 pub(super) struct CheckBytes {
     // For each actor, by its index in the schedule: the known check bytes.
-    known: Vec<Vec<(Stand, u8)>>,
+    known: Vec<Vec<(PendingSite, u8)>>,
 }
 
 /// The site and the word of an actor's pending operation, as [`about_to`] returns them.
-pub(super) type Stand = (Option<SiteId>, &'static str);
+pub(super) type PendingSite = (Option<SiteId>, &'static str);
 
 impl CheckBytes {
     pub(super) fn clear(&mut self) {
@@ -181,15 +181,15 @@ impl CheckBytes {
     }
 
     /// Returns the [`check_byte`] of the schedule's actor with index `at`.
-    pub(super) fn of(&mut self, at: usize, world: &World, schedule: &Schedule, stand: Stand) -> u8 {
+    pub(super) fn of(&mut self, at: usize, world: &World, schedule: &Schedule, pending_site: PendingSite) -> u8 {
         if self.known.len() <= at {
             self.known.resize(at + 1, Vec::new());
         }
-        if let Some((_, check)) = self.known[at].iter().find(|(known, _)| *known == stand) {
+        if let Some((_, check)) = self.known[at].iter().find(|(known, _)| *known == pending_site) {
             return *check;
         }
-        let check = check_byte(world, schedule, at as u32, stand);
-        self.known[at].push((stand, check));
+        let check = check_byte(world, schedule, at as u32, pending_site);
+        self.known[at].push((pending_site, check));
         check
     }
 }
@@ -197,7 +197,7 @@ impl CheckBytes {
 /// Returns a description of an actor's next step for messages: "thread a at line 7: write x".
 #[must_use]
 pub fn describe(world: &World, choice: Choice) -> String {
-    let name = told(world, choice.actor);
+    let name = actor_name(world, choice.actor);
     match choice.actor {
         Actor::Thread(thread) => {
             let t = world.thread(thread);

@@ -1,6 +1,6 @@
 //! Names of sites, for command lines and reports: `@label`, `@label.read of x`, `12:5`.
 
-use super::error::{Missing, SpecError};
+use super::error::{MissingSite, SpecError};
 use crate::base::IndexVec;
 use crate::event::{Site, SiteId, SiteKind, labelled};
 use std::collections::BTreeSet;
@@ -106,7 +106,7 @@ impl SiteSpec {
             |s: &Site| self.access.is_none() && s.is_operation() && self.of.as_ref().is_none_or(|of| s.is_of(of));
         self.resolve(sites).or_else(|_| {
             let wanted = |s: &Site| self.takes(s) || operation(s);
-            self.select(sites, wanted, Missing::Operation)
+            self.select(sites, wanted, MissingSite::Operation)
         })
     }
 
@@ -115,7 +115,7 @@ impl SiteSpec {
         &self,
         sites: &IndexVec<SiteId, Site>,
         wanted: impl Fn(&Site) -> bool,
-        missing: Missing,
+        missing: MissingSite,
     ) -> Result<Vec<SiteId>, SpecError> {
         let starts = self.starts(sites);
         let found: Vec<SiteId> = starts.iter().copied().filter(|id| wanted(&sites[*id])).collect();
@@ -125,7 +125,7 @@ impl SiteSpec {
         let near = self.near(sites, wanted);
         match &self.start {
             Start::Label(label) if starts.is_empty() => {
-                Err(SpecError::NoSite { spec: format!("@{label}"), missing: Missing::Label, near })
+                Err(SpecError::NoSite { spec: format!("@{label}"), missing: MissingSite::Label, near })
             }
             _ => Err(SpecError::NoSite { spec: self.to_string(), missing, near }),
         }
@@ -145,7 +145,7 @@ impl SiteSpec {
     /// Returns the accesses to plain memory that are selected, or the operations of a kind if one is named:
     /// `@a.acquire`, `12:5.post`. Fails if nothing is selected.
     pub fn resolve(&self, sites: &IndexVec<SiteId, Site>) -> Result<Vec<SiteId>, SpecError> {
-        self.select(sites, |s| self.takes(s), Missing::Access)
+        self.select(sites, |s| self.takes(s), MissingSite::Access)
     }
 }
 

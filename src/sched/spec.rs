@@ -4,11 +4,11 @@
 //! Each strategy has one row. Everything else about it is in its own file, which implements [`Spec`].
 
 use super::avoid::{AvoidSpec, Avoiding};
-use super::counts::{Counts, SurwSpec};
+use super::counts::{ProfileCounts, SurwSpec};
 use super::delay::{DelayBounded, DelaySpec};
 use super::directed::{Directed, DirectedSpec};
 use super::error::SpecError;
-use super::hold::{HoldSpec, Holding, Holds};
+use super::hold::{HoldOrders, HoldSpec, Holding};
 use super::pct::{Pct, PctSpec};
 use super::pctcp::{Pctcp, PctcpSpec};
 use super::pos::{Pos, PosSpec};
@@ -44,8 +44,8 @@ pub(super) trait Spec: Sized + fmt::Display {
     fn parse(text: Option<&str>) -> Result<Option<Self>, SpecError>;
 
     /// Returns what the strategy needs from a profile run.
-    fn profile(&mut self) -> Profile<'_> {
-        Profile::Nothing
+    fn profile(&mut self) -> ProfileNeed<'_> {
+        ProfileNeed::Nothing
     }
 
     /// Returns the statements that the strategy treats differently from others.
@@ -74,7 +74,7 @@ pub(super) trait Spec: Sized + fmt::Display {
 }
 
 /// What a strategy needs from a profile run: the place for the result.
-pub(super) enum Profile<'s> {
+pub(super) enum ProfileNeed<'s> {
     /// No result of a profile run.
     Nothing,
     /// The number of steps of a run.
@@ -95,7 +95,7 @@ macro_rules! strategies {
         /// # Examples
         ///
         /// ```
-        /// use raceflip::sched::{Named, PctSpec, StrategySpec};
+        /// use raceflip::sched::{NamedStrategy, PctSpec, StrategySpec};
         ///
         /// let spec: StrategySpec = "pct:3,steps=200".parse()?;
         /// assert_eq!(spec, StrategySpec::Pct(PctSpec { depth: 3, steps: Some(200) }));
@@ -103,7 +103,7 @@ macro_rules! strategies {
         /// // The sites are those of the program that it is for: `@a` of `directed:@a~@b` must be one.
         /// # use raceflip::vm::Model;
         /// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
-        /// let strategy: Named = spec.build(&model.program.sites)?;
+        /// let strategy: NamedStrategy = spec.build(&model.program.sites)?;
         /// assert!("directed:@a~@b".parse::<StrategySpec>()?.build(&model.program.sites).is_err());
         /// # Ok::<(), Box<dyn std::error::Error>>(())
         /// ```
@@ -116,7 +116,7 @@ macro_rules! strategies {
         #[derive(Clone)]
         #[allow(missing_docs, reason = "each is the strategy of the same name")]
         #[allow(clippy::large_enum_variant, reason = "there is one in a worker, made once")]
-        pub enum Named {
+        pub enum NamedStrategy {
             $($name($strategy),)*
         }
 
@@ -133,7 +133,7 @@ macro_rules! strategies {
                 }
             }
 
-            fn profile(&mut self) -> Profile<'_> {
+            fn profile(&mut self) -> ProfileNeed<'_> {
                 match self {
                     $(Self::$name(spec) => spec.profile(),)*
                 }
@@ -149,9 +149,9 @@ macro_rules! strategies {
             }
 
             /// Builds the strategy for a program with these sites.
-            pub fn build(&self, sites: &IndexVec<SiteId, Site>) -> Result<Named, SpecError> {
+            pub fn build(&self, sites: &IndexVec<SiteId, Site>) -> Result<NamedStrategy, SpecError> {
                 Ok(match self {
-                    $(Self::$name(spec) => Named::$name(spec.build(sites)?.into()),)*
+                    $(Self::$name(spec) => NamedStrategy::$name(spec.build(sites)?.into()),)*
                 })
             }
         }
@@ -164,7 +164,7 @@ macro_rules! strategies {
             }
         }
 
-        impl Strategy for Named {
+        impl Strategy for NamedStrategy {
             fn begin(&mut self, seed: u64) {
                 match self {
                     $(Self::$name(strategy) => strategy.begin(seed),)*
@@ -264,15 +264,15 @@ impl StrategySpec {
     /// run, never from other runs of a campaign.
     #[must_use]
     pub fn profiled(mut self, profile: impl FnOnce() -> u64) -> Self {
-        if let Profile::Steps(steps) = self.profile() {
+        if let ProfileNeed::Steps(steps) = self.profile() {
             steps.get_or_insert_with(|| u32::try_from(profile()).unwrap_or(u32::MAX).max(1));
         }
         self
     }
 
     /// Sets the ways to force an order, if the strategy needs them. They come from a fixed profile run.
-    pub fn with_holds<E>(mut self, holds: impl FnOnce(&HoldSpec) -> Result<Holds, E>) -> Result<Self, E> {
-        if let Profile::Holds(spec) = self.profile()
+    pub fn with_holds<E>(mut self, holds: impl FnOnce(&HoldSpec) -> Result<HoldOrders, E>) -> Result<Self, E> {
+        if let ProfileNeed::Holds(spec) = self.profile()
             && spec.holds.is_none()
         {
             spec.holds = Some(Arc::new(holds(spec)?));
@@ -282,8 +282,8 @@ impl StrategySpec {
 
     /// Sets the numbers of interesting events, if the strategy needs them. They come from a fixed profile run
     /// ([`EventCounter`](super::EventCounter)).
-    pub fn with_counts<E>(mut self, counts: impl FnOnce(&SurwSpec) -> Result<Counts, E>) -> Result<Self, E> {
-        if let Profile::Counts(spec) = self.profile()
+    pub fn with_counts<E>(mut self, counts: impl FnOnce(&SurwSpec) -> Result<ProfileCounts, E>) -> Result<Self, E> {
+        if let ProfileNeed::Counts(spec) = self.profile()
             && spec.counts.is_none()
         {
             spec.counts = Some(Arc::new(counts(spec)?));

@@ -21,11 +21,11 @@ use crate::world::Question;
 /// # Examples
 ///
 /// ```
-/// use raceflip::{exec::{Unobserved, run}, sched::Steady, vm::Model, world::Limits};
+/// use raceflip::{exec::{NoObserver, run}, sched::Steady, vm::Model, world::Limits};
 /// # use std::sync::atomic::AtomicBool;
 /// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
 /// let mut machine = model.machine(Limits::default());
-/// run(&mut machine, &mut Steady::default(), 0, &mut Unobserved, &AtomicBool::new(false));
+/// run(&mut machine, &mut Steady::default(), 0, &mut NoObserver, &AtomicBool::new(false));
 /// // No other thread comes between.
 /// assert_eq!(machine.world.memory().cell(0), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -22,11 +22,11 @@
 //! profile run took (plus a hundred): then the counts were wrong, or one of the waiting actors blocks the intended one.
 //! Uninteresting events are drawn uniformly.
 
-use super::counts::Counts;
+use super::counts::ProfileCounts;
 use super::{Divergence, Strategy, View, random_argument};
 use crate::base::{Id, IndexVec, Rng};
 use crate::event::{Actor, Choice, ContextId, EventId, Op, SiteId, ThreadId};
-use crate::world::{Made, MessageKind, Question, Status, World};
+use crate::world::{CreationKind, MessageKind, Question, ThreadStage, World};
 use std::sync::Arc;
 
 /// The scheduler of the `surw` strategy.
@@ -34,7 +34,7 @@ use std::sync::Arc;
 /// # Examples
 ///
 /// ```
-/// use raceflip::{exec::{Unobserved, run}, sched::{EventCounter, RoundRobin, StrategySpec, SurwSpec}, vm::Model, world::Limits};
+/// use raceflip::{exec::{NoObserver, run}, sched::{EventCounter, RoundRobin, StrategySpec, SurwSpec}, vm::Model, world::Limits};
 /// # use std::sync::atomic::AtomicBool;
 /// let text = "var x = 0; thread a { for i in 0..20 { skip }; x = 1 }; thread b { x = 2 }";
 /// let model = Model::from_text("late.race", text, &[])?;
@@ -49,7 +49,7 @@ use std::sync::Arc;
 /// let mut surw = spec.build(sites)?;
 /// // Both orders of the two writes are as likely, however much there is to do before.
 /// let first = (0..200).filter(|seed| {
-///     run(&mut machine, &mut surw, *seed, &mut Unobserved, &stop);
+///     run(&mut machine, &mut surw, *seed, &mut NoObserver, &stop);
 ///     machine.world.memory().cell(0) == 2
 /// });
 /// assert!((70..=130).contains(&first.count()));
@@ -58,7 +58,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Surw {
     interesting: IndexVec<SiteId, bool>,
-    counts: Arc<Counts>,
+    counts: Arc<ProfileCounts>,
     rng: Rng,
     // Scratch space for the instants of the clock.
     instants: Vec<u64>,
@@ -68,9 +68,9 @@ pub struct Surw {
     events: Vec<u32>,
     intended: Option<Actor>,
     // Weight that moved since the intended actor was last looked at.
-    moved: Vec<Moved>,
+    moved: Vec<WeightTransfer>,
     started: bool,
-    last: Last,
+    last: LastEffects,
     // The step since which an actor waits.
     since: Option<u64>,
 }
@@ -84,7 +84,7 @@ struct Load {
 
 // A transfer of weight between actors: `weight` out of the `of` that `from` had left.
 #[derive(Clone, Copy)]
-struct Moved {
+struct WeightTransfer {
     from: Actor,
     to: Actor,
     weight: u32,
@@ -93,7 +93,7 @@ struct Moved {
 
 // The effects of the last step that `welcome` needs.
 #[derive(Clone, Copy, Default)]
-struct Last {
+struct LastEffects {
     actor: Option<Actor>,
     // The looper that it posted to.
     posted_to: Option<ThreadId>,
@@ -106,7 +106,7 @@ impl Surw {
     /// Creates a scheduler that orders the events at the interesting sites uniformly. `counts` comes from a profile
     /// run.
     #[must_use]
-    pub fn new(interesting: IndexVec<SiteId, bool>, counts: Arc<Counts>) -> Self {
+    pub fn new(interesting: IndexVec<SiteId, bool>, counts: Arc<ProfileCounts>) -> Self {
         Self {
             interesting,
             counts,
@@ -118,7 +118,7 @@ impl Surw {
             intended: None,
             moved: Vec::new(),
             started: false,
-            last: Last::default(),
+            last: LastEffects::default(),
             since: None,
         }
     }
@@ -137,13 +137,13 @@ impl Surw {
                     Op::Begin => t.queue.as_ref().is_some_and(|queue| !queue.is_empty()),
                     _ => world.deadline(thread).is_some(),
                 };
-                if t.status != Status::Alive || !enabled && !later() {
+                if t.status != ThreadStage::Alive || !enabled && !later() {
                     return 0;
                 }
                 // A thread that is pending at an interesting event has at least this one event left, even if the counts
                 // do not know it.
-                let stands = enabled && self.is_interesting(world, actor);
-                self.threads[thread.index()].weight.max(u32::from(stands))
+                let is_counted = enabled && self.is_interesting(world, actor);
+                self.threads[thread.index()].weight.max(u32::from(is_counted))
             }
             Actor::Event(event) if world.fireable().contains(event) => self.events[event.index()],
             _ => 0,
@@ -153,7 +153,7 @@ impl Surw {
     // Whether the actor has events left but is blocked now.
     fn is_blocked(&self, world: &World, actor: Actor) -> bool {
         let Actor::Thread(thread) = actor else { return false };
-        let alive = world.thread(thread).status == Status::Alive;
+        let alive = world.thread(thread).status == ThreadStage::Alive;
         alive && !world.enabled().contains(thread) && self.threads[thread.index()].weight > 0
     }
 
@@ -184,7 +184,7 @@ impl Surw {
     // moved.
     fn follow(&mut self) {
         for i in 0..self.moved.len() {
-            let Moved { from, to, weight, of } = self.moved[i];
+            let WeightTransfer { from, to, weight, of } = self.moved[i];
             if self.intended == Some(from) && weight > 0 && self.rng.below(of.max(weight)) < weight {
                 self.intended = Some(to);
             }
@@ -219,7 +219,7 @@ impl Surw {
             Actor::Clock | Actor::Stop => {}
         }
         if self.intended == Some(from) {
-            self.moved.push(Moved { from, to, weight, of });
+            self.moved.push(WeightTransfer { from, to, weight, of });
         }
     }
 
@@ -256,12 +256,14 @@ impl Surw {
             }
             return;
         }
-        let Last { actor: Some(actor), posted_to, enabled, emptied } = std::mem::take(&mut self.last) else { return };
+        let LastEffects { actor: Some(actor), posted_to, enabled, emptied } = std::mem::take(&mut self.last) else {
+            return;
+        };
         for i in known..world.contexts().len() {
             let weight = self.contexts[i].1;
             let to = match world.contexts().made(ContextId::new(i)) {
-                Made::Event(event) => Some(world.setup().events[event].looper),
-                Made::Body(_) | Made::Looper => posted_to.or_else(|| world.threads().ids().last()),
+                CreationKind::Event(event) => Some(world.setup().events[event].looper),
+                CreationKind::Body(_) | CreationKind::Looper => posted_to.or_else(|| world.threads().ids().last()),
                 _ => None,
             };
             if let Some(to) = to {
@@ -269,7 +271,7 @@ impl Surw {
             }
         }
         if let Some(event) = enabled {
-            let before = world.contexts().counted(None, Made::Event(event)) as usize;
+            let before = world.contexts().counted(None, CreationKind::Event(event)) as usize;
             let weight = self.firing(event, (before + world.enables_left(event)) as u32);
             self.move_weight(world, actor, Actor::Event(event), weight);
         }
@@ -282,7 +284,7 @@ impl Surw {
     }
 
     fn firing(&self, event: EventId, nth: u32) -> u32 {
-        self.counts.weight(self.counts.find(None, Made::Event(event), nth))
+        self.counts.weight(self.counts.find(None, CreationKind::Event(event), nth))
     }
 
     // Removes the rest of a task's weight when the task has ended, since the profile may have counted more events.
@@ -337,7 +339,7 @@ impl Strategy for Surw {
         self.threads.clear();
         self.events.clear();
         self.moved.clear();
-        (self.intended, self.last, self.since) = (None, Last::default(), None);
+        (self.intended, self.last, self.since) = (None, LastEffects::default(), None);
         self.started = false;
     }
 
@@ -384,7 +386,7 @@ impl Strategy for Surw {
         let world = view.world;
         // If another strategy made the choice, `choose` was not called and this is the first view of the state.
         self.welcome(world);
-        self.last = Last { actor: Some(choice.actor), ..Last::default() };
+        self.last = LastEffects { actor: Some(choice.actor), ..LastEffects::default() };
         let Actor::Thread(thread) = choice.actor else { return };
         if self.is_interesting(world, choice.actor) {
             let context = world.thread(thread).context.index();

@@ -21,7 +21,7 @@
 //! (with probability 1/256 for each shift that is tried) two operations with the same eight bits.
 
 use super::replay::Replay;
-use super::schedule::{Schedule, Scheduled, about_to, check_byte_at, describe};
+use super::schedule::{Schedule, ScheduledChoice, about_to, check_byte_at, describe};
 use super::{Divergence, RoundRobin, Strategy, View};
 use crate::event::{Actor, BodyId, Choice, ThreadId};
 use crate::world::{Question, World};
@@ -37,7 +37,7 @@ const WINDOW: usize = 64;
 // Maximum distance between the known shift of a body and one that is tried.
 const SHIFTS: i64 = 4;
 // Number of departures that are kept as text.
-const TOLD: usize = 20;
+const MOST_DEPARTURES: usize = 20;
 
 /// A report on how far a tolerant replay followed its recording.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -53,7 +53,7 @@ pub struct Tolerance {
     /// The first departures from the recording: the step (from 0) and what happened there.
     pub departures: Vec<(u64, String)>,
     /// Number of further departures, without text.
-    pub untold: u64,
+    pub unlisted_departures: u64,
 }
 
 /// A replay that continues where a choice does not fit.
@@ -61,21 +61,21 @@ pub struct Tolerance {
 /// # Examples
 ///
 /// ```
-/// use raceflip::{exec::{Unobserved, run}, sched::{Recorder, RoundRobin, Tolerant}, vm::Model, world::Limits};
+/// use raceflip::{exec::{NoObserver, run}, sched::{ScheduleRecorder, RoundRobin, Tolerant}, vm::Model, world::Limits};
 /// # use std::sync::{Arc, atomic::AtomicBool};
 /// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
 /// # let stop = AtomicBool::new(false);
-/// let mut recorder = Recorder::new();
+/// let mut recorder = ScheduleRecorder::new();
 /// let mut machine = model.machine(Limits::default());
 /// run(&mut machine, &mut RoundRobin::default(), 0, &mut recorder, &stop);
 /// let mut tolerant = Tolerant::new(Arc::new(recorder.schedule(&machine.world)));
 ///
 /// let edited = "var x = 0; thread a { skip; x += 1 }; thread b { x += 1 }";
 /// let edited = Model::from_text("add.race", edited, &[])?;
-/// let summary = run(&mut edited.machine(Limits::default()), &mut tolerant, 0, &mut Unobserved, &stop);
+/// let summary = run(&mut edited.machine(Limits::default()), &mut tolerant, 0, &mut NoObserver, &stop);
 /// assert!(summary.outcome().is_some());
-/// let told = tolerant.finish();
-/// assert_eq!((told.skipped, told.inserted), (0, 1), "{told:?}");
+/// let tolerance = tolerant.finish();
+/// assert_eq!((tolerance.skipped, tolerance.inserted), (0, 1), "{told:?}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
@@ -94,7 +94,7 @@ pub struct Tolerant {
     rest: RoundRobin,
     // Whether the end of the recording has been reported.
     over: bool,
-    told: Tolerance,
+    tolerance: Tolerance,
 }
 
 impl Tolerant {
@@ -111,7 +111,7 @@ impl Tolerant {
             inserted: 0,
             rest: RoundRobin::default(),
             over: false,
-            told: Tolerance::default(),
+            tolerance: Tolerance::default(),
             schedule,
         }
     }
@@ -119,30 +119,30 @@ impl Tolerant {
     /// Returns the report. Choices that are left when the run has ended count as skipped.
     #[must_use]
     pub fn finish(mut self) -> Tolerance {
-        self.told.skipped = self.left.iter().fold(self.told.skipped, |sum, left| sum.saturating_add(*left));
-        self.told
+        self.tolerance.skipped = self.left.iter().fold(self.tolerance.skipped, |sum, left| sum.saturating_add(*left));
+        self.tolerance
     }
 
-    fn tell(&mut self, world: &World, what: impl FnOnce() -> String) {
-        if self.told.departures.len() < TOLD {
-            self.told.departures.push((world.steps(), what()));
+    fn note_departure(&mut self, world: &World, what: impl FnOnce() -> String) {
+        if self.tolerance.departures.len() < MOST_DEPARTURES {
+            self.tolerance.departures.push((world.steps(), what()));
         } else {
-            self.told.untold += 1;
+            self.tolerance.unlisted_departures += 1;
         }
     }
 
     fn follow(&mut self, entry: usize) {
         self.left[entry] -= 1;
         self.argument = self.schedule.choices[entry].argument;
-        self.told.followed += 1;
+        self.tolerance.followed += 1;
         self.inserted = 0;
     }
 
     // The shift of the body under which the actor's pending operation is this choice. `shifts` are tried in order, the
     // known one first.
-    fn fits(&self, world: &World, choice: &Scheduled, actor: Actor, shifts: &[i64]) -> Option<i64> {
-        let stand = about_to(world, actor);
-        let check = |shift: &i64| check_byte_at(world, &self.schedule, choice.actor, stand, *shift);
+    fn fits(&self, world: &World, choice: &ScheduledChoice, actor: Actor, shifts: &[i64]) -> Option<i64> {
+        let pending_site = about_to(world, actor);
+        let check = |shift: &i64| check_byte_at(world, &self.schedule, choice.actor, pending_site, *shift);
         shifts.iter().copied().find(|shift| check(shift) == Some(choice.check))
     }
 
@@ -157,7 +157,7 @@ impl Tolerant {
 
     // Whether the actor's pending operation is this choice, under the known shift of its body or, with `guess`, a near
     // one. A shift that fits is kept.
-    fn stands_at(&mut self, world: &World, choice: &Scheduled, actor: Actor, guess: bool) -> bool {
+    fn is_pending_at(&mut self, world: &World, choice: &ScheduledChoice, actor: Actor, guess: bool) -> bool {
         let known = self.shift(world, actor);
         let mut shifts = vec![known];
         if guess {
@@ -196,7 +196,7 @@ impl Tolerant {
             // continue.
             let thread = actor.filter(|a| matches!(a, Actor::Thread(_) | Actor::Event(_)) && view.world.is_open(*a));
             if let Some(actor) = thread
-                && self.stands_at(view.world, choice, actor, false)
+                && self.is_pending_at(view.world, choice, actor, false)
             {
                 return Some((i, actor));
             }
@@ -213,13 +213,13 @@ impl Tolerant {
                 self.at += 1;
             }
             let choice = schedule.choices.get(self.at)?;
-            let wanted = || schedule.told(choice.actor);
+            let wanted = || schedule.actor_name(choice.actor);
             let named = self.names.actor_of(world, choice.actor as usize);
             let why = match named.filter(|a| world.is_open(*a)) {
                 // If the instant has already passed, the advance is not needed.
                 Some(Actor::Clock) if choice.argument <= world.now() => "the clock is there already",
                 Some(actor @ Actor::Thread(thread)) => {
-                    if self.stands_at(world, choice, actor, true) {
+                    if self.is_pending_at(world, choice, actor, true) {
                         self.follow(self.at);
                         return Some(actor);
                     }
@@ -238,29 +238,33 @@ impl Tolerant {
                 None if matches!(named, Some(Actor::Thread(t)) if world.finished(t)) => "the thread has ended",
                 None => {
                     if let Some((entry, actor)) = self.other(view) {
-                        let first = || schedule.told(schedule.choices[entry].actor);
-                        self.tell(world, || format!("{} cannot go on yet; {} comes first", wanted(), first()));
+                        let first = || schedule.actor_name(schedule.choices[entry].actor);
+                        self.note_departure(world, || {
+                            format!("{} cannot go on yet; {} comes first", wanted(), first())
+                        });
                         self.follow(entry);
-                        self.told.moved += 1;
+                        self.tolerance.moved += 1;
                         return Some(actor);
                     }
                     "it is not open, nor is what follows"
                 }
             };
             let skipped = std::mem::take(&mut self.left[self.at]);
-            self.tell(world, || match skipped {
+            self.note_departure(world, || match skipped {
                 1 => format!("a choice of {} is skipped: {why}", wanted()),
                 n => format!("{n} equal choices of {} are skipped: {why}", wanted()),
             });
-            self.told.skipped = self.told.skipped.saturating_add(skipped);
+            self.tolerance.skipped = self.tolerance.skipped.saturating_add(skipped);
             self.inserted = 0;
         }
     }
 
     fn insert(&mut self, world: &World, thread: ThreadId) -> Actor {
         let actor = Actor::Thread(thread);
-        self.tell(world, || format!("a step is inserted: {}", describe(world, Choice { actor, argument: 0 })));
-        self.told.inserted += 1;
+        self.note_departure(world, || {
+            format!("a step is inserted: {}", describe(world, Choice { actor, argument: 0 }))
+        });
+        self.tolerance.inserted += 1;
         self.inserted += 1;
         self.argument = 0;
         actor
@@ -281,7 +285,7 @@ impl Strategy for Tolerant {
         }
         (self.at, self.argument, self.inserted, self.over) = (0, 0, 0, false);
         self.shifts.clear();
-        self.told = Tolerance::default();
+        self.tolerance = Tolerance::default();
     }
 
     fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
@@ -290,9 +294,9 @@ impl Strategy for Tolerant {
         }
         let actor = if view.openings.stop() { Actor::Stop } else { self.rest.choose(view)? };
         if !std::mem::replace(&mut self.over, true) {
-            self.tell(view.world, || "the recording is over, and the run goes on".to_owned());
+            self.note_departure(view.world, || "the recording is over, and the run goes on".to_owned());
         }
-        self.told.inserted += 1;
+        self.tolerance.inserted += 1;
         self.argument = 0;
         Ok(actor)
     }

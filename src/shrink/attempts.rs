@@ -1,11 +1,11 @@
 //! Performs the runs that shrinking tries, counts them, and keeps the best one.
 
-use super::course::{Course, Sequence};
 use super::deviation::{Departures, Deviation, Segment};
-use super::{Effort, Goal};
+use super::followers::{DeviationFollower, SegmentFollower};
+use super::{Effort, ShrinkGoal};
 use crate::base::{Digester, Id};
 use crate::event::{Actor, Choice};
-use crate::exec::{End, RunSummary, run};
+use crate::exec::{LoopEnd, RunSummary, run};
 use crate::sched::Strategy;
 use crate::world::{Guest, Machine};
 use std::collections::BTreeSet;
@@ -13,13 +13,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A run that reaches the goal.
 #[derive(Clone)]
-pub(super) struct Best {
+pub(super) struct BestRun {
     pub(super) deviations: Vec<Deviation>,
     pub(super) segments: Vec<Segment>,
     pub(super) steps: u64,
 }
 
-impl Best {
+impl BestRun {
     pub(super) fn new(run: &Departures, steps: u64) -> Self {
         Self { deviations: run.deviations().to_vec(), segments: run.segments(steps), steps }
     }
@@ -35,11 +35,11 @@ impl Best {
 /// The tried runs, the budget, and the best run so far.
 pub(super) struct Attempts<'a, G> {
     machine: &'a mut Machine<G>,
-    goal: &'a Goal<'a>,
+    goal: &'a ShrinkGoal<'a>,
     effort: Effort,
     stop: &'a AtomicBool,
-    told: &'a dyn Fn(u64),
-    pub(super) best: Best,
+    report_progress: &'a dyn Fn(u64),
+    pub(super) best: BestRun,
     pub(super) runs: u64,
     steps: u64,
     tried: BTreeSet<u128>,
@@ -48,13 +48,13 @@ pub(super) struct Attempts<'a, G> {
 impl<'a, G: Guest> Attempts<'a, G> {
     pub(super) fn new(
         machine: &'a mut Machine<G>,
-        goal: &'a Goal<'a>,
+        goal: &'a ShrinkGoal<'a>,
         effort: Effort,
         stop: &'a AtomicBool,
-        told: &'a dyn Fn(u64),
-        best: Best,
+        report_progress: &'a dyn Fn(u64),
+        best: BestRun,
     ) -> Self {
-        Self { machine, goal, effort, stop, told, best, runs: 0, steps: 0, tried: BTreeSet::new() }
+        Self { machine, goal, effort, stop, report_progress, best, runs: 0, steps: 0, tried: BTreeSet::new() }
     }
 
     /// Returns whether the effort is used up or the shrinking was interrupted.
@@ -74,7 +74,7 @@ impl<'a, G: Guest> Attempts<'a, G> {
         if self.spent() || !self.tried.insert(digest(0, of)) {
             return false;
         }
-        self.attempt(&mut Course::new(deviations), &mut Departures::new())
+        self.attempt(&mut DeviationFollower::new(deviations), &mut Departures::new())
     }
 
     /// Tries the run with this sequence of choices. Returns whether it is better than the best run so far, which it
@@ -84,7 +84,7 @@ impl<'a, G: Guest> Attempts<'a, G> {
         if self.spent() || !self.tried.insert(digest(1, of)) {
             return false;
         }
-        self.attempt(&mut Sequence::new(segments), &mut Departures::new())
+        self.attempt(&mut SegmentFollower::new(segments), &mut Departures::new())
     }
 
     /// Tries the run with these deviations. Returns up to `most` further deviations that are possible after the last of
@@ -92,7 +92,7 @@ impl<'a, G: Guest> Attempts<'a, G> {
     pub(super) fn survey(&mut self, deviations: &[Deviation], most: usize) -> (Vec<Deviation>, bool) {
         let from = deviations.last().map_or(0, |d| d.step + 1);
         let mut departures = Departures::new().surveying(from, most);
-        self.attempt(&mut Course::new(deviations.to_vec()), &mut departures);
+        self.attempt(&mut DeviationFollower::new(deviations.to_vec()), &mut departures);
         let (others, all) = departures.others();
         (others.to_vec(), all)
     }
@@ -101,12 +101,12 @@ impl<'a, G: Guest> Attempts<'a, G> {
         let summary: RunSummary = run(self.machine, strategy, 0, departures, self.stop);
         self.runs += 1;
         self.steps += summary.steps;
-        (self.told)(self.runs);
-        let End::Outcome(outcome) = &summary.end else { return false };
+        (self.report_progress)(self.runs);
+        let LoopEnd::Outcome(outcome) = &summary.end else { return false };
         if !(self.goal)(&self.machine.world, outcome) {
             return false;
         }
-        let found = Best::new(departures, summary.steps);
+        let found = BestRun::new(departures, summary.steps);
         let better = found.measure() < self.best.measure();
         if better {
             self.best = found;

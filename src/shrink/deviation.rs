@@ -2,7 +2,7 @@
 //! other than the default one.
 
 use crate::event::Choice;
-use crate::exec::{Choices, Observer};
+use crate::exec::{ChoiceInterest, Observer};
 use crate::sched::{Steady, View};
 use crate::world::{Question, World};
 
@@ -106,7 +106,7 @@ impl Observer for Departures {
     const EVENTS: bool = false;
     // With one enabled thread and no other actor the default scheduler chooses that thread too, so a forced step is
     // never a deviation.
-    const CHOICES: Choices = Choices::Unforced;
+    const CHOICES: ChoiceInterest = ChoiceInterest::Unforced;
 
     fn begin(&mut self, _: &World) {
         self.steady = Steady::default();

@@ -13,28 +13,28 @@
 //! delay bounding (Emmi et al., POPL 2011).
 
 mod attempts;
-mod course;
 mod deviation;
+mod followers;
 mod passes;
 mod search;
 mod words;
 
-pub use course::Course;
 pub use deviation::{Departures, Deviation};
+pub use followers::DeviationFollower;
 pub use words::Departure;
 
 use crate::event::Outcome;
-use crate::exec::{End, run};
-use crate::sched::{Divergence, Recorder, Replay};
+use crate::exec::{LoopEnd, run};
+use crate::sched::{Divergence, Replay, ScheduleRecorder};
 use crate::token::Token;
 use crate::world::{Limits, Program, World, signature};
-use attempts::{Attempts, Best};
+use attempts::{Attempts, BestRun};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use words::DepartureRecorder;
 
 /// The property that a shrunk run must keep: a predicate on the final state of the world and the outcome of the run.
-pub type Goal<'g> = dyn Fn(&World, &Outcome) -> bool + 'g;
+pub type ShrinkGoal<'g> = dyn Fn(&World, &Outcome) -> bool + 'g;
 
 /// Budget for shrinking one run. Shrinking stops at the bound that is reached first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,7 +63,7 @@ pub struct Size {
 
 /// The smallest run that was found, and the work that it took.
 #[derive(Clone, Debug)]
-pub struct Shrunk {
+pub struct ShrinkResult {
     /// The token of the smallest run that was found, or the given token if no run is smaller.
     pub token: Token,
     /// The outcome of the run of `token`.
@@ -83,7 +83,7 @@ pub struct Shrunk {
     pub interrupted: bool,
 }
 
-impl Shrunk {
+impl ShrinkResult {
     /// Returns whether a run smaller than the given one was found.
     #[must_use]
     pub fn is_smaller(&self) -> bool {
@@ -126,14 +126,14 @@ pub fn longest(steps: u64) -> u64 {
 /// # Examples
 ///
 /// ```
-/// use raceflip::{exec::run, sched::{RandomWalk, Recorder}, vm::Model, world::{Limits, signature}};
+/// use raceflip::{exec::run, sched::{RandomWalk, ScheduleRecorder}, vm::Model, world::{Limits, signature}};
 /// use raceflip::{shrink::{Effort, shrink}, token::Token};
 /// # use std::sync::atomic::AtomicBool;
 /// # let stop = AtomicBool::new(false);
 /// let text = "var x = 0; thread a { x += 1; x += 1; x += 1 }; thread b { x += 1; assert x == 4, \"lost\" }";
 /// let model = Model::from_text("add.race", text, &[])?;
 /// let mut machine = model.machine(Limits::default());
-/// let mut recorder = Recorder::new();
+/// let mut recorder = ScheduleRecorder::new();
 /// let summary = run(&mut machine, &mut RandomWalk::new(), 3, &mut recorder, &stop);
 /// let token = Token {
 ///     program: model.digest(),
@@ -156,28 +156,28 @@ pub fn shrink<P: Program>(
     token: &Token,
     effort: Effort,
     stop: &AtomicBool,
-) -> Result<Shrunk, ShrinkError> {
+) -> Result<ShrinkResult, ShrinkError> {
     let same = |_: &World, outcome: &Outcome| signature(program.setup(), outcome) == token.signature;
     shrink_to(program, token, &same, effort, stop, &|_| {})
 }
 
-/// Like [`shrink`] with the given goal, which the run of the token must reach. Calls `told` after each tried run with
-/// the number of runs so far.
+/// Like [`shrink`] with the given goal, which the run of the token must reach. Calls `report_progress` after each tried
+/// run with the number of runs so far.
 pub fn shrink_to<P: Program>(
     program: &P,
     token: &Token,
-    goal: &Goal<'_>,
+    goal: &ShrinkGoal<'_>,
     effort: Effort,
     stop: &AtomicBool,
-    told: &dyn Fn(u64),
-) -> Result<Shrunk, ShrinkError> {
+    report_progress: &dyn Fn(u64),
+) -> Result<ShrinkResult, ShrinkError> {
     let (given, outcome) = replayed(program, token, goal, stop)?;
     // If the limit of steps is the goal, a run has to reach it, and must not be cut off earlier.
     let most = if matches!(outcome, Outcome::Limit(..)) { token.limits.steps } else { longest(given.steps) };
     let limits = Limits { steps: token.limits.steps.min(most), ..token.limits };
     let mut machine = program.machine(limits);
-    let size = |run: &Best| Size { deviations: run.deviations.len() as u64, steps: run.steps };
-    let mut attempts = Attempts::new(&mut machine, goal, effort, stop, told, given.clone());
+    let size = |run: &BestRun| Size { deviations: run.deviations.len() as u64, steps: run.steps };
+    let mut attempts = Attempts::new(&mut machine, goal, effort, stop, report_progress, given.clone());
     attempts.passes();
     let fewest = attempts.search();
     if !fewest {
@@ -189,7 +189,7 @@ pub fn shrink_to<P: Program>(
     // A smaller run is recorded without heeding `stop`: it is short, and half of it would be no result.
     let (best, wait) = if after < before { (attempts.best, &AtomicBool::new(false)) } else { (given, stop) };
     let (token, departures, ended) = recorded(program, token, best.deviations, wait);
-    Ok(Shrunk {
+    Ok(ShrinkResult {
         token,
         outcome: ended.unwrap_or(outcome),
         departures,
@@ -205,17 +205,17 @@ pub fn shrink_to<P: Program>(
 fn replayed<P: Program>(
     program: &P,
     token: &Token,
-    goal: &Goal<'_>,
+    goal: &ShrinkGoal<'_>,
     stop: &AtomicBool,
-) -> Result<(Best, Outcome), ShrinkError> {
+) -> Result<(BestRun, Outcome), ShrinkError> {
     let mut machine = program.machine(token.limits);
     let mut replay = Replay::new(Arc::new(token.schedule.clone()));
     let mut departures = Departures::new();
     let summary = run(&mut machine, &mut replay, token.seed, &mut departures, stop);
     let outcome = match summary.end {
-        End::Interrupted => return Err(ShrinkError::Interrupted),
-        End::Diverged(divergence) => return Err(divergence.into()),
-        End::Outcome(outcome) => outcome,
+        LoopEnd::Interrupted => return Err(ShrinkError::Interrupted),
+        LoopEnd::Diverged(divergence) => return Err(divergence.into()),
+        LoopEnd::Outcome(outcome) => outcome,
     };
     if let Some(left) = replay.left_over(summary.steps) {
         return Err(Box::new(left).into());
@@ -224,7 +224,7 @@ fn replayed<P: Program>(
         let found = signature(program.setup(), &outcome);
         return Err(ShrinkError::EndsOtherwise { expected: token.signature.clone(), found });
     }
-    Ok((Best::new(&departures, summary.steps), outcome))
+    Ok((BestRun::new(&departures, summary.steps), outcome))
 }
 
 // Performs the run with these deviations under the limits of the token `from`. Returns its token, its deviations in
@@ -236,8 +236,9 @@ fn recorded<P: Program>(
     stop: &AtomicBool,
 ) -> (Token, Vec<Departure>, Option<Outcome>) {
     let mut machine = program.machine(from.limits);
-    let (mut recorder, mut worded) = (Recorder::new(), DepartureRecorder::default());
-    let summary = run(&mut machine, &mut Course::new(deviations), 0, &mut (&mut recorder, &mut worded), stop);
+    let (mut recorder, mut worded) = (ScheduleRecorder::new(), DepartureRecorder::default());
+    let summary =
+        run(&mut machine, &mut DeviationFollower::new(deviations), 0, &mut (&mut recorder, &mut worded), stop);
     let Some(outcome) = summary.outcome() else { return (from.clone(), Vec::new(), None) };
     let signature = signature(program.setup(), outcome);
     let schedule = recorder.schedule(&machine.world);

@@ -1,7 +1,7 @@
 //! Describes deviations in words.
 
 use crate::event::Choice;
-use crate::exec::{Choices, Observer};
+use crate::exec::{ChoiceInterest, Observer};
 use crate::sched::{Steady, View, describe};
 use crate::world::{Question, World};
 
@@ -25,7 +25,7 @@ pub(super) struct DepartureRecorder {
 
 impl Observer for DepartureRecorder {
     const EVENTS: bool = false;
-    const CHOICES: Choices = Choices::Unforced;
+    const CHOICES: ChoiceInterest = ChoiceInterest::Unforced;
 
     fn begin(&mut self, _: &World) {
         self.steady = Steady::default();

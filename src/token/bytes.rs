@@ -3,11 +3,11 @@
 use super::TokenError;
 
 #[derive(Default)]
-pub(super) struct Writer {
+pub(super) struct ByteWriter {
     bytes: Vec<u8>,
 }
 
-impl Writer {
+impl ByteWriter {
     pub(super) fn byte(&mut self, byte: u8) {
         self.bytes.push(byte);
     }

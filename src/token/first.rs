@@ -1,10 +1,10 @@
 //! Version 1 of a schedule: whole names, and every choice with its actor, argument, count and check byte.
 
 use super::TokenError;
-use super::bytes::{Reader, Writer};
-use crate::sched::{ActorName, Schedule, Scheduled};
+use super::bytes::{ByteWriter, Reader};
+use crate::sched::{ActorName, Schedule, ScheduledChoice};
 
-pub(super) fn write(schedule: &Schedule, w: &mut Writer) {
+pub(super) fn write(schedule: &Schedule, w: &mut ByteWriter) {
     w.number(schedule.actors.len() as u64);
     for actor in &schedule.actors {
         match actor {
@@ -62,7 +62,7 @@ pub(super) fn read(r: &mut Reader<'_>) -> Result<Schedule, TokenError> {
         if count == 0 {
             return Err(TokenError::Malformed("a choice that is made no times"));
         }
-        schedule.choices.push(Scheduled { actor, argument, check, count });
+        schedule.choices.push(ScheduledChoice { actor, argument, check, count });
     }
     Ok(schedule)
 }

@@ -24,7 +24,7 @@ mod tests;
 
 use crate::sched::Schedule;
 use crate::world::Limits;
-use bytes::{Reader, Writer};
+use bytes::{ByteWriter, Reader};
 use data_encoding::BASE64URL_NOPAD;
 use std::fmt;
 use std::str::FromStr;
@@ -117,7 +117,7 @@ pub enum TokenError {
 impl fmt::Display for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (prefix, body) = self.written();
-        let mut whole = Writer::default();
+        let mut whole = ByteWriter::default();
         whole.number(body.len() as u64);
         let mut whole = whole.into_bytes();
         whole.extend(&body);
@@ -149,7 +149,7 @@ impl Token {
     }
 
     fn body_of_first(&self) -> Vec<u8> {
-        let mut w = Writer::default();
+        let mut w = ByteWriter::default();
         self.head(&mut w);
         first::write(&self.schedule, &mut w);
         w.into_bytes()
@@ -157,13 +157,13 @@ impl Token {
 
     // Returns `None` if the body is too long to be read again, unless `must` is set.
     fn body_of_second(&self, must: bool) -> Option<Vec<u8>> {
-        let mut w = Writer::default();
+        let mut w = ByteWriter::default();
         self.head(&mut w);
         second::write(&self.schedule, must, &mut w).then(|| w.into_bytes())
     }
 
     // Writes the part that all versions begin with.
-    fn head(&self, w: &mut Writer) {
+    fn head(&self, w: &mut ByteWriter) {
         w.number(SEMANTICS);
         w.word(self.program);
         w.number(self.defines.len() as u64);

@@ -6,7 +6,7 @@
 //! output, so periodic input is one repeat.
 
 use super::TokenError;
-use super::bytes::{Reader, Writer};
+use super::bytes::{ByteWriter, Reader};
 
 // A shorter repeat is not worth the two numbers that encode it.
 const LEAST: usize = 6;
@@ -15,7 +15,7 @@ const TABLE_BITS: u32 = 15;
 pub(super) const MOST: u64 = 32 << 20;
 
 /// Compresses `bytes` into `w`.
-pub(super) fn write(bytes: &[u8], w: &mut Writer) {
+pub(super) fn write(bytes: &[u8], w: &mut ByteWriter) {
     w.number(bytes.len() as u64);
     // For each hash the last position of bytes with this hash, plus one; 0 if there is none.
     let mut last = vec![0u32; 1 << TABLE_BITS];
@@ -42,7 +42,7 @@ pub(super) fn write(bytes: &[u8], w: &mut Writer) {
     literal(&bytes[from..], w);
 }
 
-fn literal(bytes: &[u8], w: &mut Writer) {
+fn literal(bytes: &[u8], w: &mut ByteWriter) {
     w.number(bytes.len() as u64);
     bytes.iter().for_each(|b| w.byte(*b));
 }

@@ -7,14 +7,14 @@
 //! only their last parts.
 
 use super::TokenError;
-use super::bytes::{Reader, Writer};
+use super::bytes::{ByteWriter, Reader};
 use super::repeats;
-use crate::sched::{ActorName, Names, Schedule, Scheduled};
+use crate::sched::{ActorName, Names, Schedule, ScheduledChoice};
 
 /// Writes a schedule and returns true. Writes nothing and returns false if the bytes are more than can be read again,
 /// unless `must` is set.
-pub(super) fn write(schedule: &Schedule, must: bool, w: &mut Writer) -> bool {
-    let mut own = Writer::default();
+pub(super) fn write(schedule: &Schedule, must: bool, w: &mut ByteWriter) -> bool {
+    let mut own = ByteWriter::default();
     own.number(schedule.names.texts().len() as u64);
     schedule.names.texts().for_each(|text| own.text(text));
     own.number(schedule.names.parts().len() as u64);
@@ -40,7 +40,7 @@ pub(super) fn write(schedule: &Schedule, must: bool, w: &mut Writer) -> bool {
         }
     }
     own.number(schedule.choices.len() as u64);
-    let mut recent = Recent::default();
+    let mut recent = RecentActors::default();
     let mut clock = 0u64;
     for c in &schedule.choices {
         let mut argument = c.argument;
@@ -100,7 +100,7 @@ pub(super) fn read(r: &mut Reader<'_>) -> Result<Schedule, TokenError> {
     }
     // Names without an actor are dropped, so that a schedule does not depend on the version that it was read from.
     schedule.keep_names();
-    let mut recent = Recent::default();
+    let mut recent = RecentActors::default();
     let mut clock = 0u64;
     let choices = r.count()?;
     // Each choice takes at least two bytes, so a wrong count cannot reserve much memory.
@@ -119,7 +119,7 @@ pub(super) fn read(r: &mut Reader<'_>) -> Result<Schedule, TokenError> {
         if count == 0 {
             return Err(TokenError::Malformed("a choice that is made no times"));
         }
-        schedule.choices.push(Scheduled { actor, argument, check, count });
+        schedule.choices.push(ScheduledChoice { actor, argument, check, count });
     }
     r.end()?;
     Ok(schedule)
@@ -131,7 +131,7 @@ pub(super) fn read(r: &mut Reader<'_>) -> Result<Schedule, TokenError> {
 /// - Code k in 1..=n is the k-th most recent actor.
 /// - Code n + 1 + i is actor i of the list, for an actor that acts out of turn.
 #[derive(Default)]
-struct Recent {
+struct RecentActors {
     // The actors that have acted, the most recent one last.
     acted: Vec<u32>,
     has: Vec<bool>,
@@ -139,7 +139,7 @@ struct Recent {
     next: usize,
 }
 
-impl Recent {
+impl RecentActors {
     fn code(&mut self, actor: u32) -> u64 {
         let n = self.acted.len() as u64;
         let code = if self.has.get(actor as usize) == Some(&true) {

@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::base::mix;
-use crate::sched::{ActorName, Names, Scheduled};
+use crate::sched::{ActorName, Names, ScheduledChoice};
 use proptest::prelude::*;
 
 fn small() -> Token {
-    let choice = |actor, argument, check, count| Scheduled { actor, argument, check, count };
+    let choice = |actor, argument, check, count| ScheduledChoice { actor, argument, check, count };
     let mut names = Names::default();
     Token {
         program: 0x0123_4567_89ab_cdef,
@@ -65,9 +65,9 @@ fn schedule() -> impl Strategy<Value = Schedule> {
                 _ => ActorName::Event(name),
             };
             let actors: Vec<ActorName> = actors.into_iter().map(&mut actor).collect();
-            let choices: Vec<Scheduled> = choices
+            let choices: Vec<ScheduledChoice> = choices
                 .into_iter()
-                .map(|(actor, (argument, zero, check), count)| Scheduled {
+                .map(|(actor, (argument, zero, check), count)| ScheduledChoice {
                     actor: actor.index(actors.len()) as u32,
                     argument: if zero { 0 } else { argument },
                     check,
@@ -97,7 +97,7 @@ fn token() -> impl Strategy<Value = Token> {
 
 // The text of a token with this body, with the right length and checksum.
 fn sealed(body: &[u8]) -> String {
-    let mut whole = Writer::default();
+    let mut whole = ByteWriter::default();
     whole.number(body.len() as u64);
     let mut whole = whole.into_bytes();
     whole.extend(body);
@@ -160,7 +160,7 @@ proptest! {
     #[test]
     fn what_repeats_is_read_as_it_was(bytes in prop::collection::vec(0..3u8, 0..300), rounds in 0..40usize) {
         let bytes = bytes.repeat(rounds);
-        let mut w = Writer::default();
+        let mut w = ByteWriter::default();
         repeats::write(&bytes, &mut w);
         let written = w.into_bytes();
         prop_assert_eq!(repeats::read(&mut Reader::new(&written)), Ok(bytes));
@@ -227,7 +227,7 @@ fn what_is_wrong_is_said() {
 #[test]
 fn what_version_2_cannot_hold_is_refused() {
     let body = |stream: &[u8]| {
-        let mut w = Writer::default();
+        let mut w = ByteWriter::default();
         small().head(&mut w);
         let mut body = w.into_bytes();
         body.extend(stream);
@@ -265,7 +265,7 @@ fn a_chain_takes_bytes_in_proportion_to_its_length() {
             schedule.actors.push(ActorName::Thread(name));
             // Check bytes that look random, so that they do not compress.
             let check = mix(u64::from(n), u64::from(i)) as u8;
-            schedule.choices.push(Scheduled { actor: i, argument: 0, check, count: 1 });
+            schedule.choices.push(ScheduledChoice { actor: i, argument: 0, check, count: 1 });
         }
         token.schedule = schedule;
         let text = token.to_string();

@@ -1,8 +1,8 @@
 //! Builds a trace operation by operation and rejects operations that the semantics of DroidRacer does not allow.
 
 use super::{
-    Action, ChannelNo, EventNo, FieldNo, Illformed, LocationNo, LockNo, Names, OpNo, Operation, Place, SiteNo, Task,
-    TaskNo, Thread, ThreadNo, Trace,
+    Action, ChannelNo, EventNo, FieldNo, LocationNo, LockNo, Names, OpNo, Operation, SiteNo, Task, TaskNo, ThreadNo,
+    Trace, TraceError, TraceLocation, TraceThread,
 };
 use crate::base::{Id, IndexVec};
 use crate::event::PostTime;
@@ -20,8 +20,8 @@ const MOST_OPERATIONS: u32 = (1 << 31) - 3;
 pub struct Builder {
     trace: Trace,
     place_names: Names<LocationNo>,
-    threads: IndexVec<ThreadNo, State>,
-    locks: IndexVec<LockNo, Held>,
+    threads: IndexVec<ThreadNo, BuilderThread>,
+    locks: IndexVec<LockNo, LockHolder>,
     anonymous: u32,
     unheld: u32,
     taken: u32,
@@ -29,7 +29,7 @@ pub struct Builder {
 
 // What the builder knows about a thread.
 #[derive(Clone, Default, Debug)]
-struct State {
+struct BuilderThread {
     seen: bool,
     forked: bool,
     ended: bool,
@@ -39,7 +39,7 @@ struct State {
 }
 
 #[derive(Clone, Default, Debug)]
-struct Held {
+struct LockHolder {
     by: Option<ThreadNo>,
     depth: u32,
 }
@@ -53,14 +53,14 @@ impl Builder {
 
     /// Adds a new thread.
     pub fn thread(&mut self, name: &str) -> ThreadNo {
-        self.threads.add(State::default());
-        self.trace.threads.add(Thread { name: name.to_owned(), environment: false })
+        self.threads.add(BuilderThread::default());
+        self.trace.threads.add(TraceThread { name: name.to_owned(), environment: false })
     }
 
     /// Adds the environment: a thread whose operations have no order among themselves.
     pub fn environment(&mut self, name: &str) -> ThreadNo {
-        self.threads.add(State::default());
-        self.trace.threads.add(Thread { name: name.to_owned(), environment: true })
+        self.threads.add(BuilderThread::default());
+        self.trace.threads.add(TraceThread { name: name.to_owned(), environment: true })
     }
 
     /// Adds a new task for a looper.
@@ -81,7 +81,7 @@ impl Builder {
     pub fn lock(&mut self, name: &str) -> LockNo {
         let lock = self.trace.locks.add(name);
         if lock.index() == self.locks.len() {
-            self.locks.add(Held::default());
+            self.locks.add(LockHolder::default());
         }
         lock
     }
@@ -91,7 +91,7 @@ impl Builder {
         let at = self.place_names.add(name);
         if at.index() == self.trace.places.len() {
             let field: FieldNo = self.trace.fields.add(field);
-            self.trace.places.add(Place { name: name.to_owned(), field });
+            self.trace.places.add(TraceLocation { name: name.to_owned(), field });
         }
         at
     }
@@ -159,7 +159,7 @@ impl Builder {
     /// # Errors
     ///
     /// Returns an error if the thread has ended, or is running a posted task.
-    pub fn begin_section(&mut self, thread: ThreadNo, line: u32) -> Result<(), Illformed> {
+    pub fn begin_section(&mut self, thread: ThreadNo, line: u32) -> Result<(), TraceError> {
         let name = format!("section {} of {}", self.anonymous + 1, self.trace.threads[thread].name);
         self.begin_unposted(thread, &name, line).map(drop)
     }
@@ -169,10 +169,10 @@ impl Builder {
     /// # Errors
     ///
     /// Returns an error if the thread has ended, or is running a posted task.
-    pub fn begin_unposted(&mut self, thread: ThreadNo, name: &str, line: u32) -> Result<TaskNo, Illformed> {
+    pub fn begin_unposted(&mut self, thread: ThreadNo, name: &str, line: u32) -> Result<TaskNo, TraceError> {
         self.check(thread, Action::ThreadExit)?;
         if let Some(other) = self.threads[thread].running.filter(|_| !self.is_anonymous(thread)) {
-            return Err(Illformed::Preempts(name.to_owned(), self.trace.tasks[other].name.clone()));
+            return Err(TraceError::Preempts(name.to_owned(), self.trace.tasks[other].name.clone()));
         }
         self.threads[thread].looping = true;
         self.end_running(thread, line);
@@ -184,9 +184,9 @@ impl Builder {
     /// # Errors
     ///
     /// Returns an error if the thread is running no such task.
-    pub fn end_section(&mut self, thread: ThreadNo, line: u32) -> Result<(), Illformed> {
+    pub fn end_section(&mut self, thread: ThreadNo, line: u32) -> Result<(), TraceError> {
         if !self.is_anonymous(thread) {
-            return Err(Illformed::NotRunning(format!("section of {}", self.trace.threads[thread].name)));
+            return Err(TraceError::NotRunning(format!("section of {}", self.trace.threads[thread].name)));
         }
         self.end_running(thread, line);
         Ok(())
@@ -204,10 +204,10 @@ impl Builder {
     /// # Errors
     ///
     /// Returns an error if the thread cannot perform this operation now. The trace is then unchanged.
-    pub fn push(&mut self, thread: ThreadNo, action: Action, site: SiteNo, line: u32) -> Result<(), Illformed> {
+    pub fn push(&mut self, thread: ThreadNo, action: Action, site: SiteNo, line: u32) -> Result<(), TraceError> {
         self.check(thread, action)?;
         if self.trace.ops.len() >= MOST_OPERATIONS as usize {
-            return Err(Illformed::TooLong(MOST_OPERATIONS));
+            return Err(TraceError::TooLong(MOST_OPERATIONS));
         }
         // The operations of a looper between two tasks form a task without a post.
         let between = self.threads[thread].looping && self.threads[thread].running.is_none();
@@ -240,43 +240,43 @@ impl Builder {
         }
     }
 
-    fn check(&self, thread: ThreadNo, action: Action) -> Result<(), Illformed> {
+    fn check(&self, thread: ThreadNo, action: Action) -> Result<(), TraceError> {
         let state = &self.threads[thread];
         let name = || self.trace.threads[thread].name.clone();
         let task = |task: TaskNo| &self.trace.tasks[task];
         if state.ended {
-            return Err(Illformed::Ended(name()));
+            return Err(TraceError::Ended(name()));
         }
         match action {
-            Action::ThreadInit if state.seen => Err(Illformed::StartsAgain(name())),
+            Action::ThreadInit if state.seen => Err(TraceError::StartsAgain(name())),
             Action::Fork(child) if child == thread || self.threads[child].seen || self.threads[child].forked => {
-                Err(Illformed::ForkedAgain(self.trace.threads[child].name.clone()))
+                Err(TraceError::ForkedAgain(self.trace.threads[child].name.clone()))
             }
-            Action::AttachQueue if state.queue => Err(Illformed::QueueAgain(name())),
-            Action::Loop if !state.queue => Err(Illformed::NoQueue(name())),
-            Action::Loop if state.looping => Err(Illformed::LoopsAgain(name())),
-            Action::Begin(_) | Action::End(_) | Action::Leave if !state.looping => Err(Illformed::NotLooping(name())),
-            Action::Post(t) if task(t).post.is_some() => Err(Illformed::PostedAgain(task(t).name.clone())),
+            Action::AttachQueue if state.queue => Err(TraceError::QueueAgain(name())),
+            Action::Loop if !state.queue => Err(TraceError::NoQueue(name())),
+            Action::Loop if state.looping => Err(TraceError::LoopsAgain(name())),
+            Action::Begin(_) | Action::End(_) | Action::Leave if !state.looping => Err(TraceError::NotLooping(name())),
+            Action::Post(t) if task(t).post.is_some() => Err(TraceError::PostedAgain(task(t).name.clone())),
             Action::Begin(t) => self.check_begin(thread, task(t)),
-            Action::End(t) if state.running != Some(t) => Err(Illformed::NotRunning(task(t).name.clone())),
+            Action::End(t) if state.running != Some(t) => Err(TraceError::NotRunning(task(t).name.clone())),
             _ => Ok(()),
         }
     }
 
-    fn check_begin(&self, thread: ThreadNo, task: &Task) -> Result<(), Illformed> {
+    fn check_begin(&self, thread: ThreadNo, task: &Task) -> Result<(), TraceError> {
         let (name, thread_name) = (|| task.name.clone(), |t: ThreadNo| self.trace.threads[t].name.clone());
         if task.begin.is_some() {
-            return Err(Illformed::BeginsAgain(name()));
+            return Err(TraceError::BeginsAgain(name()));
         }
         if task.post.is_none() {
-            return Err(Illformed::NotPosted(name()));
+            return Err(TraceError::NotPosted(name()));
         }
         if task.looper != thread {
-            return Err(Illformed::WrongLooper(name(), thread_name(thread), thread_name(task.looper)));
+            return Err(TraceError::WrongLooper(name(), thread_name(thread), thread_name(task.looper)));
         }
         match self.threads[thread].running {
             Some(other) if !self.is_anonymous(thread) => {
-                Err(Illformed::Preempts(name(), self.trace.tasks[other].name.clone()))
+                Err(TraceError::Preempts(name(), self.trace.tasks[other].name.clone()))
             }
             _ => Ok(()),
         }
@@ -311,7 +311,7 @@ impl Builder {
             return;
         }
         self.taken += u32::from(held.by.is_some());
-        *held = Held { by: Some(thread), depth: 1 };
+        *held = LockHolder { by: Some(thread), depth: 1 };
         self.append(thread, Action::Acquire(lock), site, line);
     }
 
@@ -332,10 +332,10 @@ impl Builder {
     /// the thread did not hold.
     #[must_use]
     pub fn finish(mut self) -> Trace {
-        let tell = |n: u32, what: &str| (n > 0).then(|| format!("{n} {what}"));
+        let count_text = |n: u32, what: &str| (n > 0).then(|| format!("{n} {what}"));
         let notes = [
-            tell(self.taken, "acquisitions of a lock that another thread held: the trace lacks its release"),
-            tell(self.unheld, "releases of a lock that the thread did not hold: they are left out"),
+            count_text(self.taken, "acquisitions of a lock that another thread held: the trace lacks its release"),
+            count_text(self.unheld, "releases of a lock that the thread did not hold: they are left out"),
         ];
         self.trace.notes.extend(notes.into_iter().flatten());
         self.trace

@@ -2,7 +2,7 @@
 
 /// An operation that the semantics of DroidRacer's figure 5 does not allow at its place in the trace.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Illformed {
+pub enum TraceError {
     /// A `ThreadInit` of a thread that has started, or has performed another operation before.
     #[error("thread {0} starts a second time, or after it has done something")]
     StartsAgain(String),

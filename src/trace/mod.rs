@@ -19,12 +19,12 @@ mod illformed;
 mod names;
 
 pub use builder::Builder;
-pub use illformed::Illformed;
+pub use illformed::TraceError;
 pub use names::Names;
 
 use crate::base::IndexVec;
 use crate::event::PostTime;
-use crate::world::{Class, Time};
+use crate::world::{PostClass, Time};
 use smallvec::SmallVec;
 
 crate::define_id! {
@@ -118,7 +118,7 @@ impl Action {
 
 /// A thread of a trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Thread {
+pub struct TraceThread {
     /// The name of the thread.
     pub name: String,
     /// Whether the thread is the environment, whose operations have no order.
@@ -147,8 +147,8 @@ pub struct Task {
 
 impl Task {
     /// The class of the task's message, which decides its order relative to other messages in the queue.
-    pub(crate) fn class(&self) -> Class {
-        Class { time: Time::of(self.time), is_async: self.is_async }
+    pub(crate) fn class(&self) -> PostClass {
+        PostClass { time: Time::of(self.time), is_async: self.is_async }
     }
 
     /// Whether the post of the task has a delay or an absolute time.
@@ -160,7 +160,7 @@ impl Task {
 
 /// A memory location of a trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct TraceLocation {
     /// The name of the location.
     pub name: String,
     /// The field: the part of the location that does not depend on the object.
@@ -183,7 +183,7 @@ pub struct Place {
 /// }
 /// let trace = builder.finish();
 /// assert_eq!((trace.ops.len(), trace.places[x].name.as_str()), (3, "x"));
-/// # Ok::<(), raceflip::trace::Illformed>(())
+/// # Ok::<(), raceflip::trace::TraceError>(())
 /// ```
 #[derive(Clone, Default, Debug)]
 pub struct Trace {
@@ -192,13 +192,13 @@ pub struct Trace {
     /// For each operation the line of the input file that it comes from, counted from 1, or 0 if there is none.
     pub lines: Vec<u32>,
     /// The threads of the trace.
-    pub threads: IndexVec<ThreadNo, Thread>,
+    pub threads: IndexVec<ThreadNo, TraceThread>,
     /// The tasks of the trace.
     pub tasks: IndexVec<TaskNo, Task>,
     /// The names of the locks.
     pub locks: Names<LockNo>,
     /// The memory locations of the trace.
-    pub places: IndexVec<LocationNo, Place>,
+    pub places: IndexVec<LocationNo, TraceLocation>,
     /// The names of the fields.
     pub fields: Names<FieldNo>,
     /// The names of the events.

@@ -8,7 +8,7 @@
 use super::instr::Instr;
 use crate::event::Operand;
 use crate::lang::ast::Span;
-use crate::world::Thrown;
+use crate::world::ThrownException;
 use indexmap::IndexSet;
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub(super) struct Blame {
 pub(super) type BlameId = u32;
 
 /// The blames of a sequence of instructions: pairs of an instruction's index and a blame, by ascending index.
-pub(super) type Blamed = Vec<(u32, BlameId)>;
+pub(super) type BlameList = Vec<(u32, BlameId)>;
 
 /// All blames of a program.
 #[derive(Clone, Debug, Default)]
@@ -64,24 +64,24 @@ impl Blames {
     pub(super) fn operand(&self, exception: &str, id: BlameId) -> Option<Operand> {
         let blame = self.known.get_index(id as usize)?;
         let (value, index, of) = (self.text(blame.value), self.text(blame.index), self.text(blame.of));
-        let is = |name: Thrown| exception == name.name();
-        let (about, text) = if is(Thrown::NullPointer) {
+        let is = |name: ThrownException| exception == name.name();
+        let (about, text) = if is(ThrownException::NullPointer) {
             (blame.value, format!("{value} is null"))
-        } else if is(Thrown::UseAfterFree) || is(Thrown::DoubleFree) {
+        } else if is(ThrownException::UseAfterFree) || is(ThrownException::DoubleFree) {
             (blame.value, format!("{value} is deleted"))
-        } else if is(Thrown::Arithmetic) {
+        } else if is(ThrownException::Arithmetic) {
             (blame.value, format!("{value} is 0"))
-        } else if is(Thrown::IllegalMonitorState) {
+        } else if is(ThrownException::IllegalMonitorState) {
             (blame.value, format!("{value} is not held"))
-        } else if is(Thrown::IllegalState) && blame.fence {
+        } else if is(ThrownException::IllegalState) && blame.fence {
             (blame.value, format!("{value} is in no queue"))
-        } else if is(Thrown::IllegalState) {
+        } else if is(ThrownException::IllegalState) {
             (blame.value, format!("{value} has no queue"))
-        } else if is(Thrown::ConcurrentModification) {
+        } else if is(ThrownException::ConcurrentModification) {
             (blame.of, format!("{of} was changed"))
-        } else if is(Thrown::IndexOutOfBounds) && blame.index == Span::default() {
+        } else if is(ThrownException::IndexOutOfBounds) && blame.index == Span::default() {
             (blame.of, format!("{of} is empty"))
-        } else if is(Thrown::IndexOutOfBounds) {
+        } else if is(ThrownException::IndexOutOfBounds) {
             (blame.index, format!("{index} is no index of {of}"))
         } else {
             return None;
@@ -127,7 +127,7 @@ pub(super) fn blamed(all: &[(u32, BlameId)], at: u32) -> Option<BlameId> {
 }
 
 /// Returns the blames with their indices moved by `entry`, for instructions that are appended to others.
-pub(super) fn moved(all: Blamed, entry: u32) -> impl Iterator<Item = (u32, BlameId)> {
+pub(super) fn moved(all: BlameList, entry: u32) -> impl Iterator<Item = (u32, BlameId)> {
     all.into_iter().map(move |(place, id)| (place + entry, id))
 }
 

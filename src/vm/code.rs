@@ -1,12 +1,12 @@
 //! The representation of a compiled program.
 
-use super::blame::{Blamed, Blames};
+use super::blame::{BlameList, Blames};
 use super::instr::{FragmentId, Instr, Reg};
-use super::watched::Watched;
+use super::property_terms::PropertyTerms;
 use crate::base::{Digester, IndexVec};
 use crate::event::{BodyId, Value};
 use crate::lang::program::{ExceptionId, TextId};
-use crate::world::{Kind, Setup};
+use crate::world::{Setup, WordKind};
 use std::sync::{Arc, OnceLock};
 
 /// A compiled program. It is immutable, and all workers share it.
@@ -18,9 +18,9 @@ pub struct Code {
     /// vector.
     pub(super) instrs: Vec<Instr>,
     /// The expressions that the instructions may throw for.
-    pub(super) blamed: Blamed,
+    pub(super) blamed: BlameList,
     /// For each fragment, the expressions that its instructions may throw for.
-    pub(super) fragments_blamed: Vec<Blamed>,
+    pub(super) fragments_blamed: Vec<BlameList>,
     pub(super) blames: Blames,
     /// The bodies of the program, in its order, then synthetic ones that threads start with (a looper's block followed
     /// by its loop, or the loop alone).
@@ -35,11 +35,11 @@ pub struct Code {
     pub(super) always: Vec<(String, FragmentId)>,
     pub(super) at_end: Vec<(String, FragmentId)>,
     /// The terms of `always`. `None` if one of them is too large to be compiled alone.
-    pub(super) watched: Option<Watched>,
+    pub(super) watched: Option<PropertyTerms>,
     pub(super) texts: IndexVec<TextId, String>,
     pub(super) exceptions: IndexVec<ExceptionId, String>,
-    pub(super) global_kinds: Vec<Kind>,
-    pub(super) class_kinds: Vec<Vec<Kind>>,
+    pub(super) global_kinds: Vec<WordKind>,
+    pub(super) class_kinds: Vec<Vec<WordKind>>,
     /// The result of [`Code::digest`], once it has been computed.
     pub(super) digest: OnceLock<u128>,
 }
@@ -51,7 +51,7 @@ pub(super) struct BodyCode {
     pub(super) entry: u32,
     pub(super) params: u16,
     /// The kind of each register. Parameters come first.
-    pub(super) kinds: Vec<Kind>,
+    pub(super) kinds: Vec<WordKind>,
     /// The initial value of each register: a constant, or a value that no state can mistake for a reference.
     pub(super) blank: Vec<Value>,
     /// The exception handlers. Inner ones come first.

@@ -7,7 +7,7 @@ use super::operands::Values;
 use super::pure::evaluate;
 use crate::base::IndexVec;
 use crate::event::{BodyId, Failure, FailureKind, Op, ThreadId, Value};
-use crate::world::{CanonicalWriter, Guest, Kind, Next, Reply, Setup, Snapshot, World};
+use crate::world::{CanonicalWriter, Guest, Next, Reply, Setup, Snapshot, WordKind, World};
 use std::sync::Arc;
 
 /// The virtual machine: the threads of one run of a compiled program.
@@ -176,15 +176,15 @@ impl Guest for Vm {
 }
 
 impl Snapshot for Vm {
-    fn global_kinds(&self) -> &[Kind] {
+    fn global_kinds(&self) -> &[WordKind] {
         &self.code.global_kinds
     }
 
-    fn class_kinds(&self, class: u32) -> &[Kind] {
+    fn class_kinds(&self, class: u32) -> &[WordKind] {
         &self.code.class_kinds[class as usize]
     }
 
-    fn parameter_kinds(&self, body: BodyId) -> &[Kind] {
+    fn parameter_kinds(&self, body: BodyId) -> &[WordKind] {
         let body = &self.code.bodies[body];
         &body.kinds[..usize::from(body.params)]
     }
@@ -215,7 +215,7 @@ impl Snapshot for Vm {
         let mut key = Vec::new();
         for frame in fiber.frames() {
             key.push(u64::from(frame.body.0) << 32 | u64::from(frame.pc));
-            let words = self.live_values(fiber, &frame).filter(|(kind, _)| *kind == Kind::Word);
+            let words = self.live_values(fiber, &frame).filter(|(kind, _)| *kind == WordKind::Word);
             key.extend(words.map(|(_, value)| value as u64));
         }
         key
@@ -224,7 +224,7 @@ impl Snapshot for Vm {
 
 impl Vm {
     // The live registers of a frame: kind and value.
-    fn live_values<'f>(&'f self, fiber: &'f Fiber, frame: &Frame) -> impl Iterator<Item = (Kind, Value)> + 'f {
+    fn live_values<'f>(&'f self, fiber: &'f Fiber, frame: &Frame) -> impl Iterator<Item = (WordKind, Value)> + 'f {
         let (body, base) = (&self.code.bodies[frame.body], frame.base as usize);
         let live = body.live_at(frame.pc);
         body.kinds.iter().enumerate().filter_map(move |(reg, kind)| {

@@ -12,7 +12,7 @@ pub(super) type Reg = u16;
 pub(super) type FragmentId = u32;
 
 /// A place in memory: a fixed cell, or a register that holds a cell and its object, packed
-/// ([`Kind::Place`](crate::world::Kind::Place)).
+/// ([`WordKind::Place`](crate::world::WordKind::Place)).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Address {
     Cell(u32),

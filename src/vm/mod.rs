@@ -13,10 +13,10 @@ mod instr;
 mod liveness;
 mod model;
 mod operands;
+mod property_terms;
 mod pure;
 mod run;
 mod unwind;
-mod watched;
 
 pub use code::Code;
 pub use compile::{CompileError, compile};

@@ -6,7 +6,7 @@ use crate::event::{
     BarrierId, ConditionId, ListRead, ListWrite, Location, LockId, NULL, Op, PostTime, RwLockId, SemaphoreId, SiteId,
     Target, ThreadId, Value, WaitSet,
 };
-use crate::world::{Next, Thrown, World};
+use crate::world::{Next, ThrownException, World};
 use smallvec::SmallVec;
 
 /// The arguments of a new frame.
@@ -16,8 +16,8 @@ pub(super) fn range(regs: &[Value], range: Regs) -> &[Value] {
     &regs[usize::from(range.first)..][..usize::from(range.count)]
 }
 
-fn lock_of(value: Value) -> Result<LockId, Thrown> {
-    u32::try_from(value).map(LockId).map_err(|_| Thrown::NullPointer)
+fn lock_of(value: Value) -> Result<LockId, ThrownException> {
+    u32::try_from(value).map(LockId).map_err(|_| ThrownException::NullPointer)
 }
 
 /// Returns the operation, if it is one of the most frequent ones and its operands cannot throw.
@@ -41,14 +41,14 @@ pub(super) fn pend(
     regs: &[Value],
     world: &mut World,
     thread: ThreadId,
-) -> Result<Next, Thrown> {
+) -> Result<Next, ThrownException> {
     match *op {
         Visible::Read(a) => world.pend(thread, Op::Read(location(a, regs)), site),
         Visible::Write(a, v) => world.pend(thread, Op::Write(location(a, regs), regs[usize::from(v)]), site),
         Visible::Acquire(LockRef::Lock(r)) => {
             let lock = lock_of(regs[usize::from(r)])?;
             world.pend(thread, Op::Acquire(lock), site);
-            world.stand_at_lock(thread, lock);
+            world.mark_pending_at_lock(thread, lock);
         }
         Visible::Release(LockRef::Lock(r)) => world.pend(thread, Op::Release(lock_of(regs[usize::from(r)])?), site),
         Visible::Skip => world.pend(thread, Op::Skip, site),
@@ -64,17 +64,17 @@ fn pend_any(
     regs: &[Value],
     world: &mut World,
     thread: ThreadId,
-) -> Result<Next, Thrown> {
+) -> Result<Next, ThrownException> {
     let op = pending(*op, regs, world)?;
     world.pend(thread, op, site);
     Ok(Next::Pending)
 }
 
 // Resolves the operands of a visible operation. Fails if an operand throws, such as a null reference.
-fn pending(op: Visible, regs: &[Value], world: &mut World) -> Result<Op, Thrown> {
+fn pending(op: Visible, regs: &[Value], world: &mut World) -> Result<Op, ThrownException> {
     let get = |r: Reg| regs[usize::from(r)];
     let at = |a| location(a, regs);
-    let index = |r: Reg| u32::try_from(get(r)).map_err(|_| Thrown::NullPointer);
+    let index = |r: Reg| u32::try_from(get(r)).map_err(|_| ThrownException::NullPointer);
     let object = |r: Reg| index(r).map(crate::event::ObjectId);
     let thread = |r: Reg| World::thread_value(get(r));
     let lock = |l: LockRef| match l {
@@ -159,7 +159,7 @@ fn pending(op: Visible, regs: &[Value], world: &mut World) -> Result<Op, Thrown>
         Visible::AttachQueue => Op::AttachQueue,
         Visible::Fence(r) => Op::Fence(thread(r)?),
         // A null token throws like every null reference: when the operand is resolved, before the step.
-        Visible::Lift(r) if get(r) == NULL => return Err(Thrown::NullPointer),
+        Visible::Lift(r) if get(r) == NULL => return Err(ThrownException::NullPointer),
         Visible::Lift(r) => Op::Lift(get(r)),
         Visible::Cancel { target: t, body } => Op::Cancel { target: target(t)?, body },
         Visible::Quit { looper, safely } => Op::Quit { looper: thread(looper)?, safely },

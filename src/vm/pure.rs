@@ -4,10 +4,10 @@ use super::code::{Code, Fragment};
 use super::instr::{Address, Instr, Reg};
 use crate::event::{Location, ObjectId, ThreadId, Value};
 use crate::lang::ast::{BinaryOp, UnaryOp};
-use crate::world::{Memory, Thrown, World};
+use crate::world::{Memory, ThrownException, World};
 use smallvec::SmallVec;
 
-/// Packs a place into a value: [`Kind::Place`](crate::world::Kind::Place).
+/// Packs a place into a value: [`WordKind::Place`](crate::world::WordKind::Place).
 pub(super) fn pack(object: ObjectId, cell: u32) -> Value {
     (i64::from(object.0) + 1) << 32 | i64::from(cell)
 }
@@ -27,8 +27,8 @@ pub(super) fn location(at: Address, regs: &[Value]) -> Location {
 
 /// Applies an operator to two values. A division by zero throws Arithmetic.
 #[inline]
-pub(super) fn binary(op: BinaryOp, a: Value, b: Value) -> Result<Value, Thrown> {
-    op.value(a, b).ok_or(Thrown::Arithmetic)
+pub(super) fn binary(op: BinaryOp, a: Value, b: Value) -> Result<Value, ThrownException> {
+    op.value(a, b).ok_or(ThrownException::Arithmetic)
 }
 
 /// The reason why [`local`] did not perform an instruction.
@@ -36,11 +36,11 @@ pub(super) enum Stop {
     /// The instruction is not a local one. The caller has to perform it.
     Other,
     /// The instruction threw an exception.
-    Thrown(Thrown),
+    Thrown(ThrownException),
 }
 
-impl From<Thrown> for Stop {
-    fn from(thrown: Thrown) -> Self {
+impl From<ThrownException> for Stop {
+    fn from(thrown: ThrownException) -> Self {
         Self::Thrown(thrown)
     }
 }
@@ -81,7 +81,7 @@ pub(super) fn local(
         Instr::Bound { dst, index, len, .. } => {
             let index = get(regs, index);
             if !(0..i64::from(len)).contains(&index) {
-                return Err(Stop::Thrown(Thrown::IndexOutOfBounds));
+                return Err(Stop::Thrown(ThrownException::IndexOutOfBounds));
             }
             (dst, index)
         }
@@ -107,11 +107,11 @@ pub(super) fn local(
 
 // Not inlined: otherwise the loop would load, before each run of it, values that only these instructions need.
 #[inline(never)]
-fn peek(instr: &Instr, regs: &[Value], world: &World) -> Result<Value, Thrown> {
+fn peek(instr: &Instr, regs: &[Value], world: &World) -> Result<Value, ThrownException> {
     let memory = world.memory();
     match *instr {
         Instr::Field { object, offset, .. } => {
-            let object = Memory::object_of(get(regs, object)).ok_or(Thrown::NullPointer)?;
+            let object = Memory::object_of(get(regs, object)).ok_or(ThrownException::NullPointer)?;
             Ok(pack(object, memory.object(object).base + offset))
         }
         Instr::Peek { at, .. } => {
@@ -147,7 +147,7 @@ pub(super) fn evaluate(
     regs: &[Value],
     world: &World,
     thread: Option<ThreadId>,
-) -> Result<Value, (Thrown, u32)> {
+) -> Result<Value, (ThrownException, u32)> {
     // The vector is inline to avoid an allocation: properties are evaluated at every step.
     let mut regs: SmallVec<[Value; 64]> = SmallVec::from_slice(regs);
     regs.resize(usize::from(fragment.regs).max(regs.len()), 0);

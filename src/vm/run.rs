@@ -10,18 +10,18 @@ use super::guest::Vm;
 use super::instr::{Instr, ListGet, Reg, Visible};
 use super::operands::{Values, in_place, pend, range};
 use super::pure::{Stop, evaluate, local};
-use super::unwind::{Exception, Says};
+use super::unwind::{Exception, ExceptionDetail};
 use crate::event::{FailureKind, LimitKind, Outcome, SiteId, ThreadId, Value};
-use crate::world::{Alone, Next, Reply, Thrown, World};
+use crate::world::{Alone, Next, Reply, ThrownException, World};
 
 /// The reason why a frame stopped.
-enum At {
+enum StopReason {
     /// A visible operation is pending.
     Visible(Next),
     /// The limit of local instructions is reached.
     Limit,
     /// The instruction or one of its operands threw.
-    Thrown(Thrown),
+    Thrown(ThrownException),
     /// The instruction touches more than registers.
     Other,
 }
@@ -65,7 +65,7 @@ impl Vm {
         let too_deep = matches!(reply, Reply::Callbacks(_)) && fiber.depth() >= world.limits().depth as usize;
         let (thrown, blame) = match thrown {
             Some((thrown, blame)) => (Some(thrown), blame),
-            None => (too_deep.then_some(Thrown::StackOverflow), here),
+            None => (too_deep.then_some(ThrownException::StackOverflow), here),
         };
         let reply = thrown.map_or(reply, Reply::Throw);
         let Instr::Visible { op, dst, site } = code.instrs[fiber.pc as usize] else {
@@ -114,7 +114,7 @@ impl Vm {
         // The frequent case, in which the top frame reaches a visible operation, is inlined. The others are in
         // `run_frames`.
         match self.run_frame(world, thread, &mut left, value, &mut Burst::none()) {
-            At::Visible(next) => next,
+            StopReason::Visible(next) => next,
             at => self.run_frames(world, thread, left, at),
         }
     }
@@ -126,14 +126,14 @@ impl Vm {
         let mut left = world.limits().local;
         let mut burst = Burst { left: most, performed: 0 };
         let next = match self.run_frame(world, thread, &mut left, Some(value), &mut burst) {
-            At::Visible(next) => next,
+            StopReason::Visible(next) => next,
             at => self.run_frames(world, thread, left, at),
         };
         (next, burst.performed)
     }
 
     #[inline(never)]
-    fn run_frames(&mut self, world: &mut World, thread: ThreadId, mut left: u64, mut at: At) -> Next {
+    fn run_frames(&mut self, world: &mut World, thread: ThreadId, mut left: u64, mut at: StopReason) -> Next {
         loop {
             if let Some(next) = self.leave_frame(world, thread, at) {
                 return next;
@@ -151,7 +151,7 @@ impl Vm {
         left: &mut u64,
         value: Option<Value>,
         burst: &mut Burst,
-    ) -> At {
+    ) -> StopReason {
         let fiber = &mut self.fibers[thread];
         let code = &self.code.instrs[..];
         let regs = &mut fiber.regs[fiber.base as usize..];
@@ -177,12 +177,12 @@ impl Vm {
                     continue;
                 }
                 fiber.pc = pc as u32;
-                return pend(op, *site, regs, world, thread).map_or_else(At::Thrown, At::Visible);
+                return pend(op, *site, regs, world, thread).map_or_else(StopReason::Thrown, StopReason::Visible);
             }
             // The limit counts the instructions between two visible operations.
             if *left == 0 {
                 fiber.pc = pc as u32;
-                return At::Limit;
+                return StopReason::Limit;
             }
             *left -= 1;
             match local(instr, pc, regs, world, Some(thread)) {
@@ -190,28 +190,28 @@ impl Vm {
                 Err(stop) => {
                     fiber.pc = pc as u32;
                     return match stop {
-                        Stop::Other => At::Other,
-                        Stop::Thrown(thrown) => At::Thrown(thrown),
+                        Stop::Other => StopReason::Other,
+                        Stop::Thrown(thrown) => StopReason::Thrown(thrown),
                     };
                 }
             }
         }
     }
 
-    fn leave_frame(&mut self, world: &mut World, thread: ThreadId, at: At) -> Option<Next> {
+    fn leave_frame(&mut self, world: &mut World, thread: ThreadId, at: StopReason) -> Option<Next> {
         match at {
-            At::Visible(next) => Some(next),
-            At::Limit => {
+            StopReason::Visible(next) => Some(next),
+            StopReason::Limit => {
                 world.end(Outcome::Limit(LimitKind::LocalSteps, world.limits().local));
                 Some(Next::Ended)
             }
-            At::Thrown(thrown) => {
+            StopReason::Thrown(thrown) => {
                 let pc = self.fibers[thread].pc;
                 let site = site_of(&self.code.instrs[pc as usize]);
                 let exception = self.built_in(thrown, site, blamed(&self.code.blamed, pc));
                 self.throw(world, thread, exception)
             }
-            At::Other => {
+            StopReason::Other => {
                 let instr = self.code.instrs[self.fibers[thread].pc as usize];
                 self.other(world, thread, instr)
             }
@@ -233,7 +233,7 @@ impl Vm {
             Instr::Call { body, args, site, .. } => {
                 let most = world.limits().depth as usize;
                 if fiber.len() >= most && fiber.depth() >= most {
-                    let exception = self.built_in(Thrown::StackOverflow, Some(site), None);
+                    let exception = self.built_in(ThrownException::StackOverflow, Some(site), None);
                     return self.throw(world, thread, exception);
                 }
                 let args = Values::from_slice(range(fiber.top(), args));
@@ -260,7 +260,11 @@ impl Vm {
                 return self.throw(
                     world,
                     thread,
-                    Exception { name: exception, says: message.map_or(Says::Nothing, Says::Message), site: Some(site) },
+                    Exception {
+                        name: exception,
+                        says: message.map_or(ExceptionDetail::Nothing, ExceptionDetail::Message),
+                        site: Some(site),
+                    },
                 );
             }
             Instr::Rethrow(src) => {

@@ -4,22 +4,22 @@ use super::blame::BlameId;
 use super::fiber::FrameKind;
 use super::guest::Vm;
 use crate::base::Id;
-use crate::event::{FailureKind, Happening, Outcome, SiteId, ThreadId, Value};
+use crate::event::{EventKind, FailureKind, Outcome, SiteId, ThreadId, Value};
 use crate::lang::program::{ExceptionId, TextId};
-use crate::world::{Next, Thrown, World};
+use crate::world::{Next, ThrownException, World};
 
 /// An exception in flight: its name, its cause and the site that threw it. It can be packed into one word, so that a
 /// register can hold it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Exception {
     pub(super) name: ExceptionId,
-    pub(super) says: Says,
+    pub(super) says: ExceptionDetail,
     pub(super) site: Option<SiteId>,
 }
 
 /// The additional information of an exception.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Says {
+pub(super) enum ExceptionDetail {
     Nothing,
     /// The message of a `throw` statement.
     Message(TextId),
@@ -27,7 +27,7 @@ pub(super) enum Says {
     Blame(BlameId),
 }
 
-impl Says {
+impl ExceptionDetail {
     // The number space is split in half between messages and blames. A source is too small to have 2^23 of either.
     const HALF: u32 = 1 << 23;
 
@@ -58,17 +58,21 @@ impl Exception {
         let part = |n: i64| n as u32 & 0xff_ffff;
         Self {
             name: ExceptionId((word as u64 >> 48) as u32),
-            says: Says::unpack(part(word >> 24)),
+            says: ExceptionDetail::unpack(part(word >> 24)),
             site: part(word).checked_sub(1).map(SiteId),
         }
     }
 }
 
 impl Vm {
-    pub(super) fn built_in(&self, thrown: Thrown, site: Option<SiteId>, blame: Option<BlameId>) -> Exception {
+    pub(super) fn built_in(&self, thrown: ThrownException, site: Option<SiteId>, blame: Option<BlameId>) -> Exception {
         // The program's table of exceptions begins with the built-in ones.
         let name = self.code.exceptions.iter().position(|e| e == thrown.name()).unwrap_or(0);
-        Exception { name: ExceptionId::new(name), says: blame.map_or(Says::Nothing, Says::Blame), site }
+        Exception {
+            name: ExceptionId::new(name),
+            says: blame.map_or(ExceptionDetail::Nothing, ExceptionDetail::Blame),
+            site,
+        }
     }
 
     /// Abandons the task that the thread runs, past all of its handlers. The looper continues with its loop. A thread
@@ -90,7 +94,7 @@ impl Vm {
         let context = world.thread(thread).context;
         let code = self.code.clone();
         let name = || code.exceptions[exception.name].clone();
-        world.record(Some(thread), Some(context), exception.site, || Happening::Thrown(name()));
+        world.record(Some(thread), Some(context), exception.site, || EventKind::Thrown(name()));
         let fiber = &mut self.fibers[thread];
         while let Some(frame) = fiber.top_frame() {
             // During a call the program counter of a caller is at the call instruction and that of a looper at its
@@ -125,7 +129,7 @@ impl Vm {
             return Some(Next::Finished);
         }
         let message = match exception.says {
-            Says::Message(message) => code.texts[message].clone(),
+            ExceptionDetail::Message(message) => code.texts[message].clone(),
             _ if code.exceptions[exception.name] == "StackOverflow" => {
                 format!("more than {} calls deep (--depth raises the limit)", world.limits().depth)
             }
@@ -133,7 +137,7 @@ impl Vm {
         };
         let name = &code.exceptions[exception.name];
         let mut failure = world.failure(FailureKind::Exception, thread, name, &message, exception.site);
-        if let Says::Blame(id) = exception.says {
+        if let ExceptionDetail::Blame(id) = exception.says {
             failure.operand = code.blames.operand(name, id);
         }
         world.end(Outcome::Failure(failure));

@@ -42,7 +42,7 @@ pub(super) enum Part {
     Semaphore(usize),
     Barrier(usize),
     Environment,
-    /// Words that the caller has added (`Canonicalizer::tell_apart`).
+    /// Words that the caller has added (`Canonicalizer::distinguish`).
     Else,
 }
 
@@ -67,7 +67,7 @@ impl Part {
 
 /// Number of the threads and objects whose numbers follow from their declaration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Declared {
+pub struct DeclaredCounts {
     pub(super) threads: usize,
     pub(super) objects: usize,
 }
@@ -85,7 +85,7 @@ pub struct Canonicalizer {
 
 // Numbers things in the order in which the walk meets them.
 pub(super) struct Numbers<I> {
-    pub(super) met: Vec<I>,
+    pub(super) visited: Vec<I>,
     // The number of each thing, by its index. `UNMET` if it has none.
     numbers: Vec<u32>,
 }
@@ -94,13 +94,13 @@ const UNMET: u32 = u32::MAX;
 
 impl<I> Default for Numbers<I> {
     fn default() -> Self {
-        Self { met: Vec::new(), numbers: Vec::new() }
+        Self { visited: Vec::new(), numbers: Vec::new() }
     }
 }
 
 impl<I: Id> Numbers<I> {
     fn clear(&mut self) {
-        for id in self.met.drain(..) {
+        for id in self.visited.drain(..) {
             self.numbers[id.index()] = UNMET;
         }
     }
@@ -116,8 +116,8 @@ impl<I: Id> Numbers<I> {
         }
         let number = &mut self.numbers[id.index()];
         if *number == UNMET {
-            *number = self.met.len() as u32;
-            self.met.push(id);
+            *number = self.visited.len() as u32;
+            self.visited.push(id);
         }
         u64::from(*number)
     }
@@ -135,7 +135,7 @@ impl Canonicalizer {
 
     /// Converts the last state into a value of its own.
     pub(super) fn into_canonical(self) -> Canonical {
-        Canonical { digest: self.digest(), bytes: self.bytes, threads: self.threads.met }
+        Canonical { digest: self.digest(), bytes: self.bytes, threads: self.threads.visited }
     }
 
     /// Ends a part: it consists of all bytes since the end of the previous part.
@@ -165,14 +165,14 @@ impl Canonicalizer {
         &self.bytes
     }
 
-    /// Returns the digest of the last state, including words added by [`tell_apart`](Self::tell_apart).
+    /// Returns the digest of the last state, including words added by [`distinguish`](Self::tell_apart).
     #[must_use]
     pub fn digest(&self) -> u128 {
         self.each_part().fold(0, |sum, (_, digest)| sum.wrapping_add(digest))
     }
 
     /// Adds a word to the last state. Two states with different words count as different.
-    pub fn tell_apart(&mut self, word: u64) {
+    pub fn distinguish(&mut self, word: u64) {
         self.word(word);
         match self.parts.last_mut() {
             Some((Part::Else, end)) => *end = self.bytes.len(),
@@ -180,20 +180,20 @@ impl Canonicalizer {
         }
     }
 
-    fn is_plain(&self, declared: Declared) -> bool {
-        self.threads.met.len() == declared.threads
-            && self.objects.met.len() == declared.objects
-            && self.handlers.met.is_empty()
+    fn is_plain(&self, declared: DeclaredCounts) -> bool {
+        self.threads.visited.len() == declared.threads
+            && self.objects.visited.len() == declared.objects
+            && self.handlers.visited.is_empty()
     }
 
     /// Numbers the declared threads and objects. The buffer must be empty.
-    pub(super) fn start(&mut self, declared: Declared) {
+    pub(super) fn start(&mut self, declared: DeclaredCounts) {
         (0..declared.threads).for_each(|t| _ = self.threads.of(ThreadId::new(t)));
         (0..declared.objects).for_each(|o| _ = self.objects.of(ObjectId::new(o)));
     }
 
     /// Prepares the buffer for some parts of a state in which only declared things are numbered.
-    pub(super) fn clear_parts(&mut self, declared: Declared) {
+    pub(super) fn clear_parts(&mut self, declared: DeclaredCounts) {
         self.bytes.clear();
         self.parts.clear();
         if !self.is_plain(declared) {
@@ -205,7 +205,7 @@ impl Canonicalizer {
     /// Returns the threads of the last state, in the order in which the walk met them.
     #[must_use]
     pub fn threads(&self) -> &[ThreadId] {
-        &self.threads.met
+        &self.threads.visited
     }
 
     /// Returns the number of a thread in the last state. `None` if it has ended and nothing can refer to it any more.
@@ -258,7 +258,7 @@ crate::clone_in_place!(Parts { sum, all, globals, threads, locks, semaphores });
 
 impl Parts {
     /// Stores the digests of the parts of the last state of `room`.
-    pub fn keep(&mut self, room: &Canonicalizer, declared: Declared) {
+    pub fn keep(&mut self, room: &Canonicalizer, declared: DeclaredCounts) {
         self.all.clear();
         if !room.is_plain(declared) {
             self.sum = room.digest();
@@ -279,7 +279,7 @@ impl Parts {
 
     /// Replaces the digests of the parts that are in `room`. Returns false, without any effect, if either state numbers
     /// anything that is not declared.
-    pub(super) fn replace(&mut self, room: &Canonicalizer, declared: Declared) -> bool {
+    pub(super) fn replace(&mut self, room: &Canonicalizer, declared: DeclaredCounts) -> bool {
         if self.all.is_empty() || !room.is_plain(declared) {
             return false;
         }

@@ -5,7 +5,7 @@ use crate::event::PostTime;
 
 /// The part of a post that determines the place of its message in the queue.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Class {
+pub(crate) struct PostClass {
     pub(crate) time: Time,
     pub(crate) is_async: bool,
 }
@@ -38,10 +38,10 @@ impl Time {
     }
 }
 
-impl Class {
+impl PostClass {
     /// Returns whether a message of this class begins before a message of class `later` that is posted after it,
     /// whatever the clock does between the posts.
-    pub(crate) fn precedes(self, later: Class) -> bool {
+    pub(crate) fn precedes(self, later: PostClass) -> bool {
         match (self.time, later.time) {
             // Posts at the front are last in, first out.
             (_, Time::Front) => false,
@@ -60,7 +60,7 @@ impl Class {
     }
 
     /// Returns whether every message that precedes a message of class `other` also precedes one of this class.
-    pub(crate) fn covers(self, other: Class) -> bool {
+    pub(crate) fn covers(self, other: PostClass) -> bool {
         match (self.time, other.time) {
             (Time::Delay(mine), Time::Delay(theirs)) => self.is_async == other.is_async && theirs <= mine,
             _ => self == other,

@@ -1,7 +1,7 @@
 //! The virtual clock. It advances only when a choice says so, and may also advance while threads are enabled.
 
 use super::World;
-use crate::event::{Happening, LimitKind, Outcome, ThreadId};
+use crate::event::{EventKind, LimitKind, Outcome, ThreadId};
 use smallvec::SmallVec;
 
 /// Returns whether a deadline has passed.
@@ -230,6 +230,6 @@ impl World {
         for looper in self.loopers.clone().iter() {
             self.refresh_looper(looper);
         }
-        self.record(None, None, None, || Happening::Tick);
+        self.record(None, None, None, || EventKind::Tick);
     }
 }

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 /// Kind of a thing that has been created.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Made {
+pub enum CreationKind {
     /// A thread that starts with the app.
     Declared(ThreadId),
     /// The pseudo-thread of `init`.
@@ -28,25 +28,25 @@ pub enum Made {
 /// All contexts (threads, tasks and firings) of one run.
 #[derive(Default)]
 pub struct Contexts {
-    all: Pool<ContextId, Context>,
+    all: Pool<ContextId, ContextRecord>,
     // Number of firings of each event so far.
     fired: Vec<(EventId, u32)>,
 }
 
 crate::clone_in_place!(Contexts { all, fired });
 
-struct Context {
+struct ContextRecord {
     parent: Option<ContextId>,
-    made: Made,
+    made: CreationKind,
     nth: u32,
-    counts: SmallVec<[(Made, u32); 2]>,
+    counts: SmallVec<[(CreationKind, u32); 2]>,
 }
 
-crate::clone_in_place!(Context { parent, made, nth, counts });
+crate::clone_in_place!(ContextRecord { parent, made, nth, counts });
 
-impl Default for Context {
+impl Default for ContextRecord {
     fn default() -> Self {
-        Self { parent: None, made: Made::Init, nth: 0, counts: SmallVec::new() }
+        Self { parent: None, made: CreationKind::Init, nth: 0, counts: SmallVec::new() }
     }
 }
 
@@ -58,9 +58,9 @@ impl Contexts {
     }
 
     /// Adds a context without a creator: a declared thread, the thread of `init`, or the next firing of an event.
-    pub(super) fn root(&mut self, made: Made) -> ContextId {
+    pub(super) fn root(&mut self, made: CreationKind) -> ContextId {
         let nth = match made {
-            Made::Event(event) => match self.fired.iter_mut().find(|(e, _)| *e == event) {
+            CreationKind::Event(event) => match self.fired.iter_mut().find(|(e, _)| *e == event) {
                 Some((_, n)) => {
                     *n += 1;
                     *n
@@ -75,7 +75,7 @@ impl Contexts {
         self.add(None, made, nth)
     }
 
-    fn add(&mut self, parent: Option<ContextId>, made: Made, nth: u32) -> ContextId {
+    fn add(&mut self, parent: Option<ContextId>, made: CreationKind, nth: u32) -> ContextId {
         self.all.add(|c| {
             (c.parent, c.made, c.nth) = (parent, made, nth);
             c.counts.clear();
@@ -83,7 +83,7 @@ impl Contexts {
     }
 
     /// Counts one more `made` of `parent`, and returns its ordinal, from 1.
-    pub(super) fn count(&mut self, parent: ContextId, made: Made) -> u32 {
+    pub(super) fn count(&mut self, parent: ContextId, made: CreationKind) -> u32 {
         let counts = &mut self.all[parent].counts;
         match counts.iter_mut().find(|(m, _)| *m == made) {
             Some((_, n)) => {
@@ -98,7 +98,7 @@ impl Contexts {
     }
 
     /// Adds a context that `parent` creates.
-    pub(super) fn child(&mut self, parent: ContextId, made: Made) -> ContextId {
+    pub(super) fn child(&mut self, parent: ContextId, made: CreationKind) -> ContextId {
         let nth = self.count(parent, made);
         self.add(Some(parent), made, nth)
     }
@@ -111,7 +111,7 @@ impl Contexts {
 
     /// Returns the kind of a context.
     #[must_use]
-    pub fn made(&self, context: ContextId) -> Made {
+    pub fn made(&self, context: ContextId) -> CreationKind {
         self.all[context].made
     }
 
@@ -140,7 +140,7 @@ impl Contexts {
 
     /// Returns the kind and ordinal of a context and of all its creators, outermost creator first.
     #[must_use]
-    pub fn chain(&self, context: ContextId) -> Vec<(Made, u32)> {
+    pub fn chain(&self, context: ContextId) -> Vec<(CreationKind, u32)> {
         let mut chain = Vec::new();
         let mut at = Some(context);
         while let Some(id) = at {
@@ -154,7 +154,7 @@ impl Contexts {
 
     /// Returns whether a context has this [`chain`](Self::chain).
     #[must_use]
-    pub fn is(&self, context: ContextId, chain: &[(Made, u32)]) -> bool {
+    pub fn is(&self, context: ContextId, chain: &[(CreationKind, u32)]) -> bool {
         let mut at = Some(context);
         for (made, nth) in chain.iter().rev() {
             let Some(c) = at.map(|id| &self.all[id]) else { return false };
@@ -168,8 +168,8 @@ impl Contexts {
 
     /// Returns the `nth` context of this kind that `parent` created. `None` if there is none yet.
     #[must_use]
-    pub fn find(&self, parent: Option<ContextId>, made: Made, nth: u32) -> Option<ContextId> {
-        let is = |c: &Context| c.parent == parent && c.made == made && c.nth == nth;
+    pub fn find(&self, parent: Option<ContextId>, made: CreationKind, nth: u32) -> Option<ContextId> {
+        let is = |c: &ContextRecord| c.parent == parent && c.made == made && c.nth == nth;
         self.all.enumerate().find(|(_, c)| is(c)).map(|(id, _)| id)
     }
 
@@ -191,17 +191,17 @@ impl Contexts {
     /// Returns the number of things of this kind that `parent` has created. Without a parent, only firings of events
     /// are counted.
     #[must_use]
-    pub fn counted(&self, parent: Option<ContextId>, made: Made) -> u32 {
-        let of = |counts: &[(Made, u32)]| counts.iter().find(|(m, _)| *m == made).map_or(0, |(_, n)| *n);
+    pub fn counted(&self, parent: Option<ContextId>, made: CreationKind) -> u32 {
+        let of = |counts: &[(CreationKind, u32)]| counts.iter().find(|(m, _)| *m == made).map_or(0, |(_, n)| *n);
         match (parent, made) {
             (Some(parent), _) => of(&self.all[parent].counts),
-            (None, Made::Event(event)) => self.fired.iter().find(|(e, _)| *e == event).map_or(0, |(_, n)| *n),
+            (None, CreationKind::Event(event)) => self.fired.iter().find(|(e, _)| *e == event).map_or(0, |(_, n)| *n),
             (None, _) => 0,
         }
     }
 
     /// Returns the kinds of things that a context has created, each with their number, in no meaningful order.
-    pub fn makes(&self, context: ContextId) -> impl Iterator<Item = (Made, u32)> {
+    pub fn makes(&self, context: ContextId) -> impl Iterator<Item = (CreationKind, u32)> {
         self.all[context].counts.iter().copied()
     }
 
@@ -253,12 +253,12 @@ impl Contexts {
     pub fn own_name(&self, setup: &Setup, context: ContextId) -> String {
         let c = &self.all[context];
         match c.made {
-            Made::Declared(thread) => setup.threads[thread].name.clone(),
-            Made::Init => "init-block".to_owned(),
-            Made::Event(event) => format!("{}#{}", setup.events[event].name, c.nth),
-            Made::Body(body) => format!("{}#{}", setup.bodies[body], c.nth),
-            Made::Looper => format!("spawned-looper#{}", c.nth),
-            Made::Class(class) => format!("{}#{}", setup.classes[class as usize].0, c.nth),
+            CreationKind::Declared(thread) => setup.threads[thread].name.clone(),
+            CreationKind::Init => "init-block".to_owned(),
+            CreationKind::Event(event) => format!("{}#{}", setup.events[event].name, c.nth),
+            CreationKind::Body(body) => format!("{}#{}", setup.bodies[body], c.nth),
+            CreationKind::Looper => format!("spawned-looper#{}", c.nth),
+            CreationKind::Class(class) => format!("{}#{}", setup.classes[class as usize].0, c.nth),
         }
     }
 }

@@ -259,12 +259,12 @@ impl Thing {
 }
 
 /// A thing, and how an operation touches it.
-pub type Touch = (Thing, How);
+pub type ThingEffect = (Thing, How);
 
 /// Effects of an operation. They are computed before it is known whether the operation throws.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effects {
-    touches: [Option<Touch>; 3],
+    touches: [Option<ThingEffect>; 3],
     /// Whether the operation depends on the virtual clock, or starts or ends a deadline.
     pub uses_clock: bool,
 }
@@ -278,7 +278,7 @@ impl Effects {
     }
 
     #[inline]
-    fn two(a: Touch, b: Touch) -> Self {
+    fn two(a: ThingEffect, b: ThingEffect) -> Self {
         Self { touches: [Some(a), Some(b), None], uses_clock: false }
     }
 
@@ -305,7 +305,7 @@ impl Effects {
 
     /// Returns the things that the operation touches (at most three), with how it touches each one.
     #[inline]
-    pub fn touches(&self) -> impl Iterator<Item = Touch> + Clone + use<> {
+    pub fn touches(&self) -> impl Iterator<Item = ThingEffect> + Clone + use<> {
         self.touches.into_iter().flatten()
     }
 }

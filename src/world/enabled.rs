@@ -9,7 +9,7 @@ use super::clock::due;
 use super::effects::Thing;
 use super::setup::Prefer;
 use super::sync::ThreadSet;
-use super::threads::Status;
+use super::threads::ThreadStage;
 use crate::base::{Id, IdSet};
 use crate::event::{Actor, EventId, LockId, Op, SemaphoreId, Target, ThreadId, WaitSet};
 
@@ -87,7 +87,7 @@ pub enum Question {
 }
 
 // The thing that a pending operation may have to wait for. It keeps the set of threads that are pending there.
-pub(super) enum Stand {
+pub(super) enum PendingAt {
     Nothing,
     Lock(LockId),
     RwLock(crate::event::RwLockId),
@@ -108,16 +108,16 @@ impl World {
     }
 
     #[inline]
-    pub(super) fn stand_of(&self, thread: ThreadId, op: &Op) -> Stand {
+    pub(super) fn pending_at(&self, thread: ThreadId, op: &Op) -> PendingAt {
         let waits = self.effects(thread, op).touches().find(|(_, how)| how.may_wait());
         match waits {
-            None => Stand::Nothing,
-            Some((Thing::Lock(lock), _)) => Stand::Lock(lock),
-            Some((Thing::RwLock(lock), _)) => Stand::RwLock(lock),
-            Some((Thing::Semaphore(semaphore), _)) => Stand::Semaphore(semaphore),
-            Some((Thing::Barrier(barrier), _)) => Stand::Barrier(barrier),
-            Some((Thing::End(thread) | Thing::Queue(thread), _)) => Stand::Thread(thread),
-            Some((Thing::AllMemory, _)) => Stand::Memory,
+            None => PendingAt::Nothing,
+            Some((Thing::Lock(lock), _)) => PendingAt::Lock(lock),
+            Some((Thing::RwLock(lock), _)) => PendingAt::RwLock(lock),
+            Some((Thing::Semaphore(semaphore), _)) => PendingAt::Semaphore(semaphore),
+            Some((Thing::Barrier(barrier), _)) => PendingAt::Barrier(barrier),
+            Some((Thing::End(thread) | Thing::Queue(thread), _)) => PendingAt::Thread(thread),
+            Some((Thing::AllMemory, _)) => PendingAt::Memory,
             Some((
                 Thing::Memory(_)
                 | Thing::Atomic(_)
@@ -132,36 +132,36 @@ impl World {
         }
     }
 
-    fn standing_mut(&mut self, stand: &Stand) -> Option<&mut IdSet<ThreadId>> {
-        match stand {
-            Stand::Nothing => None,
-            Stand::Lock(id) => Some(&mut self.locks[*id].standing.0),
-            Stand::RwLock(id) => Some(&mut self.rwlocks[*id].standing.0),
-            Stand::Semaphore(id) => Some(&mut self.semaphores[*id].standing.0),
-            Stand::Barrier(id) => Some(&mut self.barriers[*id].standing.0),
-            Stand::Thread(id) => Some(&mut self.threads[*id].standing.0),
-            Stand::Memory => Some(&mut self.awaiting),
+    fn pending_set_mut(&mut self, object: &PendingAt) -> Option<&mut IdSet<ThreadId>> {
+        match object {
+            PendingAt::Nothing => None,
+            PendingAt::Lock(id) => Some(&mut self.locks[*id].pending_set.0),
+            PendingAt::RwLock(id) => Some(&mut self.rwlocks[*id].pending_set.0),
+            PendingAt::Semaphore(id) => Some(&mut self.semaphores[*id].pending_set.0),
+            PendingAt::Barrier(id) => Some(&mut self.barriers[*id].pending_set.0),
+            PendingAt::Thread(id) => Some(&mut self.threads[*id].pending_set.0),
+            PendingAt::Memory => Some(&mut self.awaiting),
         }
     }
 
     /// Copies the set of threads that are pending at one thing from another state.
-    pub(super) fn copy_standing(&mut self, from: &World, stand: &Stand) {
-        match stand {
-            Stand::Nothing => {}
-            Stand::Lock(id) => self.locks[*id].standing.clone_from(&from.locks[*id].standing),
-            Stand::RwLock(id) => self.rwlocks[*id].standing.clone_from(&from.rwlocks[*id].standing),
-            Stand::Semaphore(id) => self.semaphores[*id].standing.clone_from(&from.semaphores[*id].standing),
-            Stand::Barrier(id) => self.barriers[*id].standing.clone_from(&from.barriers[*id].standing),
-            Stand::Thread(id) => self.threads[*id].standing.clone_from(&from.threads[*id].standing),
-            Stand::Memory => self.awaiting.clone_from(&from.awaiting),
+    pub(super) fn copy_pending_set(&mut self, from: &World, object: &PendingAt) {
+        match object {
+            PendingAt::Nothing => {}
+            PendingAt::Lock(id) => self.locks[*id].pending_set.clone_from(&from.locks[*id].pending_set),
+            PendingAt::RwLock(id) => self.rwlocks[*id].pending_set.clone_from(&from.rwlocks[*id].pending_set),
+            PendingAt::Semaphore(id) => self.semaphores[*id].pending_set.clone_from(&from.semaphores[*id].pending_set),
+            PendingAt::Barrier(id) => self.barriers[*id].pending_set.clone_from(&from.barriers[*id].pending_set),
+            PendingAt::Thread(id) => self.threads[*id].pending_set.clone_from(&from.threads[*id].pending_set),
+            PendingAt::Memory => self.awaiting.clone_from(&from.awaiting),
         }
     }
 
     /// Implements [`settle`](Self::settle) for an operation that may block: adds the thread to the set of its thing,
     /// and decides whether it is enabled.
-    pub(super) fn stand(&mut self, thread: ThreadId) {
+    pub(super) fn mark_pending(&mut self, thread: ThreadId) {
         match self.threads[thread].pending {
-            Op::Acquire(lock) => return self.stand_at_lock(thread, lock),
+            Op::Acquire(lock) => return self.mark_pending_at_lock(thread, lock),
             Op::Begin => return self.refresh(thread),
             Op::Post { target, .. } => {
                 let looper = self.thread_of(target);
@@ -172,17 +172,17 @@ impl World {
             }
             _ => {}
         }
-        let stand = self.stand_of(thread, &self.threads[thread].pending);
-        if let Some(set) = self.standing_mut(&stand) {
+        let object = self.pending_at(thread, &self.threads[thread].pending);
+        if let Some(set) = self.pending_set_mut(&object) {
             set.set(thread, true);
         }
         self.timed.set(thread, self.threads[thread].deadline.is_some());
         self.refresh(thread);
         // A pending reader blocks the writers of a lock that prefers readers.
-        if let Stand::RwLock(id) = stand
+        if let PendingAt::RwLock(id) = object
             && self.rwlocks[id].prefer == Prefer::Readers
         {
-            self.refresh_all(|w| &w.rwlocks[id].standing);
+            self.refresh_all(|w| &w.rwlocks[id].pending_set);
         }
         if !self.enabled.contains(thread) {
             self.check_cycle(thread);
@@ -191,9 +191,9 @@ impl World {
 
     /// Implements [`settle`](Self::settle) for the acquisition of a lock.
     #[inline(always)]
-    pub(crate) fn stand_at_lock(&mut self, thread: ThreadId, lock: LockId) {
+    pub(crate) fn mark_pending_at_lock(&mut self, thread: ThreadId, lock: LockId) {
         let l = &mut self.locks[lock];
-        l.standing.0.set(thread, true);
+        l.pending_set.0.set(thread, true);
         let free = l.free_for(thread);
         self.enabled.set(thread, free);
         if !free {
@@ -203,8 +203,8 @@ impl World {
 
     /// Removes the thread from the set of its pending operation, which may block and is performed now.
     pub(super) fn leave(&mut self, thread: ThreadId) {
-        let stand = self.stand_of(thread, &self.threads[thread].pending);
-        if let Some(set) = self.standing_mut(&stand) {
+        let object = self.pending_at(thread, &self.threads[thread].pending);
+        if let Some(set) = self.pending_set_mut(&object) {
             set.set(thread, false);
         }
         self.timed.set(thread, false);
@@ -225,7 +225,7 @@ impl World {
             }
             l.readers.retain(|reader| *reader != thread);
             l.announced.retain(|writer| *writer != thread);
-            self.refresh_all(|w| &w.rwlocks[id].standing);
+            self.refresh_all(|w| &w.rwlocks[id].pending_set);
         }
     }
 
@@ -234,7 +234,7 @@ impl World {
     pub(crate) fn give_back(&mut self, semaphore: SemaphoreId, units: u64) {
         let count = &mut self.semaphores[semaphore].count;
         *count = count.saturating_add_unsigned(units);
-        self.refresh_all(|w| &w.semaphores[semaphore].standing);
+        self.refresh_all(|w| &w.semaphores[semaphore].pending_set);
     }
 
     /// Decides again whether one thread is enabled. A waiter that has been woken joins the set of its lock.
@@ -242,18 +242,18 @@ impl World {
     pub(super) fn refresh(&mut self, thread: ThreadId) {
         if let Op::Reacquire { lock, .. } = self.threads[thread].pending {
             let woken = self.woken(thread);
-            self.locks[lock].standing.0.set(thread, woken);
+            self.locks[lock].pending_set.0.set(thread, woken);
         }
         let enabled = self.is_enabled(thread);
         self.enabled.set(thread, enabled);
     }
 
     /// Decides again whether the threads of a set are enabled.
-    pub(super) fn refresh_all(&mut self, standing: impl Fn(&World) -> &ThreadSet) {
-        if standing(self).0.is_empty() {
+    pub(super) fn refresh_all(&mut self, pending_set: impl Fn(&World) -> &ThreadSet) {
+        if pending_set(self).0.is_empty() {
             return;
         }
-        for thread in standing(self).0.clone().iter() {
+        for thread in pending_set(self).0.clone().iter() {
             self.refresh(thread);
         }
     }
@@ -261,23 +261,23 @@ impl World {
     /// Enables all threads that only this lock has blocked, because it has been released.
     #[inline]
     pub(super) fn lock_is_free(&mut self, lock: LockId) {
-        self.enabled.add_all(&self.locks[lock].standing.0);
+        self.enabled.add_all(&self.locks[lock].pending_set.0);
     }
 
     /// Disables all threads that need this lock, because another thread has acquired it. The new owner is not in the
     /// set any more.
     #[inline]
     pub(super) fn lock_is_taken(&mut self, lock: LockId) {
-        self.enabled.remove_all(&self.locks[lock].standing.0);
+        self.enabled.remove_all(&self.locks[lock].pending_set.0);
     }
 
-    pub(super) fn refresh_standing_at_thread(&mut self, thread: ThreadId) {
-        self.refresh_all(|w| &w.threads[thread].standing);
+    pub(super) fn refresh_pending_at_thread(&mut self, thread: ThreadId) {
+        self.refresh_all(|w| &w.threads[thread].pending_set);
     }
 
     /// Decides again whether the looper is enabled, because its queue has changed.
     pub(super) fn refresh_looper(&mut self, looper: ThreadId) {
-        if self.threads[looper].status == Status::Alive && matches!(self.threads[looper].pending, Op::Begin) {
+        if self.threads[looper].status == ThreadStage::Alive && matches!(self.threads[looper].pending, Op::Begin) {
             self.refresh(looper);
         }
     }
@@ -285,7 +285,7 @@ impl World {
     /// Returns whether a thread is enabled, by definition. The maintained set must agree in every state.
     pub(super) fn is_enabled(&self, thread: ThreadId) -> bool {
         let t = &self.threads[thread];
-        if t.status != Status::Alive {
+        if t.status != ThreadStage::Alive {
             return false;
         }
         match &t.pending {
@@ -297,8 +297,9 @@ impl World {
             }
             Op::WriteLock(id) => {
                 let l = &self.rwlocks[*id];
-                let reader_stands = || l.standing.0.iter().any(|u| matches!(self.threads[u].pending, Op::ReadLock(_)));
-                l.writer.is_none() && l.readers.is_empty() && !(l.prefer == Prefer::Readers && reader_stands())
+                let reader_is_pending =
+                    || l.pending_set.0.iter().any(|u| matches!(self.threads[u].pending, Op::ReadLock(_)));
+                l.writer.is_none() && l.readers.is_empty() && !(l.prefer == Prefer::Readers && reader_is_pending())
             }
             Op::Down(id) => self.semaphores[*id].count > 0,
             Op::DownFor { semaphore, .. } => self.semaphores[*semaphore].count > 0 || due(t.deadline, self.now),

@@ -1,7 +1,7 @@
 //! Decides how a run ends (at rest, stuck, or in a deadlock), and reports which thread waits for which.
 
 use super::World;
-use super::threads::Status;
+use super::threads::ThreadStage;
 use crate::event::{BlockedThread, DeadlockReport, LockId, Op, Outcome, Target, ThreadId, WaitSet};
 use smallvec::SmallVec;
 
@@ -31,7 +31,7 @@ impl World {
 
     // Returns the lock that blocks a thread. `None` if the thread is not blocked, or is blocked at something else.
     fn wanted_lock(&self, thread: ThreadId) -> Option<LockId> {
-        if self.threads[thread].status != Status::Alive || self.enabled.contains(thread) {
+        if self.threads[thread].status != ThreadStage::Alive || self.enabled.contains(thread) {
             return None;
         }
         match &self.threads[thread].pending {
@@ -91,7 +91,7 @@ impl World {
         let stuck: Vec<ThreadId> = self
             .threads
             .enumerate()
-            .filter(|(_, t)| t.status == Status::Alive && !t.daemon && !t.idle(self.now))
+            .filter(|(_, t)| t.status == ThreadStage::Alive && !t.daemon && !t.idle(self.now))
             .map(|(id, _)| id)
             .collect();
         let ring = stuck.iter().find_map(|t| self.ring_from(*t)).unwrap_or_default();
@@ -142,7 +142,7 @@ impl World {
 
     /// Returns whether a thread is live and blocked.
     pub(super) fn is_held_up(&self, thread: ThreadId) -> bool {
-        self.threads[thread].status == Status::Alive && !self.enabled.contains(thread)
+        self.threads[thread].status == ThreadStage::Alive && !self.enabled.contains(thread)
     }
 
     pub(super) fn blocked(&self, thread: ThreadId) -> BlockedThread {

@@ -1,9 +1,9 @@
 //! The environment: events that a user or the system may fire, once for each enable.
 
 use super::World;
-use super::contexts::Made;
+use super::contexts::CreationKind;
 use super::queue::{MessageKind, TaskMessage};
-use crate::event::{Args, BodyId, EventId, Happening, ListenerId, Target};
+use crate::event::{Args, BodyId, EventId, EventKind, ListenerId, Target};
 use std::collections::VecDeque;
 
 /// Enables of an event that have not been used by a firing, first in, first out.
@@ -53,8 +53,8 @@ impl World {
         };
         self.fireable.set(event, !self.events[event].enables.is_empty());
         let (body, looper) = (self.setup.events[event].body, self.setup.events[event].looper);
-        let context = self.contexts.root(Made::Event(event));
-        self.record(None, None, None, || Happening::Fire(event, context));
+        let context = self.contexts.root(CreationKind::Event(event));
+        self.record(None, None, None, || EventKind::Fire(event, context));
         let when = self.now;
         let message = TaskMessage { body, args, context, target: Target::Thread(looper), is_async: false, instance };
         self.enqueue(looper, when, MessageKind::Task(message));

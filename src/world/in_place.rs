@@ -3,7 +3,7 @@
 
 use super::World;
 use super::memory::ANYTHING;
-use super::perform::Thrown;
+use super::perform::ThrownException;
 use crate::event::{Location, LockId, Op, ThreadId, Value};
 
 /// Whether a thread is still the only enabled actor.
@@ -63,13 +63,13 @@ impl World {
     }
 
     #[inline(always)]
-    pub(super) fn read(&self, at: Location) -> Result<Value, Thrown> {
+    pub(super) fn read(&self, at: Location) -> Result<Value, ThrownException> {
         self.memory.check_live(at)?;
         Ok(self.memory.cell(at.cell))
     }
 
     #[inline(always)]
-    pub(super) fn write(&mut self, at: Location, value: Value) -> Result<Value, Thrown> {
+    pub(super) fn write(&mut self, at: Location, value: Value) -> Result<Value, ThrownException> {
         self.memory.check_live(at)?;
         self.store(at.cell, value);
         Ok(0)
@@ -95,10 +95,10 @@ impl World {
     }
 
     #[inline(always)]
-    pub(super) fn acquire(&mut self, thread: ThreadId, lock: LockId) -> Result<Value, Thrown> {
+    pub(super) fn acquire(&mut self, thread: ThreadId, lock: LockId) -> Result<Value, ThrownException> {
         self.check_monitor(lock)?;
         let l = &mut self.locks[lock];
-        l.standing.0.set(thread, false);
+        l.pending_set.0.set(thread, false);
         l.owner = Some(thread);
         l.depth += 1;
         self.lock_is_taken(lock);
@@ -106,7 +106,7 @@ impl World {
     }
 
     #[inline(always)]
-    pub(super) fn release(&mut self, thread: ThreadId, lock: LockId) -> Result<Value, Thrown> {
+    pub(super) fn release(&mut self, thread: ThreadId, lock: LockId) -> Result<Value, ThrownException> {
         self.check_owner(thread, lock)?;
         let l = &mut self.locks[lock];
         l.depth -= 1;

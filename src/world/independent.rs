@@ -8,8 +8,8 @@
 //! Exhaustive search omits one of two orders if the choices are independent. Partial order sampling draws new
 //! priorities for operations that conflict, including operations that are blocked.
 
-use super::effects::{Effects, How, Thing, Touch};
-use super::{Status, World};
+use super::effects::{Effects, How, Thing, ThingEffect};
+use super::{ThreadStage, World};
 use crate::base::mutant::{self, Mutant};
 use crate::event::{Access, AccessKind, AccessPlace, Actor, Op, PostTime, ThreadId};
 
@@ -38,7 +38,7 @@ pub(crate) fn is_quiet(before: &World, after: &World, actor: Actor) -> bool {
     let Actor::Thread(thread) = actor else { return after.outcome().is_none() };
     after.outcome().is_none()
         && before.threads().len() == after.threads().len()
-        && after.thread(thread).status == Status::Alive
+        && after.thread(thread).status == ThreadStage::Alive
         && !matches!(
             after.thread(thread).pending,
             Op::Await { timeout: Some(_) } | Op::DownFor { .. } | Op::ReadLock(_)
@@ -63,7 +63,7 @@ fn one_way(world: &World, (a, of_a): (ThreadId, Effects), (b, of_b): (ThreadId, 
 
 // Returns whether one touch of `a` commutes with all of `b`. The match has no default: a new kind of thing needs a
 // rule. By the last rule, all operations on one thing conflict.
-fn commutes(world: &World, (a, (thing, how)): (ThreadId, Touch), b: ThreadId, of_b: Effects) -> bool {
+fn commutes(world: &World, (a, (thing, how)): (ThreadId, ThingEffect), b: ThreadId, of_b: Effects) -> bool {
     let mut others = of_b.touches();
     match thing {
         Thing::Memory(place) => {

@@ -3,12 +3,12 @@
 
 use super::World;
 use super::queue::Queue;
-use super::threads::Status;
+use super::threads::ThreadStage;
 use crate::event::{BlockedThread, Op, ThreadId, Value};
 
 /// State of a lock, or of another thing at which threads can be blocked.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Standing {
+pub struct SyncObjectState {
     /// Name of the thing: `lock m`, `rwlock r`, `semaphore s`, `barrier b`, `condition c`, or a monitor.
     pub name: String,
     /// Threads that hold the thing. A reader of a reader-writer lock occurs once for each hold.
@@ -62,7 +62,7 @@ impl World {
     #[must_use]
     pub fn is_idle(&self, thread: ThreadId) -> bool {
         let t = &self.threads[thread];
-        t.status == Status::Alive && t.idle(self.now)
+        t.status == ThreadStage::Alive && t.idle(self.now)
     }
 
     /// Returns what a blocked thread waits for, with the deadline if it has one. Unlike [`waiting`](Self::waiting), it
@@ -90,8 +90,8 @@ impl World {
     /// Returns the state of all locks, conditions, reader-writer locks, semaphores and barriers. Monitors of objects
     /// are included only if a thread holds them, is blocked at them, or waits.
     #[must_use]
-    pub fn standings(&self) -> Vec<Standing> {
-        let plain = |name: String| Standing {
+    pub fn sync_objects(&self) -> Vec<SyncObjectState> {
+        let plain = |name: String| SyncObjectState {
             name,
             owners: Vec::new(),
             count: 0,
@@ -106,43 +106,47 @@ impl World {
         };
         let mut all = Vec::new();
         for (id, lock) in self.locks.enumerate() {
-            let standing = Standing {
+            let sync_object = SyncObjectState {
                 owners: lock.owner.into_iter().collect(),
                 count: i64::from(lock.depth),
                 // A waiter that an interrupt or its deadline has woken stays in the wait set until it returns, and is
                 // also pending at the lock. It is listed as a waiter only.
-                blocked: blocked(&lock.standing).into_iter().filter(|t| !lock.waiters.contains(t)).collect(),
+                blocked: blocked(&lock.pending_set).into_iter().filter(|t| !lock.waiters.contains(t)).collect(),
                 waiters: lock.waiters.clone(),
                 ..plain(self.lock_name(id))
             };
-            let used = lock.owner.is_some() || !standing.blocked.is_empty() || !standing.waiters.is_empty();
+            let used = lock.owner.is_some() || !sync_object.blocked.is_empty() || !sync_object.waiters.is_empty();
             if lock.object.is_none() || used {
-                all.push(standing);
+                all.push(sync_object);
             }
         }
         for (id, waiters) in self.conditions.enumerate() {
             let name = format!("condition {}", setup.conditions[id.0 as usize]);
-            all.push(Standing { waiters: waiters.clone(), ..plain(name) });
+            all.push(SyncObjectState { waiters: waiters.clone(), ..plain(name) });
         }
         for (id, lock) in self.rwlocks.enumerate() {
             let owners: Vec<ThreadId> = lock.writer.into_iter().chain(lock.readers.iter().copied()).collect();
-            all.push(Standing {
+            all.push(SyncObjectState {
                 count: owners.len() as i64,
                 owners,
                 writes: lock.writer.is_some(),
-                blocked: blocked(&lock.standing),
+                blocked: blocked(&lock.pending_set),
                 ..plain(format!("rwlock {}", setup.rwlocks[id.0 as usize].0))
             });
         }
         for (id, semaphore) in self.semaphores.enumerate() {
             let name = format!("semaphore {}", setup.semaphores[id.0 as usize].0);
-            all.push(Standing { count: semaphore.count, blocked: blocked(&semaphore.standing), ..plain(name) });
+            all.push(SyncObjectState {
+                count: semaphore.count,
+                blocked: blocked(&semaphore.pending_set),
+                ..plain(name)
+            });
         }
         for (id, barrier) in self.barriers.enumerate() {
-            all.push(Standing {
+            all.push(SyncObjectState {
                 count: barrier.arrived,
                 parties: Some(barrier.parties),
-                blocked: blocked(&barrier.standing),
+                blocked: blocked(&barrier.pending_set),
                 ..plain(format!("barrier {}", setup.barriers[id.0 as usize].0))
             });
         }

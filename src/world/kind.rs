@@ -2,7 +2,7 @@
 
 /// Meaning of a word of memory, which decides how the canonical state renumbers it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Kind {
+pub enum WordKind {
     /// A plain value: a number, a truth value, a declared lock.
     Word,
     /// An object, or null.

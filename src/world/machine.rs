@@ -1,8 +1,8 @@
 //! Combines a [`World`] with a [`Guest`] and performs the steps of a run.
 
-use super::perform::Thrown;
+use super::perform::ThrownException;
 use super::{Limits, Reply, Setup, World};
-use crate::event::{Actor, Choice, Failure, FailureKind, Happening, Op, Outcome, SiteId, ThreadId, Value};
+use crate::event::{Actor, Choice, EventKind, Failure, FailureKind, Op, Outcome, SiteId, ThreadId, Value};
 use std::sync::Arc;
 
 /// State of a thread after it has run to its next visible operation.
@@ -11,7 +11,7 @@ pub enum Next {
     /// The thread is pending at the visible operation that it has passed to [`World::pend`].
     Pending,
     /// The thread is pending at its next visible operation, and the world needs no update for it: the operation never
-    /// blocks ([`Op::may_block`]), or the guest has registered the thread itself (`World::stand_at_lock`).
+    /// blocks ([`Op::may_block`]), or the guest has registered the thread itself (`World::mark_pending_at_lock`).
     Ready,
     /// The thread has ended.
     Finished,
@@ -226,7 +226,7 @@ impl<G: Guest> Machine<G> {
 
     fn launch(&mut self, thread: ThreadId, how: Option<Op>) {
         let home = self.world.threads[thread].home;
-        self.world.record(Some(thread), Some(home), None, || Happening::ThreadInit);
+        self.world.record(Some(thread), Some(home), None, || EventKind::ThreadInit);
         self.world.wake_up(thread);
         let next = self.guest.spawn(&mut self.world, thread, how);
         self.arrive(thread, next);
@@ -296,7 +296,7 @@ impl<G: Guest> Machine<G> {
 impl World {
     /// Adds the pseudo-thread that runs `init`. It has ended before the first step.
     pub(crate) fn init_thread(&mut self) -> ThreadId {
-        let home = self.contexts.root(super::Made::Init);
+        let home = self.contexts.root(super::CreationKind::Init);
         self.threads.add(|t| t.renew(home, false, false))
     }
 
@@ -334,21 +334,21 @@ impl World {
     }
 }
 
-impl Thrown {
+impl ThrownException {
     /// Returns the name of the exception in the language.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Thrown::NullPointer => "NullPointer",
-            Thrown::IndexOutOfBounds => "IndexOutOfBounds",
-            Thrown::Arithmetic => "Arithmetic",
-            Thrown::IllegalMonitorState => "IllegalMonitorState",
-            Thrown::IllegalState => "IllegalState",
-            Thrown::Interrupted => "Interrupted",
-            Thrown::UseAfterFree => "UseAfterFree",
-            Thrown::DoubleFree => "DoubleFree",
-            Thrown::ConcurrentModification => "ConcurrentModification",
-            Thrown::StackOverflow => "StackOverflow",
+            ThrownException::NullPointer => "NullPointer",
+            ThrownException::IndexOutOfBounds => "IndexOutOfBounds",
+            ThrownException::Arithmetic => "Arithmetic",
+            ThrownException::IllegalMonitorState => "IllegalMonitorState",
+            ThrownException::IllegalState => "IllegalState",
+            ThrownException::Interrupted => "Interrupted",
+            ThrownException::UseAfterFree => "UseAfterFree",
+            ThrownException::DoubleFree => "DoubleFree",
+            ThrownException::ConcurrentModification => "ConcurrentModification",
+            ThrownException::StackOverflow => "StackOverflow",
         }
     }
 }

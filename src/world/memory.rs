@@ -1,8 +1,8 @@
 //! Shared memory: cells for globals and for the fields of objects, and lists.
 
-use super::contexts::Made;
+use super::contexts::CreationKind;
 use super::setup::FirstValue;
-use super::{Thrown, World};
+use super::{ThrownException, World};
 use crate::base::{IndexVec, Pool};
 use crate::event::{
     AccessPlace, ContextId, LimitKind, ListId, ListRead, ListWrite, Location, LockId, ObjectId, Outcome, Value,
@@ -19,7 +19,7 @@ pub struct Memory {
     /// All cells: globals first, then the fields of objects in order of allocation.
     pub(super) cells: Vec<Value>,
     pub(super) objects: IndexVec<ObjectId, Object>,
-    pub(super) lists: Pool<ListId, List>,
+    pub(super) lists: Pool<ListId, ListMemory>,
 }
 
 crate::clone_in_place!(Memory { cells, objects, lists });
@@ -42,7 +42,7 @@ pub struct Object {
 
 /// A list. It is one memory location.
 #[derive(Default, PartialEq, Eq, Debug)]
-pub struct List {
+pub struct ListMemory {
     /// Elements of the list. Both ends are cheap, because a list that serves as a queue loses its elements at the
     /// front.
     pub items: VecDeque<Value>,
@@ -50,7 +50,7 @@ pub struct List {
     pub(super) version: u32,
 }
 
-crate::clone_in_place!(List { items, version });
+crate::clone_in_place!(ListMemory { items, version });
 
 // Packs the state of an iterator: the list, and its version at the start of the iteration.
 fn iterator(list: ListId, version: u32) -> Value {
@@ -91,25 +91,28 @@ impl Memory {
 
     /// Returns a list.
     #[must_use]
-    pub fn list(&self, list: ListId) -> &List {
+    pub fn list(&self, list: ListId) -> &ListMemory {
         &self.lists[list]
     }
 
     /// Returns an element of a list. This is not a step. Fails with `IndexOutOfBounds` if there is no such element.
-    pub fn element(&self, list: ListId, index: i64) -> Result<Value, Thrown> {
-        usize::try_from(index).ok().and_then(|i| self.lists[list].items.get(i).copied()).ok_or(Thrown::IndexOutOfBounds)
+    pub fn element(&self, list: ListId, index: i64) -> Result<Value, ThrownException> {
+        usize::try_from(index)
+            .ok()
+            .and_then(|i| self.lists[list].items.get(i).copied())
+            .ok_or(ThrownException::IndexOutOfBounds)
     }
 
     /// Fails with `UseAfterFree` if the location lies in an object that has been freed.
     #[inline]
-    pub fn check_live(&self, at: Location) -> Result<(), Thrown> {
+    pub fn check_live(&self, at: Location) -> Result<(), ThrownException> {
         match at.object {
-            Some(object) if self.objects[object].freed => Err(Thrown::UseAfterFree),
+            Some(object) if self.objects[object].freed => Err(ThrownException::UseAfterFree),
             _ => Ok(()),
         }
     }
 
-    pub(super) fn list_read(&self, list: ListId, what: ListRead) -> Result<Option<Value>, Thrown> {
+    pub(super) fn list_read(&self, list: ListId, what: ListRead) -> Result<Option<Value>, ThrownException> {
         let l = &self.lists[list];
         Ok(Some(match what {
             ListRead::Len => l.items.len() as i64,
@@ -119,16 +122,17 @@ impl Memory {
             // has become shorter than the index, it continues, and throws.
             ListRead::Next { index, .. } if index == l.items.len() as i64 => return Ok(None),
             ListRead::Next { version, .. } if version != iterator(list, l.version) => {
-                return Err(Thrown::ConcurrentModification);
+                return Err(ThrownException::ConcurrentModification);
             }
             ListRead::Next { index, .. } => self.element(list, index)?,
         }))
     }
 
-    pub(super) fn list_write(&mut self, list: ListId, what: ListWrite) -> Result<Value, Thrown> {
+    pub(super) fn list_write(&mut self, list: ListId, what: ListWrite) -> Result<Value, ThrownException> {
         let l = &mut self.lists[list];
-        let slot =
-            |index: i64, len: usize| usize::try_from(index).ok().filter(|&i| i < len).ok_or(Thrown::IndexOutOfBounds);
+        let slot = |index: i64, len: usize| {
+            usize::try_from(index).ok().filter(|&i| i < len).ok_or(ThrownException::IndexOutOfBounds)
+        };
         let value = match what {
             ListWrite::Set(index, value) => {
                 let i = slot(index, l.items.len())?;
@@ -139,10 +143,10 @@ impl Memory {
                 l.items.push_back(value);
                 0
             }
-            ListWrite::Pop => l.items.pop_back().ok_or(Thrown::IndexOutOfBounds)?,
+            ListWrite::Pop => l.items.pop_back().ok_or(ThrownException::IndexOutOfBounds)?,
             ListWrite::Remove(index) => {
                 let i = slot(index, l.items.len())?;
-                l.items.remove(i).ok_or(Thrown::IndexOutOfBounds)?
+                l.items.remove(i).ok_or(ThrownException::IndexOutOfBounds)?
             }
             ListWrite::Clear => {
                 l.items.clear();
@@ -220,7 +224,7 @@ impl World {
         if !self.take_cells(cells) {
             return None;
         }
-        let nth = self.contexts.count(maker, Made::Class(class));
+        let nth = self.contexts.count(maker, CreationKind::Class(class));
         let base = u32::try_from(self.memory.cells.len()).expect("cells are limited");
         self.memory.cells.resize(base as usize + cells, 0);
         let object = self.memory.objects.next_id();

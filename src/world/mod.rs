@@ -41,46 +41,46 @@ mod sync;
 mod threads;
 mod waiting;
 
-pub use canonical::{Canonical, Canonicalizer, Declared, Parts};
-pub(crate) use class::{Class, Time};
+pub use canonical::{Canonical, Canonicalizer, DeclaredCounts, Parts};
+pub(crate) use class::{PostClass, Time};
 pub use clock::Scale;
 pub(crate) use clock::divisor;
-pub use contexts::{Contexts, Made};
-pub use effects::{Change, Effects, How, LockHold, Signal, Thing, Touch};
+pub use contexts::{Contexts, CreationKind};
+pub use effects::{Change, Effects, How, LockHold, Signal, Thing, ThingEffect};
 pub use enabled::{Openings, Question};
 pub use in_place::Alone;
 pub(crate) use independent::{independent, is_quiet};
-pub use inspect::Standing;
-pub use kind::Kind;
+pub use inspect::SyncObjectState;
+pub use kind::WordKind;
 pub use machine::{Guest, Machine, Next};
-pub use memory::{List, Memory, Object};
-pub use neighbour::Touched;
-pub use perform::{Reply, Thrown};
+pub use memory::{ListMemory, Memory, Object};
+pub use neighbour::StepChange;
+pub use perform::{Reply, ThrownException};
 pub use program::{EndValues, Program, Search};
 pub use queue::{Message, MessageKind, Queue, TaskMessage};
 pub use setup::{EventSetup, FirstValue, Limits, Prefer, Setup, ThreadSetup};
 pub use signature::{alike, signature};
 pub use snapshot::{CanonicalWriter, Snapshot};
-pub use threads::{Status, Thread};
+pub use threads::{ThreadRecord, ThreadStage};
 
 use crate::base::{IdSet, IndexVec, Pool};
 use crate::event::{
-    Args, BarrierId, ConditionId, ContextId, Event, EventId, HandlerId, Happening, LimitKind, ListenerId, LockId,
+    Args, BarrierId, ConditionId, ContextId, Event, EventId, EventKind, HandlerId, LimitKind, ListenerId, LockId,
     Outcome, RwLockId, SemaphoreId, SiteId, ThreadId, Value,
 };
 use environment::EventState;
 use memory::ANYTHING;
 use std::sync::Arc;
-use sync::{Barrier, Lock, RwLock, Semaphore};
+use sync::{Barrier, LockRecord, RwLock, Semaphore};
 
 /// State of a running app.
 pub struct World {
     pub(crate) setup: Arc<Setup>,
     limits: Limits,
     contexts: Contexts,
-    threads: Pool<ThreadId, Thread>,
+    threads: Pool<ThreadId, ThreadRecord>,
     memory: Memory,
-    locks: Pool<LockId, Lock>,
+    locks: Pool<LockId, LockRecord>,
     conditions: IndexVec<ConditionId, Vec<ThreadId>>,
     rwlocks: IndexVec<RwLockId, RwLock>,
     semaphores: IndexVec<SemaphoreId, Semaphore>,
@@ -235,7 +235,7 @@ impl World {
     fn renew_declared(&mut self) {
         let setup = &*self.setup;
         for (id, thread) in setup.threads.enumerate() {
-            let home = self.contexts.root(Made::Declared(id));
+            let home = self.contexts.root(CreationKind::Declared(id));
             self.threads.add(|t| t.renew(home, thread.daemon, thread.looper));
             self.daemons.set(id, thread.daemon);
             self.loopers.set(id, thread.looper);
@@ -292,14 +292,14 @@ impl World {
 
     /// Returns all threads of this run, including threads that have ended.
     #[must_use]
-    pub fn threads(&self) -> &Pool<ThreadId, Thread> {
+    pub fn threads(&self) -> &Pool<ThreadId, ThreadRecord> {
         &self.threads
     }
 
     /// Returns a thread.
     #[inline]
     #[must_use]
-    pub fn thread(&self, thread: ThreadId) -> &Thread {
+    pub fn thread(&self, thread: ThreadId) -> &ThreadRecord {
         &self.threads[thread]
     }
 
@@ -397,7 +397,7 @@ impl World {
         thread: Option<ThreadId>,
         context: Option<ContextId>,
         site: Option<SiteId>,
-        what: impl FnOnce() -> Happening,
+        what: impl FnOnce() -> EventKind,
     ) {
         if self.recording {
             let event = Event { step: self.steps, thread, context, site, now: self.now, what: what() };

@@ -1,14 +1,14 @@
 //! Recognizes steps that change little. A search can undo such a step, and compute the digest of the next state,
 //! without a look at the whole state.
 
-use super::threads::Status;
+use super::threads::ThreadStage;
 use super::{Machine, Snapshot, World};
 use crate::base::Id;
 use crate::event::{Actor, Choice, LockId, Op, SemaphoreId, ThreadId};
 
 /// What a step changes apart from the state of its thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum What {
+pub(super) enum ChangedThing {
     Nothing,
     /// A global cell.
     Cell(u32),
@@ -19,9 +19,9 @@ pub(super) enum What {
 
 /// Everything that a step changes: the state of its thread, and at most one thing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Touched {
+pub struct StepChange {
     pub(super) thread: ThreadId,
-    pub(super) what: What,
+    pub(super) what: ChangedThing,
 }
 
 impl World {
@@ -29,14 +29,14 @@ impl World {
     /// operations of declared threads on globals, declared locks and semaphores.
     #[inline]
     #[must_use]
-    pub fn touches(&self, choice: Choice) -> Option<Touched> {
+    pub fn touches(&self, choice: Choice) -> Option<StepChange> {
         let Actor::Thread(thread) = choice.actor else { return None };
         if thread.index() >= self.setup.threads.len() || !self.awaiting.is_empty() {
             return None;
         }
         let what = match self.threads[thread].pending {
-            Op::Read(at) | Op::AtomicRead(at) if at.object.is_none() => What::Nothing,
-            Op::Skip | Op::Yield | Op::Branch => What::Nothing,
+            Op::Read(at) | Op::AtomicRead(at) if at.object.is_none() => ChangedThing::Nothing,
+            Op::Skip | Op::Yield | Op::Branch => ChangedThing::Nothing,
             Op::Write(at, _)
             | Op::AtomicWrite(at, _)
             | Op::Cas { at, .. }
@@ -44,20 +44,20 @@ impl World {
             | Op::Exchange(at, _)
                 if at.object.is_none() =>
             {
-                What::Cell(at.cell)
+                ChangedThing::Cell(at.cell)
             }
-            Op::Acquire(lock) | Op::Release(lock) if self.locks[lock].object.is_none() => What::Lock(lock),
-            Op::Down(semaphore) | Op::Up(semaphore) => What::Semaphore(semaphore),
+            Op::Acquire(lock) | Op::Release(lock) if self.locks[lock].object.is_none() => ChangedThing::Lock(lock),
+            Op::Down(semaphore) | Op::Up(semaphore) => ChangedThing::Semaphore(semaphore),
             _ => return None,
         };
-        Some(Touched { thread, what })
+        Some(StepChange { thread, what })
     }
 
     // Returns whether a step changed nothing except `touched`: the thread is pending at its next operation, and has
     // created nothing on the way.
-    fn kept_to(&self, before: &World, touched: Touched) -> bool {
+    fn kept_to(&self, before: &World, touched: StepChange) -> bool {
         self.outcome.is_none()
-            && self.threads[touched.thread].status == Status::Alive
+            && self.threads[touched.thread].status == ThreadStage::Alive
             && self.contexts.len() == before.contexts.len()
             && self.memory.objects.len() == before.memory.objects.len()
             && self.args.len() == before.args.len()
@@ -68,16 +68,16 @@ impl World {
     }
 
     // Undoes a step that changed only `touched`. `before` is the state before the step.
-    fn take_back(&mut self, before: &World, touched: Touched) {
+    fn take_back(&mut self, before: &World, touched: StepChange) {
         let thread = touched.thread;
-        let stand = self.stand_of(thread, &self.threads[thread].pending);
-        self.copy_standing(before, &stand);
+        let pending_at = self.pending_at(thread, &self.threads[thread].pending);
+        self.copy_pending_set(before, &pending_at);
         self.threads[thread].clone_from(&before.threads[thread]);
         match touched.what {
-            What::Nothing => {}
-            What::Cell(cell) => self.memory.cells[cell as usize] = before.memory.cells[cell as usize],
-            What::Lock(lock) => self.locks[lock].clone_from(&before.locks[lock]),
-            What::Semaphore(id) => self.semaphores[id].clone_from(&before.semaphores[id]),
+            ChangedThing::Nothing => {}
+            ChangedThing::Cell(cell) => self.memory.cells[cell as usize] = before.memory.cells[cell as usize],
+            ChangedThing::Lock(lock) => self.locks[lock].clone_from(&before.locks[lock]),
+            ChangedThing::Semaphore(id) => self.semaphores[id].clone_from(&before.semaphores[id]),
         }
         self.enabled.clone_from(&before.enabled);
         self.timed.clone_from(&before.timed);
@@ -90,12 +90,12 @@ impl<G: Snapshot> Machine<G> {
     /// before the step.
     #[inline]
     #[must_use]
-    pub fn changed(&self, before: &Self, touches: Option<Touched>) -> Option<Touched> {
+    pub fn changed(&self, before: &Self, touches: Option<StepChange>) -> Option<StepChange> {
         touches.filter(|touched| self.world.kept_to(&before.world, *touched))
     }
 
     /// Restores the state before a step for which [`changed`](Self::changed) returned `touched`.
-    pub fn take_back(&mut self, before: &Self, touched: Touched) {
+    pub fn take_back(&mut self, before: &Self, touched: StepChange) {
         self.world.take_back(&before.world, touched);
         self.guest.copy_thread(&before.guest, touched.thread);
         debug_assert_eq!(self.canonical(), before.canonical());

@@ -1,11 +1,11 @@
 //! Performs the visible operations of threads: each operation's effect on the world, and the reply to its thread.
 
 use super::World;
-use super::contexts::Made;
+use super::contexts::CreationKind;
 use super::queue::{MessageKind, TaskMessage, fence_of, fence_value};
 use crate::base::mutant::{self, Mutant};
 use crate::event::{
-    Args, BodyId, ContextId, Happening, LimitKind, ListWrite, ListenerId, NULL, Op, Outcome, PostTime, SiteId,
+    Args, BodyId, ContextId, EventKind, LimitKind, ListWrite, ListenerId, NULL, Op, Outcome, PostTime, SiteId,
     ThreadId, Value, WaitSet,
 };
 
@@ -17,7 +17,7 @@ pub enum Reply {
     /// An await is over, with this value: 1 if its condition holds or threw, 0 if its deadline has passed.
     Awaited(Value),
     /// The operation threw an exception.
-    Throw(Thrown),
+    Throw(ThrownException),
     /// The operation has a second half (wait, arrive, sleep), which is pending now.
     Again,
     /// The looper has begun a task, with this body and these arguments.
@@ -33,7 +33,7 @@ pub enum Reply {
 /// Exceptions that operations throw without a `throw` statement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "named in the language's reference")]
-pub enum Thrown {
+pub enum ThrownException {
     NullPointer,
     IndexOutOfBounds,
     Arithmetic,
@@ -69,7 +69,7 @@ impl World {
         };
         // The event of a begin belongs to the task that begins.
         let context = if begins { made.unwrap_or(context) } else { context };
-        self.record(Some(thread), Some(context), site, || Happening::Performed { op, value, made });
+        self.record(Some(thread), Some(context), site, || EventKind::Performed { op, value, made });
         // Events that the operation itself recorded (a refusal) come after the event of the operation.
         self.recorded[slot..].rotate_right(1);
         reply
@@ -83,7 +83,12 @@ impl World {
     // set of threads that are pending at the same thing; `Machine::arrive` adds it to the set of its next operation. An
     // arm that changes a thing refreshes the threads that may be blocked at it, so the set of enabled threads stays
     // exact.
-    fn try_act(&mut self, thread: ThreadId, argument: u64, made: &mut Option<ContextId>) -> Result<Reply, Thrown> {
+    fn try_act(
+        &mut self,
+        thread: ThreadId,
+        argument: u64,
+        made: &mut Option<ContextId>,
+    ) -> Result<Reply, ThrownException> {
         if self.threads[thread].pending.may_block() {
             self.leave(thread);
         }
@@ -129,11 +134,11 @@ impl World {
                 old
             }
             Op::Use(object) => {
-                self.check_object(object, Thrown::UseAfterFree)?;
+                self.check_object(object, ThrownException::UseAfterFree)?;
                 0
             }
             Op::Free(object) => {
-                self.check_object(object, Thrown::DoubleFree)?;
+                self.check_object(object, ThrownException::DoubleFree)?;
                 self.memory.objects[object].freed = true;
                 self.anything_changed();
                 0
@@ -155,7 +160,7 @@ impl World {
                 self.lock_is_taken(lock);
                 if !notified && self.threads[thread].interrupted {
                     self.threads[thread].interrupted = false;
-                    return Err(Thrown::Interrupted);
+                    return Err(ThrownException::Interrupted);
                 }
                 i64::from(notified)
             }
@@ -168,39 +173,39 @@ impl World {
             }
             Op::ReadLock(id) => {
                 self.rwlocks[id].readers.push(thread);
-                self.refresh_all(|w| &w.rwlocks[id].standing);
+                self.refresh_all(|w| &w.rwlocks[id].pending_set);
                 0
             }
             Op::Announce(id) => {
                 self.rwlocks[id].announced.push(thread);
-                self.refresh_all(|w| &w.rwlocks[id].standing);
+                self.refresh_all(|w| &w.rwlocks[id].pending_set);
                 0
             }
             Op::WriteLock(id) => {
                 let l = &mut self.rwlocks[id];
                 l.announced.retain(|t| *t != thread);
                 l.writer = Some(thread);
-                self.refresh_all(|w| &w.rwlocks[id].standing);
+                self.refresh_all(|w| &w.rwlocks[id].pending_set);
                 0
             }
             Op::ReadUnlock(id) => {
                 let l = &mut self.rwlocks[id];
-                let hold = l.readers.iter().rposition(|t| *t == thread).ok_or(Thrown::IllegalMonitorState)?;
+                let hold = l.readers.iter().rposition(|t| *t == thread).ok_or(ThrownException::IllegalMonitorState)?;
                 l.readers.remove(hold);
-                self.refresh_all(|w| &w.rwlocks[id].standing);
+                self.refresh_all(|w| &w.rwlocks[id].pending_set);
                 0
             }
             Op::WriteUnlock(id) => {
                 if self.rwlocks[id].writer != Some(thread) {
-                    return Err(Thrown::IllegalMonitorState);
+                    return Err(ThrownException::IllegalMonitorState);
                 }
                 self.rwlocks[id].writer = None;
-                self.refresh_all(|w| &w.rwlocks[id].standing);
+                self.refresh_all(|w| &w.rwlocks[id].pending_set);
                 0
             }
             Op::Down(id) => {
                 self.semaphores[id].count -= 1;
-                self.refresh_all(|w| &w.semaphores[id].standing);
+                self.refresh_all(|w| &w.semaphores[id].pending_set);
                 0
             }
             Op::DownFor { semaphore, .. } => {
@@ -208,13 +213,13 @@ impl World {
                 let takes = self.semaphores[semaphore].count > 0;
                 if takes {
                     self.semaphores[semaphore].count -= 1;
-                    self.refresh_all(|w| &w.semaphores[semaphore].standing);
+                    self.refresh_all(|w| &w.semaphores[semaphore].pending_set);
                 }
                 i64::from(takes)
             }
             Op::Up(id) => {
                 self.semaphores[id].count = self.semaphores[id].count.saturating_add(1);
-                self.refresh_all(|w| &w.semaphores[id].standing);
+                self.refresh_all(|w| &w.semaphores[id].pending_set);
                 0
             }
             Op::Arrive(id) => {
@@ -226,7 +231,7 @@ impl World {
                     return Ok(Reply::Again);
                 }
                 (b.arrived, b.generation) = (0, generation.wrapping_add(1));
-                self.refresh_all(|w| &w.barriers[id].standing);
+                self.refresh_all(|w| &w.barriers[id].pending_set);
                 0
             }
             Op::Await { .. } => {
@@ -234,15 +239,17 @@ impl World {
                 t.deadline = None;
                 return Ok(Reply::Awaited(i64::from(t.condition)));
             }
-            Op::Fork { body, args } => match self.add_thread(self.threads[thread].context, Made::Body(body), false) {
-                Some(id) => {
-                    *made = Some(self.threads[id].home);
-                    self.threads[id].pending = Op::Fork { body, args };
-                    i64::from(id.0)
+            Op::Fork { body, args } => {
+                match self.add_thread(self.threads[thread].context, CreationKind::Body(body), false) {
+                    Some(id) => {
+                        *made = Some(self.threads[id].home);
+                        self.threads[id].pending = Op::Fork { body, args };
+                        i64::from(id.0)
+                    }
+                    None => NULL,
                 }
-                None => NULL,
-            },
-            Op::SpawnLooper => match self.add_thread(self.threads[thread].context, Made::Looper, true) {
+            }
+            Op::SpawnLooper => match self.add_thread(self.threads[thread].context, CreationKind::Looper, true) {
                 Some(id) => {
                     *made = Some(self.threads[id].home);
                     self.threads[id].pending = Op::SpawnLooper;
@@ -260,7 +267,7 @@ impl World {
                         PostTime::Front => 0,
                         PostTime::At(instant) => self.at(instant),
                     };
-                    let context = self.contexts.child(self.threads[thread].context, Made::Body(body));
+                    let context = self.contexts.child(self.threads[thread].context, CreationKind::Body(body));
                     *made = Some(context);
                     let task = TaskMessage { body, args, context, target, is_async, instance };
                     self.enqueue(looper, when, MessageKind::Task(task));
@@ -273,9 +280,11 @@ impl World {
             Op::Begin => {
                 let now = self.now;
                 if self.threads[thread].in_task() {
-                    return Err(Thrown::IllegalState);
+                    return Err(ThrownException::IllegalState);
                 }
-                let Some(queue) = self.threads[thread].queue.as_mut() else { return Err(Thrown::IllegalState) };
+                let Some(queue) = self.threads[thread].queue.as_mut() else {
+                    return Err(ThrownException::IllegalState);
+                };
                 let Some(task) = queue.pop(now) else {
                     queue.clear();
                     return Ok(Reply::LeaveLoop);
@@ -286,35 +295,35 @@ impl World {
             }
             Op::AttachQueue => {
                 if self.threads[thread].queue.is_some() {
-                    return Err(Thrown::IllegalState);
+                    return Err(ThrownException::IllegalState);
                 }
                 self.threads[thread].attach_queue();
                 self.loopers.set(thread, true);
-                self.refresh_standing_at_thread(thread);
+                self.refresh_pending_at_thread(thread);
                 0
             }
             Op::Fence(looper) => {
                 let now = self.now;
-                let queue = self.threads[looper].queue.as_mut().ok_or(Thrown::IllegalState)?;
+                let queue = self.threads[looper].queue.as_mut().ok_or(ThrownException::IllegalState)?;
                 let token = queue.fence(now);
                 self.refresh_looper(looper);
                 fence_value(looper, token)
             }
             Op::Lift(value) => {
                 if value == NULL {
-                    return Err(Thrown::NullPointer);
+                    return Err(ThrownException::NullPointer);
                 }
                 let (looper, token) = fence_of(value);
-                let queue = self.threads[looper].queue.as_mut().ok_or(Thrown::IllegalState)?;
+                let queue = self.threads[looper].queue.as_mut().ok_or(ThrownException::IllegalState)?;
                 if !queue.lift(token) {
-                    return Err(Thrown::IllegalState);
+                    return Err(ThrownException::IllegalState);
                 }
                 self.refresh_looper(looper);
                 0
             }
             Op::Cancel { target, body } => {
                 let looper = self.thread_of(target);
-                let queue = self.threads[looper].queue.as_mut().ok_or(Thrown::IllegalState)?;
+                let queue = self.threads[looper].queue.as_mut().ok_or(ThrownException::IllegalState)?;
                 let any = mutant::is(Mutant::CancelByLooper);
                 queue.cancel(|m| (m.target == target || any) && body.is_none_or(|b| b == m.body));
                 self.refresh_looper(looper);
@@ -322,7 +331,7 @@ impl World {
             }
             Op::Quit { looper, safely } => {
                 let now = self.now;
-                self.threads[looper].queue.as_mut().ok_or(Thrown::IllegalState)?.quit(safely, now);
+                self.threads[looper].queue.as_mut().ok_or(ThrownException::IllegalState)?.quit(safely, now);
                 self.refresh_looper(looper);
                 0
             }
@@ -353,7 +362,7 @@ impl World {
             }
             Op::Sleep(delay) => {
                 if std::mem::take(&mut self.threads[thread].interrupted) {
-                    return Err(Thrown::Interrupted);
+                    return Err(ThrownException::Interrupted);
                 }
                 if delay <= 0 {
                     return Ok(Reply::Value(0));
@@ -367,7 +376,7 @@ impl World {
                 let t = &mut self.threads[thread];
                 t.deadline = None;
                 if std::mem::take(&mut t.interrupted) {
-                    return Err(Thrown::Interrupted);
+                    return Err(ThrownException::Interrupted);
                 }
                 0
             }
@@ -380,7 +389,7 @@ impl World {
     // A post to a looper that has quit does not fail. It is only counted and recorded (rule 6).
     fn refuse(&mut self, thread: Option<ThreadId>, context: Option<ContextId>, site: Option<SiteId>) {
         self.refused_posts += 1;
-        self.record(thread, context, site, || Happening::Refused);
+        self.record(thread, context, site, || EventKind::Refused);
     }
 
     pub(super) fn enqueue(&mut self, looper: ThreadId, when: u64, kind: MessageKind) {

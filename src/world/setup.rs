@@ -103,12 +103,12 @@ pub enum Prefer {
 ///
 /// ```
 /// use raceflip::event::{LimitKind, Outcome};
-/// use raceflip::{exec::{Unobserved, run}, sched::RoundRobin, vm::Model, world::Limits};
+/// use raceflip::{exec::{NoObserver, run}, sched::RoundRobin, vm::Model, world::Limits};
 /// # use std::sync::atomic::AtomicBool;
 /// # let model = Model::from_text("spin.race", "var x = 0; thread a { loop { x += 1 } }", &[])?;
 /// # let stop = AtomicBool::new(false);
 /// let limits = Limits { steps: 500, ..Limits::default() };
-/// let summary = run(&mut model.machine(limits), &mut RoundRobin::default(), 0, &mut Unobserved, &stop);
+/// let summary = run(&mut model.machine(limits), &mut RoundRobin::default(), 0, &mut NoObserver, &stop);
 /// assert_eq!(summary.outcome(), Some(&Outcome::Limit(LimitKind::Steps, 500)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -9,11 +9,11 @@
 //! - The order of a queue is written by rank.
 //! - Not written: now, stall, steps, names, counters.
 
-use super::canonical::{Canonical, Canonicalizer, Declared, Part, Parts};
-use super::kind::Kind;
-use super::neighbour::{Touched, What};
+use super::canonical::{Canonical, Canonicalizer, DeclaredCounts, Part, Parts};
+use super::kind::WordKind;
+use super::neighbour::{ChangedThing, StepChange};
 use super::queue::{MessageKind, Queue, fence_of};
-use super::threads::Status;
+use super::threads::ThreadStage;
 use super::{Guest, Machine, World};
 use crate::base::Id;
 use crate::base::mutant::{self, Mutant};
@@ -42,11 +42,11 @@ use smallvec::SmallVec;
 /// ```
 pub trait Snapshot: Guest + Clone + Send {
     /// Returns the kind of each global cell.
-    fn global_kinds(&self) -> &[Kind];
+    fn global_kinds(&self) -> &[WordKind];
     /// Returns the kind of each cell of a class.
-    fn class_kinds(&self, class: u32) -> &[Kind];
+    fn class_kinds(&self, class: u32) -> &[WordKind];
     /// Returns the kind of each parameter of a body.
-    fn parameter_kinds(&self, body: crate::event::BodyId) -> &[Kind];
+    fn parameter_kinds(&self, body: crate::event::BodyId) -> &[WordKind];
     /// Writes the guest's state of a thread: program counters, and the live values of its frames.
     fn write_thread(&self, thread: ThreadId, to: &mut CanonicalWriter<'_>);
     /// Returns the guest's state of a thread without references. It is the key by which threads are sorted that nothing
@@ -72,19 +72,19 @@ impl CanonicalWriter<'_> {
     }
 
     /// Writes a value of this kind.
-    pub fn value(&mut self, kind: Kind, value: Value) {
+    pub fn value(&mut self, kind: WordKind, value: Value) {
         match kind {
-            Kind::Word => self.word(value as u64),
-            _ if value == NULL && kind != Kind::Place => self.word(u64::MAX),
-            Kind::Iterator => {
+            WordKind::Word => self.word(value as u64),
+            _ if value == NULL && kind != WordKind::Place => self.word(u64::MAX),
+            WordKind::Iterator => {
                 let list = &self.world.memory.lists[ListId((value >> 32) as u32)];
                 self.word(u64::from(list.version == value as u32));
             }
-            Kind::Object => self.object(ObjectId(value as u32)),
-            Kind::Thread => self.thread(ThreadId(value as u32)),
-            Kind::Handler => self.handler(HandlerId(value as u32)),
-            Kind::Fence => self.fence(value),
-            Kind::Place => {
+            WordKind::Object => self.object(ObjectId(value as u32)),
+            WordKind::Thread => self.thread(ThreadId(value as u32)),
+            WordKind::Handler => self.handler(HandlerId(value as u32)),
+            WordKind::Fence => self.fence(value),
+            WordKind::Place => {
                 let (object, cell) = ((value >> 32) as u32, value as u32);
                 match object.checked_sub(1) {
                     Some(object) => {
@@ -95,15 +95,15 @@ impl CanonicalWriter<'_> {
                     None => self.word(u64::from(cell)),
                 }
             }
-            Kind::ListOfWords => self.list(Kind::Word, value),
-            Kind::ListOfObjects => self.list(Kind::Object, value),
-            Kind::ListOfThreads => self.list(Kind::Thread, value),
-            Kind::ListOfHandlers => self.list(Kind::Handler, value),
-            Kind::ListOfFences => self.list(Kind::Fence, value),
+            WordKind::ListOfWords => self.list(WordKind::Word, value),
+            WordKind::ListOfObjects => self.list(WordKind::Object, value),
+            WordKind::ListOfThreads => self.list(WordKind::Thread, value),
+            WordKind::ListOfHandlers => self.list(WordKind::Handler, value),
+            WordKind::ListOfFences => self.list(WordKind::Fence, value),
         }
     }
 
-    fn list(&mut self, kind: Kind, value: Value) {
+    fn list(&mut self, kind: WordKind, value: Value) {
         let world = self.world;
         let items = &world.memory.lists[ListId(value as u32)].items;
         self.word(items.len() as u64);
@@ -145,8 +145,8 @@ impl CanonicalWriter<'_> {
         let (looper, token) = fence_of(value);
         let world = self.world;
         let queue = world.threads[looper].queue.as_ref();
-        let stands = |m: &super::Message| matches!(m.kind, MessageKind::Fence(t) if t == token);
-        match queue.and_then(|q| q.messages().position(stands)) {
+        let is_fence = |m: &super::Message| matches!(m.kind, MessageKind::Fence(t) if t == token);
+        match queue.and_then(|q| q.messages().position(is_fence)) {
             Some(rank) => {
                 self.thread(looper);
                 self.word(rank as u64);
@@ -204,8 +204,8 @@ impl CanonicalWriter<'_> {
         let t = &world.threads[thread];
         self.word(t.status as u64);
         // A new thread is pending nowhere: the run ended in the step that created it.
-        if t.status == Status::Alive {
-            self.stand(guest, thread);
+        if t.status == ThreadStage::Alive {
+            self.mark_pending(guest, thread);
         }
         match &t.queue {
             Some(queue) => self.queue(guest, queue),
@@ -214,8 +214,8 @@ impl CanonicalWriter<'_> {
     }
 
     // Writes the state of a live thread: the world's part of it, then the guest's.
-    fn stand<G: Snapshot>(&mut self, guest: &G, thread: ThreadId) {
-        self.world.stand_words(thread).into_iter().for_each(|w| self.word(w));
+    fn mark_pending<G: Snapshot>(&mut self, guest: &G, thread: ThreadId) {
+        self.world.pending_words(thread).into_iter().for_each(|w| self.word(w));
         guest.write_thread(thread, self);
     }
 
@@ -245,7 +245,7 @@ impl CanonicalWriter<'_> {
         }
     }
 
-    fn values(&mut self, kinds: &[Kind], values: &[Value]) {
+    fn values(&mut self, kinds: &[WordKind], values: &[Value]) {
         for (kind, value) in kinds.iter().zip(values) {
             self.value(*kind, *value);
         }
@@ -264,13 +264,13 @@ impl CanonicalWriter<'_> {
     // Writes all threads and objects that have been numbered but not written, until no new ones are met. `done` counts
     // the threads and objects that have been written.
     fn expand<G: Snapshot>(&mut self, guest: &G, done: &mut (usize, usize)) {
-        while done.0 < self.room.threads.met.len() || done.1 < self.room.objects.met.len() {
-            if done.0 < self.room.threads.met.len() {
-                self.thread_state(guest, self.room.threads.met[done.0]);
+        while done.0 < self.room.threads.visited.len() || done.1 < self.room.objects.visited.len() {
+            if done.0 < self.room.threads.visited.len() {
+                self.thread_state(guest, self.room.threads.visited[done.0]);
                 self.room.part(Part::Thread(done.0));
                 done.0 += 1;
             } else {
-                self.object_state(guest, self.room.objects.met[done.1]);
+                self.object_state(guest, self.room.objects.visited[done.1]);
                 self.room.part(Part::Object(done.1));
                 done.1 += 1;
             }
@@ -282,15 +282,15 @@ impl CanonicalWriter<'_> {
     // distinguishes them.
     fn strangers<G: Snapshot>(&mut self, guest: &G, done: &mut (usize, usize)) {
         let world = self.world;
-        if world.threads.len() == self.room.threads.met.len() {
+        if world.threads.len() == self.room.threads.visited.len() {
             return;
         }
         let mut alone: Vec<_> = world
             .threads
             .enumerate()
-            .filter(|(_, t)| t.status == Status::Alive || t.queue.as_ref().is_some_and(|q| q.tasks() > 0))
+            .filter(|(_, t)| t.status == ThreadStage::Alive || t.queue.as_ref().is_some_and(|q| q.tasks() > 0))
             .filter(|(id, _)| self.room.threads.known(*id).is_none())
-            .map(|(id, _)| (world.stand_words(id), guest.thread_key(id), id))
+            .map(|(id, _)| (world.pending_words(id), guest.thread_key(id), id))
             .collect();
         alone.sort();
         for (_, _, thread) in alone {
@@ -358,8 +358,8 @@ const GLOBALS: usize = 8;
 impl World {
     /// Returns the number of threads and objects that are numbered by declaration: the declared threads, and the
     /// objects that immutable names of the program stand for.
-    pub(crate) fn declared(&self) -> Declared {
-        Declared { threads: self.setup.threads.len(), objects: self.setup.objects.len() }
+    pub(crate) fn declared(&self) -> DeclaredCounts {
+        DeclaredCounts { threads: self.setup.threads.len(), objects: self.setup.objects.len() }
     }
 }
 
@@ -402,7 +402,7 @@ impl<G: Snapshot> Machine<G> {
 
     /// Updates the parts of the state before a step to this state, for a step that changed only `touched`. Returns
     /// false, and leaves `parts` unchanged, if a walk over the whole state is needed.
-    pub fn follow_parts(&self, parts: &mut Parts, touched: Touched, room: &mut Canonicalizer) -> bool {
+    pub fn follow_parts(&self, parts: &mut Parts, touched: StepChange, room: &mut Canonicalizer) -> bool {
         if !parts.is_plain() {
             return false;
         }
@@ -412,13 +412,13 @@ impl<G: Snapshot> Machine<G> {
         w.thread_state(&self.guest, touched.thread);
         w.room.part(Part::Thread(touched.thread.index()));
         match touched.what {
-            What::Nothing => {}
-            What::Cell(cell) => w.globals(&self.guest, cell as usize / GLOBALS),
-            What::Lock(lock) => {
+            ChangedThing::Nothing => {}
+            ChangedThing::Cell(cell) => w.globals(&self.guest, cell as usize / GLOBALS),
+            ChangedThing::Lock(lock) => {
                 w.lock(lock);
                 w.room.part(Part::Lock(lock.index()));
             }
-            What::Semaphore(id) => {
+            ChangedThing::Semaphore(id) => {
                 w.word(w.world.semaphores[id].count as u64);
                 w.room.part(Part::Semaphore(id.index()));
             }

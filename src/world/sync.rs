@@ -6,7 +6,7 @@ use crate::event::{ObjectId, ThreadId};
 
 /// A lock, a mutex, or the monitor of an object.
 #[derive(Default, Debug)]
-pub(super) struct Lock {
+pub(super) struct LockRecord {
     pub(super) reentrant: bool,
     pub(super) object: Option<ObjectId>,
     pub(super) owner: Option<ThreadId>,
@@ -15,10 +15,10 @@ pub(super) struct Lock {
     // Threads in the wait set, in the order in which they began to wait.
     pub(super) waiters: Vec<ThreadId>,
     // Threads that only need this lock to continue: those pending at its acquisition, and waiters that have been woken.
-    pub(super) standing: ThreadSet,
+    pub(super) pending_set: ThreadSet,
 }
 
-crate::clone_in_place!(Lock { reentrant, object, owner, depth, waiters, standing });
+crate::clone_in_place!(LockRecord { reentrant, object, owner, depth, waiters, pending_set });
 
 /// A set of threads that implements `Debug`.
 #[derive(Default)]
@@ -41,12 +41,12 @@ impl std::fmt::Debug for ThreadSet {
     }
 }
 
-impl Lock {
+impl LockRecord {
     /// Makes this a new lock, whatever it was before.
     pub(super) fn renew(&mut self, reentrant: bool, object: Option<ObjectId>) {
         (self.reentrant, self.object, self.owner, self.depth) = (reentrant, object, None, 0);
         self.waiters.clear();
-        self.standing.0.clear();
+        self.pending_set.0.clear();
     }
 
     #[inline]
@@ -68,14 +68,14 @@ pub(super) struct RwLock {
     pub(super) readers: Vec<ThreadId>,
     // Writers that have announced themselves and do not hold the lock yet. Only locks that prefer writers have them.
     pub(super) announced: Vec<ThreadId>,
-    pub(super) standing: ThreadSet,
+    pub(super) pending_set: ThreadSet,
 }
 
-crate::clone_in_place!(RwLock { prefer, writer, readers, announced, standing });
+crate::clone_in_place!(RwLock { prefer, writer, readers, announced, pending_set });
 
 impl RwLock {
     pub(super) fn new(prefer: Prefer) -> Self {
-        Self { prefer, writer: None, readers: Vec::new(), announced: Vec::new(), standing: ThreadSet::default() }
+        Self { prefer, writer: None, readers: Vec::new(), announced: Vec::new(), pending_set: ThreadSet::default() }
     }
 
     /// Resets the lock: no thread holds it or is pending at it.
@@ -83,7 +83,7 @@ impl RwLock {
         self.writer = None;
         self.readers.clear();
         self.announced.clear();
-        self.standing.0.clear();
+        self.pending_set.0.clear();
     }
 }
 
@@ -91,16 +91,16 @@ impl RwLock {
 #[derive(Default, Debug)]
 pub(super) struct Semaphore {
     pub(super) count: i64,
-    pub(super) standing: ThreadSet,
+    pub(super) pending_set: ThreadSet,
 }
 
-crate::clone_in_place!(Semaphore { count, standing });
+crate::clone_in_place!(Semaphore { count, pending_set });
 
 impl Semaphore {
     /// Resets the semaphore to its initial count.
     pub(super) fn renew(&mut self, count: i64) {
         self.count = count;
-        self.standing.0.clear();
+        self.pending_set.0.clear();
     }
 }
 
@@ -110,15 +110,15 @@ pub(super) struct Barrier {
     pub(super) parties: i64,
     pub(super) arrived: i64,
     pub(super) generation: u32,
-    pub(super) standing: ThreadSet,
+    pub(super) pending_set: ThreadSet,
 }
 
-crate::clone_in_place!(Barrier { parties, arrived, generation, standing });
+crate::clone_in_place!(Barrier { parties, arrived, generation, pending_set });
 
 impl Barrier {
     /// Resets the barrier: no thread has arrived.
     pub(super) fn renew(&mut self, parties: i64) {
         (self.parties, self.arrived, self.generation) = (parties, 0, 0);
-        self.standing.0.clear();
+        self.pending_set.0.clear();
     }
 }

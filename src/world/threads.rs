@@ -1,15 +1,15 @@
 //! Threads and loopers: their state, their creation and their end.
 
 use super::World;
-use super::contexts::Made;
+use super::contexts::CreationKind;
 use super::queue::Queue;
 use super::sync::ThreadSet;
 use crate::base::mutant::{self, Mutant};
-use crate::event::{ContextId, Happening, LimitKind, Op, Outcome, SiteId, ThreadId};
+use crate::event::{ContextId, EventKind, LimitKind, Op, Outcome, SiteId, ThreadId};
 
 /// Stage in the life of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Status {
+pub enum ThreadStage {
     /// The thread has not reached its first operation.
     New,
     /// The thread is pending at an operation.
@@ -20,7 +20,7 @@ pub enum Status {
 
 /// State of a thread or looper.
 #[derive(Debug)]
-pub struct Thread {
+pub struct ThreadRecord {
     /// Context of the thread itself.
     pub home: ContextId,
     /// Context in which the thread runs: that of its current task if it runs one, otherwise its home.
@@ -28,7 +28,7 @@ pub struct Thread {
     /// Whether the thread is a daemon, which does not keep the run going.
     pub daemon: bool,
     /// Stage in the thread's life.
-    pub status: Status,
+    pub status: ThreadStage,
     /// Pending operation. Meaningful while the thread is alive.
     pub pending: Op,
     /// Site of the pending operation. `None` for the implicit loop of a looper.
@@ -36,7 +36,7 @@ pub struct Thread {
     /// Message queue of the thread, if it has one.
     pub queue: Option<Box<Queue>>,
     // Queue of an earlier run, kept for its memory.
-    spare: Spare,
+    spare: SpareQueue,
     /// Instant at which the thread's sleep, wait, await or timed down ends.
     pub(super) deadline: Option<u64>,
     /// Whether the thread waits and has been notified.
@@ -48,14 +48,14 @@ pub struct Thread {
     /// Number of holds of a lock that the thread gave up in order to wait.
     pub(super) saved_depth: u32,
     // Threads that are pending at this one: at a join of it, or at a post to it while it has no queue.
-    pub(super) standing: ThreadSet,
+    pub(super) pending_set: ThreadSet,
 }
 
 /// An unused queue, kept for its memory. A clone has none, and `clone_from` keeps its own.
 #[derive(Default, Debug)]
-struct Spare(Option<Box<Queue>>);
+struct SpareQueue(Option<Box<Queue>>);
 
-impl Clone for Spare {
+impl Clone for SpareQueue {
     fn clone(&self) -> Self {
         Self(None)
     }
@@ -63,7 +63,7 @@ impl Clone for Spare {
     fn clone_from(&mut self, _: &Self) {}
 }
 
-crate::clone_in_place!(Thread {
+crate::clone_in_place!(ThreadRecord {
     home,
     context,
     daemon,
@@ -77,35 +77,35 @@ crate::clone_in_place!(Thread {
     interrupted,
     condition,
     saved_depth,
-    standing,
+    pending_set,
 });
 
-impl Default for Thread {
+impl Default for ThreadRecord {
     fn default() -> Self {
         Self {
             home: ContextId(0),
             context: ContextId(0),
             daemon: false,
-            status: Status::New,
+            status: ThreadStage::New,
             pending: Op::Skip,
             site: None,
             queue: None,
-            spare: Spare(None),
+            spare: SpareQueue(None),
             deadline: None,
             notified: false,
             interrupted: false,
             condition: false,
             saved_depth: 0,
-            standing: ThreadSet::default(),
+            pending_set: ThreadSet::default(),
         }
     }
 }
 
-impl Thread {
+impl ThreadRecord {
     /// Makes this a new thread, whatever it was before.
     pub(super) fn renew(&mut self, home: ContextId, daemon: bool, looper: bool) {
         (self.home, self.context, self.daemon) = (home, home, daemon);
-        (self.status, self.pending, self.site) = (Status::New, Op::Skip, None);
+        (self.status, self.pending, self.site) = (ThreadStage::New, Op::Skip, None);
         if let Some(queue) = self.queue.take() {
             self.spare.0 = Some(queue);
         }
@@ -114,7 +114,7 @@ impl Thread {
         }
         (self.deadline, self.saved_depth) = (None, 0);
         (self.notified, self.interrupted, self.condition) = (false, false, false);
-        self.standing.0.clear();
+        self.pending_set.0.clear();
     }
 
     /// Attaches an empty queue to the thread.
@@ -140,7 +140,7 @@ impl Thread {
 
 impl World {
     /// Returns the world's part of a thread's state as words of the canonical state.
-    pub(super) fn stand_words(&self, thread: ThreadId) -> [u64; 4] {
+    pub(super) fn pending_words(&self, thread: ThreadId) -> [u64; 4] {
         let t = &self.threads[thread];
         // Both halves of an operation have the same program counter, so the half is written too.
         let half = match &t.pending {
@@ -166,7 +166,7 @@ impl World {
 
     /// Adds a thread that `maker` starts. It stays new until the machine runs it to its first operation. At the limit
     /// of threads, ends the run and returns `None`.
-    pub(super) fn add_thread(&mut self, maker: ContextId, made: Made, looper: bool) -> Option<ThreadId> {
+    pub(super) fn add_thread(&mut self, maker: ContextId, made: CreationKind, looper: bool) -> Option<ThreadId> {
         if self.threads.len() as u64 >= u64::from(self.limits.threads) {
             self.end(Outcome::Limit(LimitKind::Threads, u64::from(self.limits.threads)));
             return None;
@@ -194,25 +194,25 @@ impl World {
     pub(super) fn settle(&mut self, thread: ThreadId) {
         // The thread is in the set of enabled threads, and an operation that never blocks leaves it there.
         if self.threads[thread].pending.may_block() {
-            self.stand(thread);
+            self.mark_pending(thread);
         }
     }
 
     /// Makes a new thread alive and enabled.
     pub(super) fn wake_up(&mut self, thread: ThreadId) {
-        self.threads[thread].status = Status::Alive;
+        self.threads[thread].status = ThreadStage::Alive;
         self.enabled.set(thread, true);
     }
 
     /// Ends the thread, and refreshes the threads that wait for its end.
     pub(crate) fn finish(&mut self, thread: ThreadId) {
         let home = self.threads[thread].home;
-        self.threads[thread].status = Status::Finished;
+        self.threads[thread].status = ThreadStage::Finished;
         self.workers.set(thread, false);
         self.threads[thread].context = home;
         self.enabled.set(thread, false);
-        self.record(Some(thread), Some(home), None, || Happening::ThreadExit);
-        self.refresh_standing_at_thread(thread);
+        self.record(Some(thread), Some(home), None, || EventKind::ThreadExit);
+        self.refresh_pending_at_thread(thread);
     }
 
     /// Closes the queue of a thread that an exception has ended, and drops the messages in it.
@@ -227,7 +227,7 @@ impl World {
     /// Ends the current task of a looper.
     pub(crate) fn end_task(&mut self, thread: ThreadId) {
         let (task, home) = (self.threads[thread].context, self.threads[thread].home);
-        self.record(Some(thread), Some(task), None, || Happening::End);
+        self.record(Some(thread), Some(task), None, || EventKind::End);
         self.threads[thread].context = home;
     }
 
@@ -235,6 +235,6 @@ impl World {
     #[inline]
     #[must_use]
     pub fn finished(&self, thread: ThreadId) -> bool {
-        self.threads[thread].status == Status::Finished
+        self.threads[thread].status == ThreadStage::Finished
     }
 }

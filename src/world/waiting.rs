@@ -3,7 +3,7 @@
 
 use super::World;
 use super::memory::Memory;
-use super::perform::{Reply, Thrown};
+use super::perform::{Reply, ThrownException};
 use crate::event::{LockId, ObjectId, Op, Target, ThreadId, Value, WaitSet};
 
 impl World {
@@ -15,10 +15,10 @@ impl World {
         on: WaitSet,
         lock: LockId,
         timeout: Option<i64>,
-    ) -> Result<Reply, Thrown> {
+    ) -> Result<Reply, ThrownException> {
         self.check_owner(thread, lock)?;
         if std::mem::take(&mut self.threads[thread].interrupted) {
-            return Err(Thrown::Interrupted);
+            return Err(ThrownException::Interrupted);
         }
         let deadline = timeout.map(|d| self.after(d));
         let depth = std::mem::take(&mut self.locks[lock].depth);
@@ -52,32 +52,34 @@ impl World {
     }
 
     #[inline]
-    pub(super) fn check_owner(&self, thread: ThreadId, lock: LockId) -> Result<(), Thrown> {
+    pub(super) fn check_owner(&self, thread: ThreadId, lock: LockId) -> Result<(), ThrownException> {
         self.check_monitor(lock)?;
-        if self.locks[lock].owner == Some(thread) { Ok(()) } else { Err(Thrown::IllegalMonitorState) }
+        if self.locks[lock].owner == Some(thread) { Ok(()) } else { Err(ThrownException::IllegalMonitorState) }
     }
 
     #[inline]
-    pub(super) fn check_monitor(&self, lock: LockId) -> Result<(), Thrown> {
-        self.locks[lock].object.map_or(Ok(()), |object| self.check_object(object, Thrown::UseAfterFree))
+    pub(super) fn check_monitor(&self, lock: LockId) -> Result<(), ThrownException> {
+        self.locks[lock].object.map_or(Ok(()), |object| self.check_object(object, ThrownException::UseAfterFree))
     }
 
-    pub(super) fn check_object(&self, object: ObjectId, dead: Thrown) -> Result<(), Thrown> {
+    pub(super) fn check_object(&self, object: ObjectId, dead: ThrownException) -> Result<(), ThrownException> {
         if self.memory.objects[object].freed { Err(dead) } else { Ok(()) }
     }
 
     /// Returns the monitor of the object that a reference points to. Fails with `NullPointer` for null.
-    pub fn monitor_of(&self, reference: Value) -> Result<LockId, Thrown> {
-        Memory::object_of(reference).map(|object| self.memory.objects[object].lock).ok_or(Thrown::NullPointer)
+    pub fn monitor_of(&self, reference: Value) -> Result<LockId, ThrownException> {
+        Memory::object_of(reference).map(|object| self.memory.objects[object].lock).ok_or(ThrownException::NullPointer)
     }
 
     /// Returns the target of a post for the value of a handler. Fails with `NullPointer` for null.
-    pub fn target_handler(value: Value) -> Result<Target, Thrown> {
-        u32::try_from(value).map(|h| Target::Handler(crate::event::HandlerId(h))).map_err(|_| Thrown::NullPointer)
+    pub fn target_handler(value: Value) -> Result<Target, ThrownException> {
+        u32::try_from(value)
+            .map(|h| Target::Handler(crate::event::HandlerId(h)))
+            .map_err(|_| ThrownException::NullPointer)
     }
 
     /// Returns the thread that a value refers to. Fails with `NullPointer` for null.
-    pub fn thread_value(value: Value) -> Result<ThreadId, Thrown> {
-        u32::try_from(value).map(ThreadId).map_err(|_| Thrown::NullPointer)
+    pub fn thread_value(value: Value) -> Result<ThreadId, ThrownException> {
+        u32::try_from(value).map(ThreadId).map_err(|_| ThrownException::NullPointer)
     }
 }

@@ -1,9 +1,9 @@
 //! Compares the exhaustive search with the enumeration of all runs.
 
 use crate::stateless::{End, Facts, words};
-use raceflip::event::{Happening, Outcome};
-use raceflip::exec::{Ended, Observer, run};
-use raceflip::explore::{self, Explored, Plan, Silent, Way};
+use raceflip::event::{EventKind, Outcome};
+use raceflip::exec::{Observer, RunResult, run};
+use raceflip::explore::{self, NoSearchProgress, RunChoices, SearchPlan, SearchReport};
 use raceflip::sched::Rerun;
 use raceflip::vm::Model;
 use raceflip::world::{Limits, World};
@@ -12,19 +12,19 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Searches a model under a plan, without interruption.
-pub(crate) fn search(plan: &Plan<'_>) -> Explored {
-    explore::explore(plan, explore::Context { stop: &AtomicBool::new(false), progress: &Silent })
+pub(crate) fn search(plan: &SearchPlan<'_>) -> SearchReport {
+    explore::explore(plan, explore::SearchContext { stop: &AtomicBool::new(false), progress: &NoSearchProgress })
 }
 
 /// Returns the ends of a search in the terms of the enumeration, each with a path to it.
-fn ends(found: &Explored) -> BTreeMap<End, &Way> {
+fn ends(found: &SearchReport) -> BTreeMap<End, &RunChoices> {
     found.ends.iter().map(|(end, way)| ((end.ended.clone(), end.blocked.clone()), way)).collect()
 }
 
 /// Compares unreduced, reduced and pair searches with the facts. Returns the number of states, or the first difference
 /// in words.
 pub(crate) fn compare(model: &Model, facts: &Facts) -> Result<u64, String> {
-    let plan = Plan { reduce: false, observe: words(&model.program), ..Plan::new(model) };
+    let plan = SearchPlan { reduce: false, observe: words(&model.program), ..SearchPlan::new(model) };
     let plain = search(&plan);
     same_ends("unreduced", &plain, facts)?;
     for (end, way) in ends(&plain) {
@@ -33,7 +33,7 @@ pub(crate) fn compare(model: &Model, facts: &Facts) -> Result<u64, String> {
             return Err(format!("{} steps to {end:?}, there is a way with {}", steps, facts.ends[&end]));
         }
     }
-    let reduced = search(&Plan { reduce: true, ..plan.clone() });
+    let reduced = search(&SearchPlan { reduce: true, ..plan.clone() });
     same_ends("reduced", &reduced, facts)?;
     for (end, way) in ends(&reduced) {
         rerun(model, &plan.observe, &end, way)?;
@@ -41,12 +41,12 @@ pub(crate) fn compare(model: &Model, facts: &Facts) -> Result<u64, String> {
     if reduced.states != plain.states {
         return Err(format!("{} states, reduced {}", plain.states, reduced.states));
     }
-    let pairs = search(&Plan { pairs: true, ..plan.clone() });
+    let pairs = search(&SearchPlan { pairs: true, ..plan.clone() });
     same("adjacent", pairs.adjacent.keys(), facts.adjacent.iter())?;
     Ok(plain.states)
 }
 
-fn same_ends(name: &str, found: &Explored, facts: &Facts) -> Result<(), String> {
+fn same_ends(name: &str, found: &SearchReport, facts: &Facts) -> Result<(), String> {
     if !found.complete() {
         return Err(format!("{name}: cut by {:?}", found.cut));
     }
@@ -72,7 +72,7 @@ struct Ticks(BTreeSet<u64>);
 
 impl Observer for Ticks {
     fn event(&mut self, _: &World, event: &raceflip::event::Event) {
-        if event.what == Happening::Tick {
+        if event.what == EventKind::Tick {
             self.0.insert(event.step);
         }
     }
@@ -84,7 +84,7 @@ fn rerun(
     model: &Model,
     observe: &BTreeSet<raceflip::lang::program::GlobalId>,
     end: &End,
-    way: &Way,
+    way: &RunChoices,
 ) -> Result<u64, String> {
     let mut machine = model.machine(Limits::default());
     let (mut strategy, mut ticks) = (Rerun::new(Arc::new(way.choices.clone())), Ticks::default());
@@ -95,7 +95,7 @@ fn rerun(
         _ => Vec::new(),
     };
     blocked.sort_unstable();
-    let came_to = (Ended::new(&model.program, observe, outcome, &machine.world), blocked);
+    let came_to = (RunResult::new(&model.program, observe, outcome, &machine.world), blocked);
     if came_to != *end || outcome != &way.outcome || summary.steps != way.steps || summary.stall != way.stall {
         return Err(format!("{way:?} of {end:?} comes to {came_to:?} by {summary:?}"));
     }

@@ -4,7 +4,7 @@ use crate::load::{all_models, load};
 use crate::surw::named;
 use allocation_counter::measure;
 use raceflip::event::Outcome;
-use raceflip::exec::{Observer, RunSummary, Unobserved, run};
+use raceflip::exec::{NoObserver, Observer, RunSummary, run};
 use raceflip::sched::{ChoiceLog, RandomWalk, Strategy};
 use raceflip::vm::Vm;
 use raceflip::world::{Limits, Machine};
@@ -61,13 +61,13 @@ fn a_run_after_the_first_allocates_nothing() {
         let name = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(path).display().to_string();
         let code = load(path, &[]).code;
         let mut machine = Machine::new(Vm::new(code), Limits::default());
-        let plain = allocating(&name, &mut machine, &mut RandomWalk::new(), &mut Unobserved, &mut wrong);
+        let plain = allocating(&name, &mut machine, &mut RandomWalk::new(), &mut NoObserver, &mut wrong);
         let logged = format!("{name}, choices recorded");
         allocating(&logged, &mut machine, &mut RandomWalk::new(), &mut ChoiceLog::new(), &mut wrong);
         let model = load(path, &[]);
         for strategy in ["pos", "surw", "pctcp:3,steps=100"] {
             let mut strategy_of = named(&model, strategy, Limits::default());
-            allocating(&format!("{name}, {strategy}"), &mut machine, &mut strategy_of, &mut Unobserved, &mut wrong);
+            allocating(&format!("{name}, {strategy}"), &mut machine, &mut strategy_of, &mut NoObserver, &mut wrong);
         }
         looked_at += plain;
         if plain == 0 {

@@ -3,7 +3,7 @@
 use crate::complete::all_variants;
 use crate::load::load;
 use raceflip::detect::happens_before::{Options, Race, analyze};
-use raceflip::detect::{DetectorId, Hybrid, Recorder};
+use raceflip::detect::{DetectorId, Hybrid, TraceRecorder};
 use raceflip::event::Event;
 use raceflip::exec::{Observer, run};
 use raceflip::formats::trace::{Header, TraceWriter};
@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 struct Both<'b> {
-    recorder: Recorder,
+    recorder: TraceRecorder,
     writer: TraceWriter<&'b mut Vec<u8>>,
 }
 
@@ -55,7 +55,7 @@ fn a_run_that_is_recorded_and_one_that_is_read_back_have_the_same_races() {
             let mut bytes = Vec::new();
             let header = Header::new(&path, model.digest(), &[], "random", seed);
             let writer = TraceWriter::new(&mut bytes, &header);
-            let mut both = Both { recorder: Recorder::new(), writer };
+            let mut both = Both { recorder: TraceRecorder::new(), writer };
             run(&mut machine, &mut RandomWalk::new(), seed, &mut both, &AtomicBool::new(false));
             both.writer.finish().unwrap();
             let recorded = races(&both.recorder.finish());

@@ -5,7 +5,7 @@ use crate::chance::least_hits;
 use crate::load::{Model, load, load_bytes};
 use crate::surw::named as named_strategy;
 use raceflip::event::Outcome;
-use raceflip::exec::{Unobserved, run};
+use raceflip::exec::{NoObserver, run};
 use raceflip::sched::{DelayBounded, RandomWalk, RoundRobin, SpecError, Strategy, StrategySpec};
 use raceflip::vm::Vm;
 use raceflip::world::{Limits, Machine};
@@ -42,7 +42,7 @@ fn hits(model: &Model, strategy: &mut impl Strategy, seeds: u64) -> (u64, u64) {
     let mut machine = Machine::new(Vm::new(model.code.clone()), Limits::default());
     let (mut hits, mut longest) = (0, 0);
     for seed in 0..seeds {
-        let summary = run(&mut machine, strategy, seed, &mut Unobserved, &AtomicBool::new(false));
+        let summary = run(&mut machine, strategy, seed, &mut NoObserver, &AtomicBool::new(false));
         hits += u64::from(failed(summary.outcome()));
         longest = longest.max(summary.steps);
     }
@@ -149,7 +149,7 @@ fn busy_waiting_ends() {
         let mut strategy = named_strategy(&model, name, Limits::default());
         let mut machine = Machine::new(Vm::new(model.code.clone()), Limits::default());
         for seed in 0..200 {
-            let summary = run(&mut machine, &mut strategy, seed, &mut Unobserved, &AtomicBool::new(false));
+            let summary = run(&mut machine, &mut strategy, seed, &mut NoObserver, &AtomicBool::new(false));
             assert_eq!(summary.outcome(), Some(&Outcome::Ok), "{name}, seed {seed}");
             waited += u64::from(summary.steps > 50);
         }

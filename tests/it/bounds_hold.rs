@@ -4,8 +4,8 @@
 use crate::cli::{FOUND, REFUSED, Ran, call, file, raceflip, ran, scratch};
 use crate::load::{Model, load, load_bytes};
 use allocation_counter::measure;
-use raceflip::campaign::{self, Plan as Campaign, TestPlan};
-use raceflip::explore::{Bounds, Context, Cut, Explored, First, Plan, Silent, explore};
+use raceflip::campaign::{self, CampaignPlan as Campaign, TestPlan};
+use raceflip::explore::{Bounds, Cut, First, NoSearchProgress, SearchContext, SearchPlan, SearchReport, explore};
 use raceflip::formats::explore::ExploreReport;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -20,8 +20,8 @@ fn path(name: &str) -> String {
     fault(name).display().to_string()
 }
 
-fn search(plan: &Plan<'_>) -> Explored {
-    explore(plan, Context { stop: &AtomicBool::new(false), progress: &Silent })
+fn search(plan: &SearchPlan<'_>) -> SearchReport {
+    explore(plan, SearchContext { stop: &AtomicBool::new(false), progress: &NoSearchProgress })
 }
 
 /// Returns models with large states of every kind: many threads, large arrays, many objects, lists, full queues, and
@@ -55,7 +55,7 @@ fn a_search_stops_at_its_bound_of_states() {
         for first in [First::Nearest, First::Deepest] {
             let with = |jobs: usize, reduce: bool| {
                 let bounds = Bounds { states: 1_000, ..Bounds::default() };
-                let found = search(&Plan { bounds, first, jobs, reduce, ..Plan::new(&model) });
+                let found = search(&SearchPlan { bounds, first, jobs, reduce, ..SearchPlan::new(&model) });
                 assert_eq!((found.states, found.cut), (1_000, Some(Cut::States)), "{name}, {first:?}");
                 assert!(found.frontier > 0, "{name}");
                 (found.transitions, found.depth, found.frontier)
@@ -73,11 +73,12 @@ fn a_search_stops_at_its_bound_of_memory() {
             let bounds = Bounds { memory: 12 << 20, ..Bounds::default() };
             let stop = AtomicBool::new(false);
             let mut found = None;
-            let plan = Plan { bounds, first, ..Plan::new(&model) };
+            let plan = SearchPlan { bounds, first, ..SearchPlan::new(&model) };
             // A depth-first search needs little memory, even with large states, so it gets a bound of states as well.
             let limit = Bounds { states: 40_000, ..bounds };
-            let plan = if first == First::Deepest { Plan { bounds: limit, ..plan } } else { plan };
-            let info = measure(|| found = Some(explore(&plan, Context { stop: &stop, progress: &Silent })));
+            let plan = if first == First::Deepest { SearchPlan { bounds: limit, ..plan } } else { plan };
+            let info =
+                measure(|| found = Some(explore(&plan, SearchContext { stop: &stop, progress: &NoSearchProgress })));
             let found = found.expect("it was searched");
             assert!(info.bytes_max * 10 <= bounds.memory * 11, "{name}, {first:?}: {} bytes", info.bytes_max);
             if first == First::Nearest {
@@ -103,12 +104,12 @@ fn a_bound_of_preemptions_makes_no_run_endless() {
 #[test]
 fn a_bound_that_is_not_reached_changes_nothing() {
     let model = load_bytes("add.race", b"var x = 0\nthread t(i in 0..4) { x += 1 }", &[]);
-    let whole = search(&Plan::new(&model));
+    let whole = search(&SearchPlan::new(&model));
     assert!(whole.complete());
     for states in [whole.states + 1, 2 * whole.states] {
         for first in [First::Nearest, First::Deepest] {
             let bounds = Bounds { states, ..Bounds::default() };
-            let found = search(&Plan { bounds, first, ..Plan::new(&model) });
+            let found = search(&SearchPlan { bounds, first, ..SearchPlan::new(&model) });
             assert_eq!(
                 (found.cut, found.states, found.ends.len()),
                 (None, whole.states, whole.ends.len()),
@@ -124,7 +125,7 @@ fn an_endless_space_is_not_estimated() {
         let model = load(&fault(name), &[]);
         for states in [500, 2_000, 5_000] {
             let bounds = Bounds { states, ..Bounds::default() };
-            let found = search(&Plan { bounds, ..Plan::new(&model) });
+            let found = search(&SearchPlan { bounds, ..SearchPlan::new(&model) });
             let estimate = found.estimate.expect("it was cut");
             assert!(estimate.growing > 0, "{name}: {estimate:?}");
         }
@@ -134,7 +135,8 @@ fn an_endless_space_is_not_estimated() {
     // A run that loops forever over a few states is no sign of infinitely many states.
     let spin = "var stop = 0\nthread a { while stop == 0 { skip } }\nthread b(i in 0..5) { for j in 0..40 { skip } }";
     let model = load_bytes("spin.race", spin.as_bytes(), &[]);
-    let found = search(&Plan { bounds: Bounds { states: 2_000, ..Bounds::default() }, ..Plan::new(&model) });
+    let found =
+        search(&SearchPlan { bounds: Bounds { states: 2_000, ..Bounds::default() }, ..SearchPlan::new(&model) });
     let estimate = found.estimate.expect("it was cut");
     assert!(estimate.endless > 0 && estimate.growing == 0, "{estimate:?}");
 }
@@ -147,7 +149,7 @@ fn where_nothing_is_expected_nothing_is_searched() {
         let campaign = Campaign { jobs: 1, ..Campaign::new(&model) };
         let plan = TestPlan { model: &model, campaign, walks: 4, states: 10_000, saved: &[], shrinks: false };
         let stop = AtomicBool::new(false);
-        campaign::test(&plan, campaign::Context { stop: &stop, progress: &campaign::Silent }).states
+        campaign::test(&plan, campaign::CampaignContext { stop: &stop, progress: &campaign::NoProgress }).states
     };
     let text = "var x = 0\nthread t(i in 0..3) { x = i }\n";
     assert_eq!(searched(text.as_bytes()), None);

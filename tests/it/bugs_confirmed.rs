@@ -2,7 +2,7 @@
 
 use crate::complete::all_variants;
 use crate::load::{Model, load};
-use raceflip::campaign::{Confirmation, Context, PairReport, Plan, Silent, Verdict, confirm};
+use raceflip::campaign::{CampaignContext, CampaignPlan, Confirmation, NoProgress, PairReport, Verdict, confirm};
 use serde::Deserialize;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -29,7 +29,10 @@ fn bugs() -> Vec<Bug> {
 }
 
 fn campaign(model: &Model) -> Confirmation {
-    confirm(&Plan { jobs: 2, ..Plan::new(model) }, Context { stop: &AtomicBool::new(false), progress: &Silent })
+    confirm(
+        &CampaignPlan { jobs: 2, ..CampaignPlan::new(model) },
+        CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress },
+    )
 }
 
 /// Returns the first trial that fails, and whether any run fails at all.

@@ -4,11 +4,11 @@
 use crate::chance::least_hits;
 use crate::load::{Model, load, load_bytes};
 use raceflip::base::Rng;
-use raceflip::event::{ContextId, Event, Happening, Op, Outcome, PostTime, ThreadId};
-use raceflip::exec::{Observer, Unobserved, run};
+use raceflip::event::{ContextId, Event, EventKind, Op, Outcome, PostTime, ThreadId};
+use raceflip::exec::{NoObserver, Observer, run};
 use raceflip::sched::{DelayBounded, Pct, Pctcp, RandomWalk, RoundRobin, Strategy};
 use raceflip::vm::Vm;
-use raceflip::world::{Limits, Machine, Made, World};
+use raceflip::world::{CreationKind, Limits, Machine, World};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -58,23 +58,25 @@ impl Observer for Recorded {
         if self.all.is_empty() {
             for context in (0..world.contexts().len() as u32).map(ContextId) {
                 match world.contexts().made(context) {
-                    Made::Declared(thread) if !world.setup().threads[thread].looper => self.make(context, None, None),
+                    CreationKind::Declared(thread) if !world.setup().threads[thread].looper => {
+                        self.make(context, None, None)
+                    }
                     _ => {}
                 }
             }
         }
         let maker = |this: &Self| event.context.map(|c| Maker::Context(this.position(c)));
         match &event.what {
-            Happening::Performed { op: Op::Post { target, time, .. }, made: Some(made), .. } => {
+            EventKind::Performed { op: Op::Post { target, time, .. }, made: Some(made), .. } => {
                 self.make(*made, maker(self), Some((world.thread_of(*target), *time == PostTime::Now)));
             }
-            Happening::Performed { op: Op::Fork { .. }, made: Some(made), .. } => self.make(*made, maker(self), None),
-            Happening::Performed { op: Op::Join(thread), .. } => {
+            EventKind::Performed { op: Op::Fork { .. }, made: Some(made), .. } => self.make(*made, maker(self), None),
+            EventKind::Performed { op: Op::Join(thread), .. } => {
                 let step = self.step(maker(self).expect("a thread joins"));
                 let joined = self.position(world.thread(*thread).home);
                 self.all[joined].joined.get_or_insert(step);
             }
-            Happening::Fire(e, made) => {
+            EventKind::Fire(e, made) => {
                 self.make(*made, Some(Maker::Event(e.0)), Some((world.setup().events[*e].looper, true)));
             }
             _ => {}
@@ -248,7 +250,7 @@ fn hits(model: &Model, strategy: &mut impl Strategy, seeds: u64) -> (u64, u64) {
     let mut machine = Machine::new(Vm::new(model.code.clone()), Limits::default());
     let (mut hits, mut longest) = (0, 0);
     for seed in 0..seeds {
-        let summary = run(&mut machine, strategy, seed, &mut Unobserved, &AtomicBool::new(false));
+        let summary = run(&mut machine, strategy, seed, &mut NoObserver, &AtomicBool::new(false));
         hits += u64::from(matches!(summary.outcome(), Some(Outcome::Failure(_) | Outcome::Deadlock(_))));
         longest = longest.max(summary.steps);
     }

@@ -3,7 +3,7 @@
 
 use crate::cli::{FOUND, MENU, REFUSED, call, call_with, file, scratch, token};
 use crate::load;
-use raceflip::exec::{self, Unobserved};
+use raceflip::exec::{self, NoObserver};
 use raceflip::sched::Replay;
 use raceflip::token::Token;
 use raceflip::vm::Vm;
@@ -181,7 +181,7 @@ fn golden_tokens_replay() {
         let model = load::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(model), &token.defines);
         let mut machine = Machine::new(Vm::new(model.code.clone()), token.limits);
         let mut replay = Replay::new(Arc::new(token.schedule));
-        let summary = exec::run(&mut machine, &mut replay, 0, &mut Unobserved, &AtomicBool::new(false));
+        let summary = exec::run(&mut machine, &mut replay, 0, &mut NoObserver, &AtomicBool::new(false));
         let outcome = summary.outcome().unwrap_or_else(|| panic!("{line}: {:?}", summary.end));
         assert_eq!(signature(&model.code.setup, outcome), wanted, "{line}");
         assert_eq!(replay.left_over(summary.steps), None, "{line}");

@@ -2,7 +2,7 @@
 
 use crate::cli::{ENDLESS, FOUND, MENU, Ran, call, file, scratch, token};
 use raceflip::formats::result::{Ending, RunReport};
-use raceflip::formats::state::StandingWord;
+use raceflip::formats::state::ThreadCondition;
 
 fn report(ran: &Ran) -> RunReport {
     serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}: {}{}", ran.out, ran.err))
@@ -105,13 +105,13 @@ fn a_tolerant_replay_says_what_it_could_not_follow() {
 /// run could.
 #[test]
 fn a_choice_that_is_gone_is_skipped_at_once() {
-    use raceflip::sched::{ActorName, Scheduled};
+    use raceflip::sched::{ActorName, ScheduledChoice};
     let mut made_up: raceflip::token::Token = token(&call(&["run", MENU, "-q"])).parse().expect("a token");
     let schedule = &mut made_up.schedule;
     let gone = schedule.names.add("gone");
     schedule.actors.push(ActorName::Thread(gone));
     let actor = schedule.actors.len() as u32 - 1;
-    let often = |count, check| Scheduled { actor, argument: 0, check, count };
+    let often = |count, check| ScheduledChoice { actor, argument: 0, check, count };
     schedule.choices = vec![often(1 << 62, 0), often(1 << 63, 1), often(1 << 63, 2)];
     let ran = call(&["replay", MENU, &made_up.to_string(), "--tolerant", "-q"]);
     let what = "4611686018427387904 equal choices of thread gone are skipped: it is not open, nor is what follows\n";
@@ -172,7 +172,7 @@ fn the_state_at_a_deadlock_says_who_waits_for_what() {
     let state = report.state.expect("it was asked for");
     let thread = |name: &str| state.threads.iter().find(|t| t.name == name).expect("a thread");
     let one = thread("one");
-    assert_eq!(one.standing, StandingWord::Waits);
+    assert_eq!(one.standing, ThreadCondition::Waits);
     assert_eq!(one.waits_for.as_deref(), Some("lock b"));
     assert_eq!(one.held_by.as_deref(), Some("two"));
     assert_eq!(one.at.as_ref().map(|at| at.line), Some(8));
@@ -206,7 +206,7 @@ fn a_replay_stops_where_it_is_told_to() {
         let main = state.threads.iter().find(|t| t.name == "main").expect("a looper");
         let tasks = main.queue.iter().flatten().filter_map(|m| m.task.as_deref());
         assert!(tasks.eq(due.iter().copied()), "{until}: {main:?}");
-        assert_eq!(main.standing, if due.is_empty() { StandingWord::Idle } else { StandingWord::Ready });
+        assert_eq!(main.standing, if due.is_empty() { ThreadCondition::Idle } else { ThreadCondition::Ready });
     }
     // If --until is beyond the end of the run, the run ends as usual.
     let whole = call(&["replay", MENU, &token, "--until", "99", "-q"]);
@@ -221,7 +221,7 @@ fn a_replay_stops_where_it_is_told_to() {
 #[test]
 fn a_tolerant_replay_accounts_for_every_choice() {
     use raceflip::exec::run;
-    use raceflip::sched::{RandomWalk, Recorder, Tolerant};
+    use raceflip::sched::{RandomWalk, ScheduleRecorder, Tolerant};
     use raceflip::vm::Vm;
     use raceflip::world::{Limits, Machine};
     use std::sync::Arc;
@@ -232,12 +232,12 @@ fn a_tolerant_replay_accounts_for_every_choice() {
     let (mut followed, mut moved, mut skipped, mut inserted) = (0, 0, 0, 0);
     for pair in paths.windows(2) {
         let machine = |path| Machine::new(Vm::new(crate::load::load(path, &[]).code), limits);
-        let mut recorder = Recorder::new();
+        let mut recorder = ScheduleRecorder::new();
         let mut first = machine(&pair[0]);
         run(&mut first, &mut RandomWalk::new(), 7, &mut recorder, &go_on);
         let recorded = Arc::new(recorder.schedule(&first.world));
         for path in pair {
-            let (mut tolerant, mut recorder) = (Tolerant::new(recorded.clone()), Recorder::new());
+            let (mut tolerant, mut recorder) = (Tolerant::new(recorded.clone()), ScheduleRecorder::new());
             let mut machine = machine(path);
             let summary = run(&mut machine, &mut tolerant, 0, &mut recorder, &go_on);
             assert!(summary.outcome().is_some(), "{}: {:?}", path.display(), summary.end);

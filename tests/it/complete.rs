@@ -6,7 +6,7 @@ use crate::harness_outcomes::{as_data, bugs, fact};
 use crate::load::{Model, load, models};
 use crate::support::{models as names, walk};
 use raceflip::campaign::named;
-use raceflip::explore::{Bounds, Explored, Plan};
+use raceflip::explore::{Bounds, SearchPlan, SearchReport};
 use raceflip::lang::Source;
 use raceflip::lang::parse;
 use raceflip::lang::variants::variants;
@@ -16,10 +16,10 @@ use std::path::Path;
 // Bound on the states of a model in this test.
 const STATES: u64 = 60_000;
 
-fn complete(model: &Model) -> Option<Explored> {
+fn complete(model: &Model) -> Option<SearchReport> {
     let bounds = Bounds { states: STATES, ..Bounds::default() };
-    let plan = Plan { bounds, observe: named(&model.program), reduce: true, ..Plan::new(model) };
-    Some(search(&plan)).filter(Explored::complete)
+    let plan = SearchPlan { bounds, observe: named(&model.program), reduce: true, ..SearchPlan::new(model) };
+    Some(search(&plan)).filter(SearchReport::complete)
 }
 
 fn at(path: &str) -> std::path::PathBuf {

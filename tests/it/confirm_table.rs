@@ -4,7 +4,7 @@
 use crate::complete::all_variants;
 use crate::load::{Model, load};
 use raceflip::base::interval;
-use raceflip::campaign::{Confirmation, Context, PairReport, Plan, Silent, Verdict, confirm};
+use raceflip::campaign::{CampaignContext, CampaignPlan, Confirmation, NoProgress, PairReport, Verdict, confirm};
 use raceflip::sched::site_text;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -21,7 +21,10 @@ accesses were side by side, or the order that was wanted came about; of several 
 ";
 
 fn campaign(model: &Model) -> Confirmation {
-    confirm(&Plan { jobs: 2, ..Plan::new(model) }, Context { stop: &AtomicBool::new(false), progress: &Silent })
+    confirm(
+        &CampaignPlan { jobs: 2, ..CampaignPlan::new(model) },
+        CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress },
+    )
 }
 
 // Returns the hits and trials of the best way to force a confirmed pair; `None` if trials did not force it.

@@ -3,7 +3,7 @@
 
 use crate::complete::all_variants;
 use crate::load::load;
-use raceflip::campaign::{Confirmation, Context, PairReport, Plan, Silent, Verdict, confirm};
+use raceflip::campaign::{CampaignContext, CampaignPlan, Confirmation, NoProgress, PairReport, Verdict, confirm};
 use raceflip::detect::{DetectorId, Rank};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -40,8 +40,8 @@ fn row(name: &str, rank: &str, counts: Counts) -> String {
     format!("| {name} | {rank} | {all} | {harmful} | {real} | {unconfirmed} | {refuted} | {good} | {percent} |\n")
 }
 
-fn campaign(plan: &Plan) -> Confirmation {
-    confirm(plan, Context { stop: &AtomicBool::new(false), progress: &Silent })
+fn campaign(plan: &CampaignPlan) -> Confirmation {
+    confirm(plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress })
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn detectors_table() {
         let model = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(&path), &defines);
         let mut real: BTreeMap<_, BTreeSet<DetectorId>> = BTreeMap::new();
         for by in DetectorId::of_runs() {
-            let plan = Plan { detectors: vec![by], jobs: 2, ..Plan::new(&model) };
+            let plan = CampaignPlan { detectors: vec![by], jobs: 2, ..CampaignPlan::new(&model) };
             for pair in campaign(&plan).pairs {
                 counts.entry((by, pair.discovery.rank)).or_default()[kind(&pair)] += 1;
                 if pair.proof.confirmed() {

@@ -3,9 +3,11 @@
 use crate::load::{Model, all_models, load};
 use crate::surw::named;
 use raceflip::base::{Digester, mix};
-use raceflip::event::{Actor, Choice, Event, Happening, Op, Outcome, SiteId};
-use raceflip::exec::{End, Observer, RunSummary, Unobserved, run};
-use raceflip::sched::{ChoiceLog, Directed, Divergence, Prefixed, RandomWalk, Recorder, Replay, Rerun, Strategy, View};
+use raceflip::event::{Actor, Choice, Event, EventKind, Op, Outcome, SiteId};
+use raceflip::exec::{LoopEnd, NoObserver, Observer, RunSummary, run};
+use raceflip::sched::{
+    ChoiceLog, Directed, Divergence, Prefixed, RandomWalk, Replay, Rerun, ScheduleRecorder, Strategy, View,
+};
 use raceflip::token::Token;
 use raceflip::vm::Vm;
 use raceflip::world::{Limits, Machine, Question, World, signature};
@@ -22,7 +24,7 @@ struct Digest(Digester);
 impl Observer for Digest {
     fn event(&mut self, world: &World, event: &Event) {
         self.0.text(&format!("{event:?}"));
-        if let Happening::Performed {
+        if let EventKind::Performed {
             op: Op::Fork { args, .. } | Op::Post { args, .. } | Op::Enable { args, .. },
             ..
         } = event.what
@@ -55,14 +57,14 @@ fn strategy(name: &str, model: &Model) -> Box<dyn Strategy> {
 // depends only on parts that are compared anyway.
 fn told(summary: &RunSummary) -> String {
     let mut summary = summary.clone();
-    if let End::Outcome(Outcome::Failure(failure)) = &mut summary.end {
+    if let LoopEnd::Outcome(Outcome::Failure(failure)) = &mut summary.end {
         failure.operand = None;
     }
     format!("{summary:?}").replace(", operand: None", "")
 }
 
 fn perform(machine: &mut Machine<Vm>, strategy: &mut impl Strategy, seed: u64) -> (u128, RunSummary) {
-    perform_observed(machine, strategy, &mut Unobserved, seed)
+    perform_observed(machine, strategy, &mut NoObserver, seed)
 }
 
 fn perform_observed(
@@ -127,9 +129,9 @@ fn ten_thousand_runs_replay_from_their_tokens() {
         let (name, model) = &models[(draw % models.len() as u64) as usize];
         let kind = STRATEGIES[((draw >> 32) % STRATEGIES.len() as u64) as usize];
         let mut machine = Machine::new(Vm::new(model.code.clone()), limits());
-        let mut recorder = Recorder::new();
+        let mut recorder = ScheduleRecorder::new();
         let (trace, summary) = perform_observed(&mut machine, &mut strategy(kind, model), &mut recorder, draw);
-        let End::Outcome(outcome) = &summary.end else { panic!("{name}: {:?}", summary.end) };
+        let LoopEnd::Outcome(outcome) = &summary.end else { panic!("{name}: {:?}", summary.end) };
         let token = Token {
             program: model.code.digest() as u64,
             defines: vec![],
@@ -154,13 +156,13 @@ fn ten_thousand_runs_replay_from_their_tokens() {
 fn an_argument_that_nothing_asks_for_is_a_divergence() {
     let model = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("harnesses/papers/racefuzzer_fig1.race"), &[]);
     let mut machine = Machine::new(Vm::new(model.code.clone()), limits());
-    let mut recorder = Recorder::new();
+    let mut recorder = ScheduleRecorder::new();
     perform_observed(&mut machine, &mut RandomWalk::new(), &mut recorder, 1);
     let mut schedule = recorder.schedule(&machine.world);
     schedule.choices[1].argument = 1;
     let step = schedule.choices[0].count;
     let (_, summary) = perform(&mut machine, &mut Replay::new(Arc::new(schedule)), 0);
-    let End::Diverged(divergence) = summary.end else { panic!("{:?}", summary.end) };
+    let LoopEnd::Diverged(divergence) = summary.end else { panic!("{:?}", summary.end) };
     assert_eq!((divergence.step, divergence.found.as_str()), (step, "there is nothing to choose"));
 }
 
@@ -207,7 +209,7 @@ fn strategies_that_pass_over_forced_steps_need_not_see_them() {
                 assert_eq!(state, machine.canonical(), "{} {name} {seed}", relative(&path));
                 assert_eq!(log.choices(), all.choices(), "{} {name} {seed}", relative(&path));
                 let mut rerun = Rerun::new(Arc::new(log.choices().clone()));
-                let again = run(&mut machine, &mut rerun, 0, &mut Unobserved, &never);
+                let again = run(&mut machine, &mut rerun, 0, &mut NoObserver, &never);
                 assert_eq!(at_once, again, "{} {name} {seed}", relative(&path));
             }
         }
@@ -230,15 +232,15 @@ fn forced_steps_are_steps() {
         for seed in 0..20 {
             let at_once = run(&mut passing, &mut walk, seed, &mut log, &never);
             let mut told = Told(RandomWalk::new());
-            let one_by_one = run(&mut stepping, &mut told, seed, &mut Unobserved, &never);
+            let one_by_one = run(&mut stepping, &mut told, seed, &mut NoObserver, &never);
             assert_eq!(at_once, one_by_one, "{} {seed}", relative(&path));
             assert_eq!(passing.canonical(), stepping.canonical(), "{} {seed}", relative(&path));
             // A rerun of the raw choices gives the same run and the same schedule.
             let mut rerun = Rerun::new(Arc::new(log.choices().clone()));
-            let mut again = Recorder::new();
+            let mut again = ScheduleRecorder::new();
             let rerun = run(&mut stepping, &mut rerun, 0, &mut again, &never);
             assert_eq!(at_once, rerun, "{} {seed}", relative(&path));
-            let mut recorder = Recorder::new();
+            let mut recorder = ScheduleRecorder::new();
             run(&mut passing, &mut walk, seed, &mut recorder, &never);
             assert_eq!(
                 again.schedule(&stepping.world),
@@ -267,7 +269,7 @@ fn strategies_go_on_from_the_middle_of_a_run() {
             let choices = Arc::new(log.choices().clone());
             for from in [steps / 4, steps / 2, steps] {
                 let mut prefixed = Prefixed::new(choices.clone(), from, Vec::new(), strategy(name, &model));
-                let summary = run(&mut machine, &mut prefixed, seed, &mut Unobserved, &never);
+                let summary = run(&mut machine, &mut prefixed, seed, &mut NoObserver, &never);
                 assert!(summary.outcome().is_some() && summary.steps >= from, "{} {name} from {from}", relative(&path));
             }
         }

@@ -2,9 +2,9 @@
 
 use crate::load::{all_models, load};
 use raceflip::base::{Rng, mix};
-use raceflip::campaign::{Context, Plan, Silent, detect};
+use raceflip::campaign::{CampaignContext, CampaignPlan, NoProgress, detect};
 use raceflip::event::{Actor, Choice, SiteId, ThreadId};
-use raceflip::exec::{Unobserved, run};
+use raceflip::exec::{NoObserver, run};
 use raceflip::sched::{Directed, Divergence, Hit, Strategy, View};
 use raceflip::vm::Vm;
 use raceflip::world::{Limits, Machine, Question};
@@ -165,8 +165,8 @@ fn it_does_what_the_paper_prints() {
     for path in all_models() {
         let model = load(&path, &[]);
         let limits = Limits { steps: 2_000, ..Limits::default() };
-        let plan = Plan { limits, seed: 1, runs: 10, jobs: 2, ..Plan::new(&model) };
-        let found = detect(&plan, Context { stop: &go_on, progress: &Silent });
+        let plan = CampaignPlan { limits, seed: 1, runs: 10, jobs: 2, ..CampaignPlan::new(&model) };
+        let found = detect(&plan, CampaignContext { stop: &go_on, progress: &NoProgress });
         let mut machine = Machine::new(Vm::new(model.code.clone()), limits);
         for candidate in &found.candidates {
             pairs += 1;
@@ -176,7 +176,7 @@ fn it_does_what_the_paper_prints() {
                 let patience = if seed % 2 == 0 { 5 } else { 1_000 };
                 let fast = Directed::new(race_set.clone(), patience);
                 let mut both = Both { fast, naive: naive(race_set.clone(), patience, seed) };
-                run(&mut machine, &mut both, mix(3, seed), &mut Unobserved, &go_on);
+                run(&mut machine, &mut both, mix(3, seed), &mut NoObserver, &go_on);
                 assert_eq!(both.fast.races(), both.naive.reported, "{} {race_set:?} {seed}", path.display());
                 races += both.naive.reported.len();
             }

@@ -1,9 +1,9 @@
 //! Tests of models without an end or a bound: a run and a campaign of each one end at a reported limit, in bounded time
 //! and memory.
 
-use raceflip::campaign::{Context, Plan, Silent, confirm};
+use raceflip::campaign::{CampaignContext, CampaignPlan, NoProgress, confirm};
 use raceflip::event::{LimitKind, Outcome};
-use raceflip::exec::{Unobserved, run};
+use raceflip::exec::{NoObserver, run};
 use raceflip::sched::RandomWalk;
 use raceflip::world::Limits;
 use std::sync::atomic::AtomicBool;
@@ -51,7 +51,7 @@ fn every_model_comes_to_an_end() {
         let limits = Limits { steps: STEPS, threads: 1_000, ..Limits::default() };
         let stop = AtomicBool::new(false);
         let mut machine = model.machine(limits);
-        let ended = run(&mut machine, &mut RandomWalk::new(), 1, &mut Unobserved, &stop);
+        let ended = run(&mut machine, &mut RandomWalk::new(), 1, &mut NoObserver, &stop);
         let limit = match ended.outcome() {
             Some(Outcome::Limit(kind, _)) => Some(*kind),
             other => {
@@ -61,8 +61,8 @@ fn every_model_comes_to_an_end() {
         };
         // A model that forks may reach the limit on threads first.
         assert!(limit == expected || limit == Some(LimitKind::Threads), "{name}: {limit:?}");
-        let plan = Plan { limits, seed: 1, runs: 2, trials: 2, jobs: 2, ..Plan::new(&model) };
-        let found = confirm(&plan, Context { stop: &stop, progress: &Silent });
+        let plan = CampaignPlan { limits, seed: 1, runs: 2, trials: 2, jobs: 2, ..CampaignPlan::new(&model) };
+        let found = confirm(&plan, CampaignContext { stop: &stop, progress: &NoProgress });
         let cut: u32 = found.phase1.coverage.limits.values().sum();
         assert_eq!(
             cut,

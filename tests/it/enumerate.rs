@@ -9,7 +9,7 @@ use crate::harness_outcomes::{as_data, fact};
 pub(crate) use crate::stateless::words;
 use crate::support::{disappointed, models, program, read};
 use crate::tiny;
-use raceflip::campaign::{Ended, named};
+use raceflip::campaign::{RunResult, named};
 use raceflip::event::{Actor, Choice, Outcome};
 use raceflip::lang::Program;
 use raceflip::lang::program::GlobalId;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(crate) struct Enumerated {
     /// Ends of all runs.
-    pub(crate) ends: BTreeSet<Ended>,
+    pub(crate) ends: BTreeSet<RunResult>,
     /// Number of steps over all runs.
     pub(crate) steps: u64,
 }
@@ -40,7 +40,7 @@ pub(crate) fn enumerate(program: &Program, of: &BTreeSet<GlobalId>, merge: bool,
         let choices = match choices(&mut machine, World::instants) {
             Ok(choices) => choices,
             Err(outcome) => {
-                found.ends.insert(Ended::new(program, of, &outcome, &machine.world));
+                found.ends.insert(RunResult::new(program, of, &outcome, &machine.world));
                 continue;
             }
         };
@@ -50,7 +50,7 @@ pub(crate) fn enumerate(program: &Program, of: &BTreeSet<GlobalId>, merge: bool,
         }
         for choice in choices {
             if choice.actor == Actor::Stop {
-                found.ends.insert(Ended::new(program, of, &machine.world.rest_outcome(), &machine.world));
+                found.ends.insert(RunResult::new(program, of, &machine.world.rest_outcome(), &machine.world));
                 continue;
             }
             let mut next = machine.clone();
@@ -128,7 +128,7 @@ fn check_all_runs(name: &str, text: &str) {
     let program = program(name, text, &[]).unwrap_or_else(|e| panic!("{e}"));
     same_both_ways(name, text, 200_000).unwrap_or_else(|| panic!("{name} has too many runs"));
     let found = enumerate(&program, &named(&program), false, 200_000).expect("no more than a moment ago");
-    let ends: BTreeMap<Ended, u64> = found.ends.into_iter().map(|e| (e, 1)).collect();
+    let ends: BTreeMap<RunResult, u64> = found.ends.into_iter().map(|e| (e, 1)).collect();
     for expectation in &program.expectations {
         if let Some(problem) = disappointed(expectation, &ends) {
             panic!("{name}: {problem}");
@@ -390,7 +390,7 @@ fn harnesses_are_complete() {
                     wrong.push(format!("{path}: {:?}, not {:?}", merged.ends, all.ends));
                 }
             }
-            let ends: BTreeMap<Ended, u64> = merged.ends.into_iter().map(|e| (e, 1)).collect();
+            let ends: BTreeMap<RunResult, u64> = merged.ends.into_iter().map(|e| (e, 1)).collect();
             wrong.extend(
                 program.expectations.iter().filter_map(|e| disappointed(e, &ends)).map(|w| format!("{path} {w}")),
             );

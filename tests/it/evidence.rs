@@ -1,10 +1,12 @@
 //! Tests that the verdicts of a campaign are true: the runs that prove a confirmed pair are replayed and observed.
 
 use crate::load::{Model, all_models, load, load_bytes, models};
-use raceflip::campaign::{Context, Evidence, Explore, Flip, Instance, PairReport, Plan, Proof, Silent, confirm};
+use raceflip::campaign::{
+    CampaignContext, CampaignPlan, Explore, Flip, Instance, NoProgress, PairReport, Proof, RunEvidence, confirm,
+};
 use raceflip::detect::Pair;
-use raceflip::event::{AccessPlace, Actor, Choice, Event, Happening, SiteId};
-use raceflip::exec::{Observer, Unobserved, run};
+use raceflip::event::{AccessPlace, Actor, Choice, Event, EventKind, SiteId};
+use raceflip::exec::{NoObserver, Observer, run};
 use raceflip::lang::program::{ExpectationKind, SiteRef};
 use raceflip::sched::{Divergence, Replay, Strategy, View};
 use raceflip::token::Token;
@@ -14,9 +16,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-fn plan(model: &Model) -> Plan {
+fn plan(model: &Model) -> CampaignPlan {
     let limits = Limits { steps: 5_000, ..Limits::default() };
-    Plan { limits, seed: 5, runs: 20, jobs: 2, ..Plan::new(model) }
+    CampaignPlan { limits, seed: 5, runs: 20, jobs: 2, ..CampaignPlan::new(model) }
 }
 
 /// Strategy that replays a run and checks whether two threads are ever pending and enabled at the statements of a pair,
@@ -61,7 +63,7 @@ struct Accesses {
 
 impl Observer for Accesses {
     fn event(&mut self, world: &World, event: &Event) {
-        let (Happening::Performed { op, .. }, Some(site), Some(context)) = (&event.what, event.site, event.context)
+        let (EventKind::Performed { op, .. }, Some(site), Some(context)) = (&event.what, event.site, event.context)
         else {
             return;
         };
@@ -84,7 +86,7 @@ impl Accesses {
     }
 }
 
-fn replay(model: &Model, evidence: &Evidence) -> (Machine<Vm>, Replay) {
+fn replay(model: &Model, evidence: &RunEvidence) -> (Machine<Vm>, Replay) {
     let token: Token = evidence.token.parse().unwrap();
     (Machine::new(Vm::new(model.code.clone()), token.limits), Replay::new(Arc::new(token.schedule)))
 }
@@ -94,7 +96,7 @@ fn is_adjacent(model: &Model, pair: &PairReport) -> bool {
     let [proof] = &pair.evidence[..] else { return false };
     let (mut machine, inner) = replay(model, proof);
     let mut looking = Looking { inner, pair: pair.pair, seen: false };
-    run(&mut machine, &mut looking, 0, &mut Unobserved, &AtomicBool::new(false));
+    run(&mut machine, &mut looking, 0, &mut NoObserver, &AtomicBool::new(false));
     looking.seen
 }
 
@@ -122,7 +124,7 @@ fn what_is_confirmed_is_seen() {
     let (mut adjacent, mut flipped, mut cut) = (0, 0, 0);
     for path in all_models() {
         let model = load(&path, &[]);
-        let found = confirm(&plan(&model), Context { stop: &AtomicBool::new(false), progress: &Silent });
+        let found = confirm(&plan(&model), CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress });
         for pair in &found.pairs {
             let text = format!("{}: {:?} {:?}", path.display(), pair.pair, pair.proof);
             match &pair.proof {
@@ -148,7 +150,7 @@ fn race_expectations_of_the_models() {
     let mut wrong = Vec::new();
     for path in all_models().into_iter().filter(|p| models("tests/models").contains(p)) {
         let model = load(&path, &[]);
-        let found = confirm(&plan(&model), Context { stop: &AtomicBool::new(false), progress: &Silent });
+        let found = confirm(&plan(&model), CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress });
         for expectation in &model.program.expectations {
             let ExpectationKind::Race { no, left, right, real, false_, .. } = &expectation.kind else { continue };
             let is =
@@ -193,7 +195,7 @@ fn no_cut_proves_an_order_that_cannot_be() {
     ];
     for text in never {
         let model = load_bytes("never", text.as_bytes(), &[]);
-        let found = confirm(&plan(&model), Context { stop: &AtomicBool::new(false), progress: &Silent });
+        let found = confirm(&plan(&model), CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress });
         let label = |s: SiteId| model.code.setup.sites[s].label.clone().unwrap_or_default();
         let is_it =
             |p: &&PairReport| [label(p.pair.a), label(p.pair.b)].iter().all(|l| ["X", "Y"].contains(&l.as_str()));
@@ -223,8 +225,8 @@ fn an_order_that_fails_at_once_is_harmful() {
     for text in all {
         let model = load_bytes("at once", text.as_bytes(), &[]);
         for explore in [Explore::Auto, Explore::Off] {
-            let plan = Plan { explore, runs: 50, ..plan(&model) };
-            let found = confirm(&plan, Context { stop: &AtomicBool::new(false), progress: &Silent });
+            let plan = CampaignPlan { explore, runs: 50, ..plan(&model) };
+            let found = confirm(&plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress });
             let label = |s: SiteId| model.code.setup.sites[s].label.clone().unwrap_or_default();
             let of = |p: &&PairReport| BTreeSet::from([label(p.pair.a), label(p.pair.b)]).into_iter().eq(["X", "Y"]);
             let pair = found.pairs.iter().find(of).unwrap_or_else(|| panic!("no such pair: {text}"));
@@ -239,7 +241,7 @@ fn an_order_that_fails_at_once_is_harmful() {
 fn a_race_of_a_statement_with_itself_confirms_no_other_pair() {
     let text = "app \"a\"; var x = 0; atomic n = 0; thread w(i in 0..2) { @A: x = 1; fetch_add(n, 1) }; thread r { await n == 2; @B: x = 2 }";
     let model = load_bytes("itself", text.as_bytes(), &[]);
-    let found = confirm(&plan(&model), Context { stop: &AtomicBool::new(false), progress: &Silent });
+    let found = confirm(&plan(&model), CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress });
     let confirmed: Vec<_> = found.pairs.iter().map(|p| (p.pair.a == p.pair.b, p.proof.confirmed())).collect();
     assert_eq!(confirmed, [(true, true), (false, false)]);
 }

@@ -3,15 +3,17 @@
 pub(crate) use crate::agree::search;
 use crate::enumerate::{enumerate, words};
 use crate::tiny;
-use raceflip::explore::{self, Clock, Livelock, Order, Plan, Silent, least_stalls, livelocks, site_order};
+use raceflip::explore::{
+    self, Clock, Livelock, NoSearchProgress, OrderResult, SearchPlan, least_stalls, livelocks, site_order,
+};
 use raceflip::vm::Model;
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 /// Context of a search that is never stopped.
-pub(crate) fn context() -> explore::Context<'static> {
+pub(crate) fn context() -> explore::SearchContext<'static> {
     static STOP: AtomicBool = AtomicBool::new(false);
-    explore::Context { stop: &STOP, progress: &Silent }
+    explore::SearchContext { stop: &STOP, progress: &NoSearchProgress }
 }
 
 fn model(text: &str) -> Model {
@@ -28,7 +30,7 @@ fn it_comes_to_the_ends_of_all_runs() {
         // The critical instants of random walks make the enumeration and the search see the same instants.
         let Some(all) = enumerate(&model.program, &of, true, 3_000) else { continue };
         let ends = |reduce, clock| {
-            let found = search(&Plan { reduce, clock, observe: of.clone(), ..Plan::new(&model) });
+            let found = search(&SearchPlan { reduce, clock, observe: of.clone(), ..SearchPlan::new(&model) });
             assert!(found.complete(), "tiny {i}: {:?}", found.cut);
             let ends: BTreeSet<_> = found.ends.keys().map(|e| e.ended.clone()).collect();
             (found.states, ends)
@@ -50,7 +52,8 @@ fn the_number_of_workers_changes_nothing() {
         let searched = |jobs, reduce| {
             let bounds = explore::Bounds { states: 2_000, ..explore::Bounds::default() };
             let observe = words(&model.program);
-            let found = search(&Plan { jobs, reduce, bounds, observe, pairs: !reduce, ..Plan::new(&model) });
+            let found =
+                search(&SearchPlan { jobs, reduce, bounds, observe, pairs: !reduce, ..SearchPlan::new(&model) });
             format!("{found:?}")
         };
         for reduce in [false, true] {
@@ -63,14 +66,15 @@ fn the_number_of_workers_changes_nothing() {
 fn depth_first_visits_the_same_states() {
     for seed in 0..200 {
         let model = model(&tiny::model(seed));
-        let plan = Plan { observe: words(&model.program), pairs: true, ..Plan::new(&model) };
+        let plan = SearchPlan { observe: words(&model.program), pairs: true, ..SearchPlan::new(&model) };
         let bounds = explore::Bounds { states: 5_000, ..explore::Bounds::default() };
-        let nearest = search(&Plan { bounds, ..plan.clone() });
+        let nearest = search(&SearchPlan { bounds, ..plan.clone() });
         if !nearest.complete() {
             continue;
         }
         for reduce in [false, true] {
-            let deepest = search(&Plan { first: explore::First::Deepest, reduce, pairs: !reduce, ..plan.clone() });
+            let deepest =
+                search(&SearchPlan { first: explore::First::Deepest, reduce, pairs: !reduce, ..plan.clone() });
             assert_eq!((deepest.states, deepest.cut), (nearest.states, None), "{seed} {reduce}");
             assert!(deepest.ends.keys().eq(nearest.ends.keys()));
             assert!(reduce || deepest.adjacent.keys().eq(nearest.adjacent.keys()));
@@ -87,7 +91,7 @@ fn what_is_told_of_the_whole_is_no_more_than_there_is() {
         for depth_first in [false, true] {
             let bounds = explore::Bounds { states, ..explore::Bounds::default() };
             let first = if depth_first { explore::First::Deepest } else { explore::First::Nearest };
-            let found = search(&Plan { bounds, first, ..Plan::new(&model) });
+            let found = search(&SearchPlan { bounds, first, ..SearchPlan::new(&model) });
             let at_least = found.estimate.expect("it was cut").at_least(found.states);
             assert!((states..=4_096).contains(&at_least), "{at_least} after {states}");
         }
@@ -97,7 +101,7 @@ fn what_is_told_of_the_whole_is_no_more_than_there_is() {
     let text = "const N = 8\nvar x: int[N]\nthread w(i in 0..N) { x[i] = 1; x[i] = 2; x[i] = 3; x[i] = 1; x[i] = 2; x[i] = 3 }";
     let model = self::model(text);
     let bounds = explore::Bounds { states: 100, ..explore::Bounds::default() };
-    let found = search(&Plan { bounds, ..Plan::new(&model) });
+    let found = search(&SearchPlan { bounds, ..SearchPlan::new(&model) });
     let estimate = found.estimate.expect("it was cut");
     assert!(estimate.at_least(100) > 10_000 && estimate.error().is_none(), "{estimate:?}");
 }
@@ -110,16 +114,16 @@ fn a_search_that_was_cut_estimates_the_whole() {
         thread w(i in 0..N) { x[i] = 1; x[i] = 2; x[i] = 3 }";
     let model = model(text);
     let bounds = explore::Bounds { states: 1_000, ..explore::Bounds::default() };
-    let found = search(&Plan { bounds, ..Plan::new(&model) });
+    let found = search(&SearchPlan { bounds, ..SearchPlan::new(&model) });
     assert_eq!(found.cut, Some(explore::Cut::States));
     let estimate = found.estimate.unwrap();
     // There are 18! / 3!^6 schedules and 4^6 states. A deviation of five standard errors has a chance of one in a
     // million, and does not occur with these seeds.
     let schedules = 137_225_088_000.0;
     assert!((estimate.schedules - schedules).abs() < 5.0 * estimate.schedules_error, "{estimate:?}");
-    let states = search(&Plan::new(&model)).states;
+    let states = search(&SearchPlan::new(&model)).states;
     assert!((found.states + 1..=states).contains(&estimate.at_least(found.states)), "{estimate:?} of {states}");
-    assert_eq!(search(&Plan::new(&model)).estimate, None);
+    assert_eq!(search(&SearchPlan::new(&model)).estimate, None);
 }
 
 #[test]
@@ -131,7 +135,7 @@ fn ticks_in_a_row_do_not_run_away_from_the_bounds() {
         thread b { skip }";
     let model = model(text);
     let bounds = explore::Bounds { states: 1_000, ..explore::Bounds::default() };
-    let found = search(&Plan { bounds, ..Plan::new(&model) });
+    let found = search(&SearchPlan { bounds, ..SearchPlan::new(&model) });
     assert_eq!(found.cut, Some(explore::Cut::States));
     assert!(found.states < 10_000, "{}", found.states);
 }
@@ -167,9 +171,9 @@ fn orders_that_happen_and_orders_that_never_do() {
         ("first", "other", false),
     ];
     for (first, then, happens) in cases {
-        let order = site_order(&Plan::new(&model), site(first), site(then), context());
-        assert_eq!(matches!(order, Order::Happens(_)), happens, "{first} before {then}: {order:?}");
-        assert!(happens || matches!(order, Order::Never));
+        let order = site_order(&SearchPlan::new(&model), site(first), site(then), context());
+        assert_eq!(matches!(order, OrderResult::Happens(_)), happens, "{first} before {then}: {order:?}");
+        assert!(happens || matches!(order, OrderResult::Never));
     }
 }
 
@@ -200,7 +204,7 @@ fn livelocks_are_just_and_go_on_for_ever() {
     ];
     for (text, threads) in cases {
         let model = model(text);
-        let (found, cut) = livelocks(&Plan::new(&model), context());
+        let (found, cut) = livelocks(&SearchPlan::new(&model), context());
         assert_eq!(cut, None);
         let setup = &model.code.setup;
         let name = |t: &raceflip::event::ThreadId| setup.threads[*t].name.clone();
@@ -221,7 +225,7 @@ fn the_least_stall_of_an_end() {
         thread a { sleep 5; assert done == 1, \"late\" }
         thread b { skip; done = 1 }";
     let model = model(text);
-    let plan = Plan { observe: BTreeSet::new(), ..Plan::new(&model) };
+    let plan = SearchPlan { observe: BTreeSet::new(), ..SearchPlan::new(&model) };
     let found = search(&plan);
     let ends: BTreeSet<_> = found.ends.keys().cloned().collect();
     let stalls = least_stalls(&plan, found.scale, &ends, context());

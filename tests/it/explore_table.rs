@@ -6,7 +6,7 @@ use crate::explore::search;
 use crate::load::load;
 use indicatif::HumanCount;
 use raceflip::campaign::named;
-use raceflip::explore::{Bounds, Cut, Plan};
+use raceflip::explore::{Bounds, Cut, SearchPlan};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -31,7 +31,7 @@ fn explore_table() {
         let model = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(&path), &defines);
         let bounds = Bounds { states: STATES, ..Bounds::default() };
         let start = Instant::now();
-        let found = search(&Plan { bounds, observe: named(&model.program), ..Plan::new(&model) });
+        let found = search(&SearchPlan { bounds, observe: named(&model.program), ..SearchPlan::new(&model) });
         let took = start.elapsed().as_secs_f64();
         let ends: BTreeSet<String> = found.ends.keys().map(|e| e.ended.kind.word().replace('|', "\\|")).collect();
         let variant: Vec<String> = defines.iter().map(|(n, v)| format!("{n}={v}")).collect();

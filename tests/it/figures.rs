@@ -2,8 +2,8 @@
 
 use crate::load::{Model, load};
 use raceflip::base::mix;
-use raceflip::campaign::{Confirmation, Context, First, Never, Plan, Proof, Silent, confirm};
-use raceflip::exec::{Unobserved, run};
+use raceflip::campaign::{CampaignContext, CampaignPlan, Confirmation, First, NeverClaim, NoProgress, Proof, confirm};
+use raceflip::exec::{NoObserver, run};
 use raceflip::sched::{Directed, SiteSpec, site_text};
 use raceflip::vm::Vm;
 use raceflip::world::{Limits, Machine, signature};
@@ -15,8 +15,8 @@ fn figure(name: &str, defines: &[(String, i64)]) -> Model {
 }
 
 fn campaign(model: &Model, trials: u32) -> Confirmation {
-    let plan = Plan { seed: 7, runs: 20, trials, jobs: 2, ..Plan::new(model) };
-    confirm(&plan, Context { stop: &AtomicBool::new(false), progress: &Silent })
+    let plan = CampaignPlan { seed: 7, runs: 20, trials, jobs: 2, ..CampaignPlan::new(model) };
+    confirm(&plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress })
 }
 
 fn verdict_of<'c>(model: &Model, found: &'c Confirmation, a: &str, b: &str) -> &'c Proof {
@@ -35,7 +35,7 @@ fn figure_1_five_seven_is_real_and_one_ten_never() {
     assert_eq!(found.phase1.candidates.len(), 2, "hybrid detection reports (5, 7) and (1, 10)");
     assert_eq!(*verdict_of(&model, &found, "@s5", "@s7"), Proof::Adjacent);
     let Proof::Refuted(refuted) = verdict_of(&model, &found, "@s1", "@s10") else { panic!("it is refuted") };
-    let Never::Order { first, .. } = refuted.never else { panic!("{refuted:?}") };
+    let NeverClaim::Order { first, .. } = refuted.never else { panic!("{refuted:?}") };
     assert_eq!(site_text(&model.code.setup.sites, first), "@s10");
     let failures: Vec<_> = found.pairs.iter().flat_map(|p| &p.comparison.orders).flat_map(|o| &o.failures).collect();
     assert!(failures.iter().any(|f| f.signature.contains("ERROR1")));
@@ -56,7 +56,7 @@ fn figure_2_is_hit_in_every_trial_and_fails_in_half_of_them() {
         let mut errors = 0;
         for trial in 0..TRIALS {
             let stop = AtomicBool::new(false);
-            let summary = run(&mut machine, &mut directed, mix(11, trial), &mut Unobserved, &stop);
+            let summary = run(&mut machine, &mut directed, mix(11, trial), &mut NoObserver, &stop);
             assert_eq!(directed.hits(), 1, "k = {k}, trial {trial}");
             let failed = signature(&model.code.setup, summary.outcome().unwrap()).contains("ERROR");
             let first = directed.hit().map(|h| h.first);

@@ -3,7 +3,7 @@
 //! A change that reads an old token differently, or that schedules its run differently, fails here.
 
 use crate::support::read;
-use raceflip::exec::{Unobserved, run};
+use raceflip::exec::{NoObserver, run};
 use raceflip::formats::seed::SeedFile;
 use raceflip::sched::Replay;
 use raceflip::vm::Model;
@@ -32,7 +32,7 @@ fn each_saved_failure_replays_as_it_was() {
         assert_eq!(token.program, model.digest(), "{name}: the model has changed since");
         let mut machine = model.machine(token.limits);
         let mut replay = Replay::new(Arc::new(token.schedule.clone()));
-        let summary = run(&mut machine, &mut replay, 0, &mut Unobserved, &AtomicBool::new(false));
+        let summary = run(&mut machine, &mut replay, 0, &mut NoObserver, &AtomicBool::new(false));
         let outcome = summary.outcome().unwrap_or_else(|| panic!("{name}: {:?}", summary.end));
         assert_eq!(signature(&model.code.setup, outcome), file.signature, "{name}");
     }

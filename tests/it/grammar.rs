@@ -3,7 +3,7 @@
 
 use crate::support::read;
 use fancy_regex::Regex;
-use raceflip::lang::ast::{Access, ComponentKind, ComponentVerb, LockKind, Storage, SyncMode, Verb};
+use raceflip::lang::ast::{AccessSelector, ComponentKind, ComponentVerb, LockKind, Storage, SyncMode, Verb};
 use raceflip::lang::words::{EXPECTATIONS, ITEMS, PARTICLES, RESERVED, STATEMENTS, TYPES};
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ fn language() -> BTreeSet<String> {
     all.extend(SyncMode::WORDS.iter().map(|(w, _)| (*w).to_owned()));
     // `spawn` is the only operation that no statement begins with.
     all.insert("spawn".to_owned());
-    all.extend(Access::WORDS.iter().map(|(w, _)| (*w).to_owned()));
+    all.extend(AccessSelector::WORDS.iter().map(|(w, _)| (*w).to_owned()));
     all
 }
 

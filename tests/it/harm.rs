@@ -3,7 +3,8 @@
 
 use crate::load::{Model, load};
 use raceflip::campaign::{
-    CHANCE, Claim, Confirmation, Context, Explore, First, PairReport, Plan, Silent, confirm, same_failure,
+    CHANCE, CampaignContext, CampaignPlan, Claim, Confirmation, Explore, First, NoProgress, PairReport, confirm,
+    same_failure,
 };
 use raceflip::vm;
 use std::ops::Range;
@@ -11,8 +12,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 fn campaign(model: &Model, seed: u64, explore: Explore) -> Confirmation {
-    let plan = Plan { seed, explore, orders: true, ..Plan::new(model) };
-    confirm(&plan, Context { stop: &AtomicBool::new(false), progress: &Silent })
+    let plan = CampaignPlan { seed, explore, orders: true, ..CampaignPlan::new(model) };
+    confirm(&plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress })
 }
 
 fn fault(name: &str) -> Model {
@@ -222,7 +223,7 @@ fn harm_with_a_later_task_is_found() {
 #[test]
 fn what_is_interrupted_claims_nothing() {
     struct After(std::sync::atomic::AtomicU32, AtomicBool);
-    impl raceflip::campaign::Progress for After {
+    impl raceflip::campaign::CampaignProgress for After {
         fn phase(&self, _: &str, _: u64) {}
         fn done(&self) {
             if self.0.fetch_sub(1, std::sync::atomic::Ordering::Relaxed) == 1 {
@@ -233,8 +234,8 @@ fn what_is_interrupted_claims_nothing() {
     let model = fault("harm_by_rate.race");
     for runs in (100..1_400).step_by(100) {
         let after = After(runs.into(), AtomicBool::new(false));
-        let plan = Plan { seed: 0, explore: Explore::Off, ..Plan::new(&model) };
-        let found = confirm(&plan, Context { stop: &after.1, progress: &after });
+        let plan = CampaignPlan { seed: 0, explore: Explore::Off, ..CampaignPlan::new(&model) };
+        let found = confirm(&plan, CampaignContext { stop: &after.1, progress: &after });
         assert!(harmful(&found).is_empty(), "after {runs} runs");
         let report = raceflip::formats::campaign::ConfirmReport::new("x.race", 0, &plan, &found);
         let words: Vec<_> = report.pairs.iter().map(|p| p.harm).collect();

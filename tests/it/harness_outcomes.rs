@@ -6,7 +6,7 @@
 //! 1e-10.
 
 use crate::support::{disappointed, models, program, read, text, walk};
-use raceflip::campaign::{EndKind as Kind, Ended, named};
+use raceflip::campaign::{EndKind as Kind, RunResult, named};
 use raceflip::exec::value_text;
 use raceflip::lang::program::{EndValue, ExpectationKind};
 use serde::Deserialize;
@@ -53,7 +53,7 @@ const BUG_NAMES: [(&str, &str); 9] = [
 ];
 
 /// Returns the expectations of a model under some constants that do not hold, and all ends that occurred.
-fn broken(path: &str, defines: &[(&str, i64)]) -> (Vec<String>, BTreeMap<Ended, u64>) {
+fn broken(path: &str, defines: &[(&str, i64)]) -> (Vec<String>, BTreeMap<RunResult, u64>) {
     let program = program(path, &read(path), defines).unwrap_or_else(|e| panic!("{e}"));
     let ends = walk(&program, &named(&program), SEEDS);
     let mut wrong: Vec<String> = program
@@ -115,7 +115,7 @@ fn here(id: &str, outcome: &str) -> String {
 }
 
 /// Returns an end in the notation of the data, such as `ok[1,2]`. A failure is written by its name alone.
-pub(crate) fn as_data(end: &Ended) -> String {
+pub(crate) fn as_data(end: &RunResult) -> String {
     let log = end.values.values().next();
     match (&end.kind, log) {
         (Kind::Failure { .. }, _) | (_, None) => end.kind.word(),

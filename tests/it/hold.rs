@@ -2,8 +2,10 @@
 
 use crate::load::{Model, load};
 use raceflip::base::mix;
-use raceflip::campaign::{Confirmation, Context, Never, PairReport, Plan, Proof, Silent, confirm, holds};
-use raceflip::event::{Event, Happening, SiteId};
+use raceflip::campaign::{
+    CampaignContext, CampaignPlan, Confirmation, NeverClaim, NoProgress, PairReport, Proof, confirm, holds,
+};
+use raceflip::event::{Event, EventKind, SiteId};
 use raceflip::exec::{Observer, run};
 use raceflip::sched::{Strategy, StrategySpec};
 use raceflip::world::{Limits, World};
@@ -22,8 +24,8 @@ fn label(model: &Model, label: &str) -> SiteId {
 }
 
 fn campaign(model: &Model) -> Confirmation {
-    let plan = Plan { seed: 3, jobs: 2, ..Plan::new(model) };
-    confirm(&plan, Context { stop: &AtomicBool::new(false), progress: &Silent })
+    let plan = CampaignPlan { seed: 3, jobs: 2, ..CampaignPlan::new(model) };
+    confirm(&plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress })
 }
 
 fn of<'c>(model: &Model, found: &'c Confirmation) -> &'c PairReport {
@@ -39,7 +41,7 @@ struct Seen<'m> {
 
 impl Observer for Seen<'_> {
     fn event(&mut self, _: &World, event: &Event) {
-        if let (Happening::Performed { .. }, Some(site)) = (&event.what, event.site)
+        if let (EventKind::Performed { .. }, Some(site)) = (&event.what, event.site)
             && self.of.contains(&site)
         {
             self.seen.push(site);
@@ -50,7 +52,7 @@ impl Observer for Seen<'_> {
 /// Returns the number of runs, out of 200, in which the statement `first` comes before the other one of X and Y.
 fn rate(model: &Model, strategy: &str, first: &str) -> usize {
     let spec: StrategySpec = strategy.parse().unwrap();
-    let plan = Plan::new(model);
+    let plan = CampaignPlan::new(model);
     let spec = spec.with_holds(|hold| holds(&plan, hold)).unwrap();
     let mut strategy = spec.build(&model.program.sites).unwrap();
     let sites = [label(model, "X"), label(model, "Y")];
@@ -98,7 +100,7 @@ fn f_g_f_shows_both_orders_and_does_not_flip() {
     let pair = of(&model, &found);
     // Both orders happen, but with different instances of F: no two instances flip.
     let Proof::Refuted(refuted) = &pair.proof else { panic!("{:?}", pair.proof) };
-    assert_eq!(refuted.never, Never::Turned);
+    assert_eq!(refuted.never, NeverClaim::Turned);
 }
 
 /// Causes of all kinds can be held, in one model each: `@Y` comes before `@X` in every run.
@@ -144,7 +146,7 @@ fn every_kind_of_cause_can_be_held() {
 #[test]
 fn bad_orders_are_told() {
     let model = experiment("hold_lock.race", 5);
-    let plan = Plan::new(&model);
+    let plan = CampaignPlan::new(&model);
     let check = |text: &str, says: &str| {
         let spec = text.parse::<StrategySpec>().and_then(|spec| spec.with_holds(|hold| holds(&plan, hold)));
         let error = spec.and_then(|spec| spec.build(&model.program.sites).map(|_| ())).expect_err(text);

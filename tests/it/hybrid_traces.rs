@@ -4,8 +4,8 @@ use crate::complete::all_variants;
 use crate::load::{Model, load};
 use crate::small;
 use raceflip::detect::happens_before::Options;
-use raceflip::detect::{DetectorId, Hybrid, Recorder};
-use raceflip::event::{Event, Happening, Op, SiteId};
+use raceflip::detect::{DetectorId, Hybrid, TraceRecorder};
+use raceflip::event::{Event, EventKind, Op, SiteId};
 use raceflip::exec::{Observer, run};
 use raceflip::sched::RandomWalk;
 use raceflip::trace::{OpNo, Trace};
@@ -21,7 +21,7 @@ type Pair = [String; 2];
 #[derive(Default)]
 struct Both {
     hybrid: Hybrid,
-    recorder: Recorder,
+    recorder: TraceRecorder,
     // Whether a thread arrived at a barrier or took a read-write lock: more pairs are found in the trace.
     hides_order: bool,
     // Whether a looper was spawned: its queue is attached in the trace, and posts come after that.
@@ -34,7 +34,7 @@ impl Observer for Both {
     fn event(&mut self, world: &World, event: &Event) {
         self.hybrid.observe(world, event);
         self.recorder.observe(world, event);
-        if let Happening::Performed { op, made, .. } = &event.what {
+        if let EventKind::Performed { op, made, .. } = &event.what {
             self.hides_order |= matches!(op, Op::Arrive(_) | Op::ReadLock(_) | Op::WriteLock(_));
             self.spawns |= matches!(op, Op::SpawnLooper);
             self.refuses |= matches!(op, Op::Post { .. }) && made.is_none();

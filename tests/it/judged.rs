@@ -8,7 +8,9 @@ use crate::truth::{Graph, graph};
 use crate::truth_orders::Harm;
 use crate::{small, truth_models};
 use raceflip::base::{Rng, mix};
-use raceflip::campaign::{Context, Evidence, Explore, First, Flip, PairReport, Plan, Proof, Silent, confirm, detect};
+use raceflip::campaign::{
+    CampaignContext, CampaignPlan, Explore, First, Flip, NoProgress, PairReport, Proof, RunEvidence, confirm, detect,
+};
 use raceflip::detect::Pair;
 use raceflip::token::Token;
 use raceflip::vm::Model;
@@ -61,8 +63,8 @@ fn text(number: u64) -> String {
 
 /// Returns the campaign of the model with this number. Most are ordinary campaigns; each fourth one gets random pairs
 /// instead of those of detection.
-fn plan(model: &Model, number: u64) -> Plan {
-    let plan = Plan { seed: mix(STREAM, !number), orders: has_orders(number), ..Plan::new(model) };
+fn plan(model: &Model, number: u64) -> CampaignPlan {
+    let plan = CampaignPlan { seed: mix(STREAM, !number), orders: has_orders(number), ..CampaignPlan::new(model) };
     if !is_told(number) {
         return plan;
     }
@@ -72,7 +74,7 @@ fn plan(model: &Model, number: u64) -> Plan {
     let mut rng = Rng::seeded(plan.seed);
     let told: Vec<Pair> = all.into_iter().filter(|_| rng.below(4) == 0).take(6).collect();
     let explore = if number % 8 == 3 { Explore::Only } else { Explore::Auto };
-    Plan { pairs: Some(told), explore, ..plan }
+    CampaignPlan { pairs: Some(told), explore, ..plan }
 }
 
 // Returns whether the campaign also drives order pairs.
@@ -171,7 +173,7 @@ impl Case<'_> {
             all.real += 1;
             // The two runs of a proof have known orders, so a failure of one of them counts as seen.
             let is_quiet = report.complete && report.comparison.orders.iter().all(|order| order.failures.is_empty());
-            let fails = |run: &Evidence| run.token.parse::<Token>().is_ok_and(|token| token.signature != "ok");
+            let fails = |run: &RunEvidence| run.token.parse::<Token>().is_ok_and(|token| token.signature != "ok");
             if is_quiet && matches!(report.proof, Proof::Flipped(_)) && report.evidence.iter().any(fails) {
                 all.wrong.push(self.says("no failure was seen, it says, and a proof fails", pair));
             }
@@ -209,7 +211,7 @@ fn judge(numbers: Range<u64>) -> Judged {
         all.campaigns += 1;
         all.states += graph.nodes.len() as u64;
         let plan = plan(&model, number);
-        let found = confirm(&plan, Context { stop: &AtomicBool::new(false), progress: &Silent });
+        let found = confirm(&plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress });
         let told = if is_told(number) { ", told pairs" } else { "" };
         let head = format!("// {name}, {} states, --seed {}{told}", graph.nodes.len(), plan.seed);
         let case = Case { model: &model, graph: &graph, beside: graph.beside(), orders: graph.orders(), head };
@@ -290,7 +292,8 @@ fn detection_misses_hardly_a_pair_of_larger_models() {
         let model = Model::from_text(&format!("generated {number}"), &text, &[]).expect("a model");
         let Some(graph) = graph(&model, SIZES[3], false) else { continue };
         let size = SIZES.iter().position(|size| graph.nodes.len() <= *size).expect("it is not too large");
-        let phase1 = detect(&plan(&model, number), Context { stop: &AtomicBool::new(false), progress: &Silent });
+        let phase1 =
+            detect(&plan(&model, number), CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress });
         let reported: BTreeSet<Pair> = phase1.candidates.iter().map(|c| c.pair).collect();
         let beside = graph.beside();
         let (models, pairs, missed) = &mut found[size];

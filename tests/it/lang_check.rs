@@ -542,6 +542,6 @@ fn constants_are_what_expressions_are() {
     let mut machine = model.machine(raceflip::world::Limits::default());
     let stop = std::sync::atomic::AtomicBool::new(false);
     let mut strategy = raceflip::sched::RoundRobin::default();
-    let summary = raceflip::exec::run(&mut machine, &mut strategy, 0, &mut raceflip::exec::Unobserved, &stop);
+    let summary = raceflip::exec::run(&mut machine, &mut strategy, 0, &mut raceflip::exec::NoObserver, &stop);
     assert_eq!(summary.outcome(), Some(&raceflip::event::Outcome::Ok));
 }

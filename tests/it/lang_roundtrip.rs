@@ -74,12 +74,12 @@ const NAMES: [&str; 62] = [
     "failure",
 ];
 
-fn text() -> impl Strategy<Value = Text> {
+fn text() -> impl Strategy<Value = TextLiteral> {
     prop_oneof![
         any::<String>(),
         select(vec!["", "a \"b\" \\ c", "\n\r\t", "// no comment", "{ ( ["]).prop_map(str::to_owned)
     ]
-    .prop_map(|text| Text { text, at: At::default() })
+    .prop_map(|text| TextLiteral { text, at: At::default() })
 }
 
 fn word() -> impl Strategy<Value = String> {
@@ -112,22 +112,22 @@ fn leaf() -> impl Strategy<Value = Expr> {
     .prop_map(e)
 }
 
-fn instance(inner: impl Strategy<Value = Expr> + Clone) -> impl Strategy<Value = Instance> {
+fn instance(inner: impl Strategy<Value = Expr> + Clone) -> impl Strategy<Value = InstanceName> {
     prop_oneof![
-        text().prop_map(Instance::Name),
+        text().prop_map(InstanceName::Name),
         // A string in this place parses as a name, so it is excluded.
         inner
             .prop_filter("a name", |expr| !matches!(expr.kind, ExprKind::Str(_)))
-            .prop_map(|expr| Instance::Expr(Box::new(expr))),
+            .prop_map(|expr| InstanceName::Expr(Box::new(expr))),
     ]
 }
 
 fn op(inner: impl Strategy<Value = Expr> + Clone + 'static) -> impl Strategy<Value = Op> {
     let time = prop_oneof![
-        Just(PostTime::Now),
-        inner.clone().prop_map(PostTime::After),
-        Just(PostTime::Front),
-        inner.clone().prop_map(PostTime::At),
+        Just(PostTimeAst::Now),
+        inner.clone().prop_map(PostTimeAst::After),
+        Just(PostTimeAst::Front),
+        inner.clone().prop_map(PostTimeAst::At),
     ];
     let post =
         (name(), vec(inner.clone(), 0..3), inner.clone(), time, any::<bool>(), option::of(instance(inner.clone())));
@@ -318,7 +318,7 @@ fn prop_() -> impl Strategy<Value = Prop> {
 }
 
 fn reference() -> impl Strategy<Value = Ref> {
-    (name(), option::of(all_of(Access::WORDS)), option::of(name())).prop_map(|(label, access, of)| Ref {
+    (name(), option::of(all_of(AccessSelector::WORDS)), option::of(name())).prop_map(|(label, access, of)| Ref {
         label,
         access,
         of,

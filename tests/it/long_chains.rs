@@ -4,10 +4,10 @@
 use crate::cli::{call, call_with, file, scratch};
 use crate::load::load;
 use allocation_counter::measure;
-use raceflip::campaign::{Context, Plan, Silent, confirm};
-use raceflip::exec::{Unobserved, run};
+use raceflip::campaign::{CampaignContext, CampaignPlan, NoProgress, confirm};
+use raceflip::exec::{NoObserver, run};
 use raceflip::formats::traces;
-use raceflip::sched::{RandomWalk, Recorder, Replay, Schedule};
+use raceflip::sched::{RandomWalk, Replay, Schedule, ScheduleRecorder};
 use raceflip::world::Limits;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,14 +27,14 @@ fn recorded(threads: u32) -> (Schedule, u64) {
     let model = load(&chain(), &[]);
     let limits = Limits { threads, ..Limits::default() };
     let mut machine = model.machine(limits);
-    let mut recorder = Recorder::new();
+    let mut recorder = ScheduleRecorder::new();
     run(&mut machine, &mut RandomWalk::new(), 1, &mut recorder, &AtomicBool::new(false));
     let mut schedule = None;
     let info = measure(|| schedule = Some(recorder.schedule(&machine.world)));
     let schedule = schedule.expect("it was made");
     let mut replay = Replay::new(Arc::new(schedule.clone()));
     let mut again = model.machine(limits);
-    let summary = run(&mut again, &mut replay, 0, &mut Unobserved, &AtomicBool::new(false));
+    let summary = run(&mut again, &mut replay, 0, &mut NoObserver, &AtomicBool::new(false));
     assert_eq!((summary.outcome(), replay.left_over(summary.steps)), (machine.world.outcome(), None));
     (schedule, info.bytes_total)
 }
@@ -90,9 +90,9 @@ fn traces_are_linear_and_are_read() {
 fn a_race_of_a_chain_is_confirmed() {
     let model = load(&chain(), &[]);
     let limits = Limits { threads: 300, ..Limits::default() };
-    let plan = Plan { limits, runs: 10, trials: 10, jobs: 1, ..Plan::new(&model) };
+    let plan = CampaignPlan { limits, runs: 10, trials: 10, jobs: 1, ..CampaignPlan::new(&model) };
     let stop = AtomicBool::new(false);
-    let found = confirm(&plan, Context { stop: &stop, progress: &Silent });
+    let found = confirm(&plan, CampaignContext { stop: &stop, progress: &NoProgress });
     let labels = |pair: &raceflip::campaign::PairReport| {
         [pair.pair.a, pair.pair.b].map(|s| model.code.setup.sites[s].label.clone().unwrap_or_default())
     };

@@ -2,11 +2,11 @@
 //! be run, detected and confirmed. No mutant panics or hangs.
 
 use raceflip::base::Rng;
-use raceflip::campaign::{Context, Plan, Silent, confirm};
+use raceflip::campaign::{CampaignContext, CampaignPlan, NoProgress, confirm};
 use raceflip::detect::Hybrid;
-use raceflip::exec::{End, run};
+use raceflip::exec::{LoopEnd, run};
 use raceflip::lang::{Source, render};
-use raceflip::sched::{DelayBounded, Pct, RandomWalk, Recorder, Replay, RoundRobin, Strategy};
+use raceflip::sched::{DelayBounded, Pct, RandomWalk, Replay, RoundRobin, ScheduleRecorder, Strategy};
 use raceflip::vm::{Model, ModelError, Vm};
 use raceflip::world::{Limits, Machine};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -142,8 +142,9 @@ fn survive(text: &str, seed: u64) -> bool {
     replays(&mut machine, Pct::new(3, 40), seed);
     replays(&mut machine, DelayBounded::new(2, 40), seed);
     if seed.is_multiple_of(4) {
-        let plan = Plan { limits: limits(), seed, runs: 3, trials: 2, states: 500, ..Plan::new(&model) };
-        let found = confirm(&plan, Context { stop: &AtomicBool::new(false), progress: &Silent });
+        let plan =
+            CampaignPlan { limits: limits(), seed, runs: 3, trials: 2, states: 500, ..CampaignPlan::new(&model) };
+        let found = confirm(&plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress });
         assert!(found.complete());
     }
     true
@@ -152,9 +153,9 @@ fn survive(text: &str, seed: u64) -> bool {
 /// Performs a run under a detector, and checks that its replay ends in the same way.
 fn replays(machine: &mut Machine<Vm>, mut strategy: impl Strategy, seed: u64) {
     let never = AtomicBool::new(false);
-    let (mut recorder, mut hybrid) = (Recorder::new(), Hybrid::new());
+    let (mut recorder, mut hybrid) = (ScheduleRecorder::new(), Hybrid::new());
     let drawn = run(machine, &mut strategy, seed, &mut (&mut recorder, &mut hybrid), &never);
-    assert!(matches!(drawn.end, End::Outcome(_)), "{drawn:?}");
+    assert!(matches!(drawn.end, LoopEnd::Outcome(_)), "{drawn:?}");
     let mut replay = Replay::new(Arc::new(recorder.schedule(&machine.world)));
     let again = run(machine, &mut replay, 0, &mut Hybrid::new(), &never);
     assert_eq!((drawn, None), (again.clone(), replay.left_over(again.steps)));

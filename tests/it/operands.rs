@@ -1,8 +1,8 @@
 //! Tests of the operand of a failure: its expression with line and column, in the short form that all commands use.
 
 use crate::load::load_bytes;
-use raceflip::exec::{Unobserved, run};
-use raceflip::formats::failing::ending;
+use raceflip::exec::{NoObserver, run};
+use raceflip::formats::failure_place::ending;
 use raceflip::sched::RoundRobin;
 use raceflip::world::Limits;
 use std::sync::atomic::AtomicBool;
@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 fn check(text: &str, expected: &str) {
     let model = load_bytes("m.race", text.as_bytes(), &[]);
     let mut machine = model.machine(Limits::default());
-    let summary = run(&mut machine, &mut RoundRobin::default(), 0, &mut Unobserved, &AtomicBool::new(false));
+    let summary = run(&mut machine, &mut RoundRobin::default(), 0, &mut NoObserver, &AtomicBool::new(false));
     let told = summary.outcome().and_then(|outcome| ending(&model, outcome));
     assert_eq!(told.as_deref(), Some(expected), "{text}");
 }

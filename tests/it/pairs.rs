@@ -5,9 +5,9 @@ use crate::cli::{REFUSED, call, file, scratch};
 use crate::load::{Model, all_models, load};
 use proptest::prelude::*;
 use raceflip::base::Rng;
-use raceflip::campaign::{Context, Plan, Silent, detect};
+use raceflip::campaign::{CampaignContext, CampaignPlan, NoProgress, detect};
 use raceflip::detect::{Candidate, Pair};
-use raceflip::formats::pairs::{Listed, PairsError, PairsFile, read};
+use raceflip::formats::pairs::{ListedPairs, PairsError, PairsFile, read};
 use raceflip::sched::{SiteSpec, site_text};
 use raceflip::world::Limits;
 use std::sync::LazyLock;
@@ -33,8 +33,8 @@ static WRITTEN: LazyLock<String> =
 
 fn found(model: &Model) -> Vec<Candidate> {
     let limits = Limits { steps: 5_000, ..Limits::default() };
-    let plan = Plan { runs: 4, limits, ..Plan::new(model) };
-    detect(&plan, Context { stop: &AtomicBool::new(false), progress: &Silent }).candidates
+    let plan = CampaignPlan { runs: 4, limits, ..CampaignPlan::new(model) };
+    detect(&plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress }).candidates
 }
 
 /// Returns the pairs of a list as text, with the unmatched ones, on one line; or the error.
@@ -42,7 +42,7 @@ fn told(text: &str) -> String {
     let sites = &MODEL.program.sites;
     match read(text, sites) {
         Err(error) => format!("error: {error}"),
-        Ok(Listed { pairs, unmatched, .. }) => {
+        Ok(ListedPairs { pairs, unmatched, .. }) => {
             assert!(pairs.is_sorted_by(|p, q| p < q), "{pairs:?}");
             let pairs = pairs.iter().map(|p| format!("{} ~ {}", site_text(sites, p.a), site_text(sites, p.b)));
             pairs.chain(unmatched.iter().map(ToString::to_string)).collect::<Vec<_>>().join("; ")

@@ -4,7 +4,7 @@
 use crate::chance::{chi_squared, chi_squared_limit, least_hits};
 use crate::load::load_bytes;
 use crate::surw::named;
-use raceflip::event::{AccessKind, AccessPlace, Event, Happening, ThreadId};
+use raceflip::event::{AccessKind, AccessPlace, Event, EventKind, ThreadId};
 use raceflip::exec::{Observer, run};
 use raceflip::vm::Vm;
 use raceflip::world::{Limits, Machine, World};
@@ -109,7 +109,7 @@ struct Accesses(Vec<(usize, Access)>);
 
 impl Observer for Accesses {
     fn event(&mut self, _: &World, event: &Event) {
-        if let (Happening::Performed { op, .. }, Some(ThreadId(thread))) = (&event.what, event.thread)
+        if let (EventKind::Performed { op, .. }, Some(ThreadId(thread))) = (&event.what, event.thread)
             && let Some(access) = op.access()
             && let AccessPlace::Cell(at) = access.place
         {

@@ -1,19 +1,25 @@
 //! Tests that the `expect race` lines of papers and bugs hold, and that campaigns are reproducible.
 
 use crate::load::{Model, load, models};
-use raceflip::campaign::{Confirmation, Context, Plan, Silent, confirm, judge_pairs};
+use raceflip::campaign::{CampaignContext, CampaignPlan, Confirmation, NoProgress, confirm, judge_pairs};
 use raceflip::formats::campaign::ConfirmReport;
 use raceflip::lang::program::ExpectationKind;
 use raceflip::world::Limits;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-fn plan(model: &Model, jobs: usize) -> Plan {
-    Plan { limits: Limits { steps: 20_000, ..Limits::default() }, seed: 1, runs: 20, jobs, ..Plan::new(model) }
+fn plan(model: &Model, jobs: usize) -> CampaignPlan {
+    CampaignPlan {
+        limits: Limits { steps: 20_000, ..Limits::default() },
+        seed: 1,
+        runs: 20,
+        jobs,
+        ..CampaignPlan::new(model)
+    }
 }
 
-fn campaign(plan: &Plan) -> Confirmation {
-    confirm(plan, Context { stop: &AtomicBool::new(false), progress: &Silent })
+fn campaign(plan: &CampaignPlan) -> Confirmation {
+    confirm(plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress })
 }
 
 fn check(path: &Path, defines: &[(String, i64)]) -> usize {
@@ -76,7 +82,7 @@ fn campaigns_are_the_same_for_any_number_of_workers() {
 /// Every token of a failing or passing order replays to the outcome that is reported for it.
 #[test]
 fn tokens_of_a_campaign_replay() {
-    use raceflip::exec::{Unobserved, run};
+    use raceflip::exec::{NoObserver, run};
     use raceflip::sched::Replay;
     use raceflip::token::Token;
     use raceflip::vm::Vm;
@@ -95,7 +101,7 @@ fn tokens_of_a_campaign_replay() {
             let token: Token = evidence.token.parse().unwrap();
             let mut machine = Machine::new(Vm::new(model.code.clone()), token.limits);
             let mut replay = Replay::new(Arc::new(token.schedule));
-            let summary = run(&mut machine, &mut replay, 0, &mut Unobserved, &AtomicBool::new(false));
+            let summary = run(&mut machine, &mut replay, 0, &mut NoObserver, &AtomicBool::new(false));
             let outcome = summary.outcome().unwrap_or_else(|| panic!("{}: {:?}", path.display(), summary.end));
             let ended = signature(&model.code.setup, outcome);
             assert_eq!(ended, token.signature);

@@ -9,7 +9,8 @@ use crate::small;
 use crate::support::read;
 use crate::verdicts::racy;
 use raceflip::campaign::{
-    Confirmation, Context, Explore, Never, PairReport, Phase1, Plan, Proof, Silent, confirm, detect,
+    CampaignContext, CampaignPlan, Confirmation, Explore, NeverClaim, NoProgress, PairReport, Phase1, Proof, confirm,
+    detect,
 };
 use raceflip::detect::{DetectorId, Pair};
 use raceflip::explore::{self, Bounds, explore};
@@ -24,12 +25,12 @@ fn fault(name: &str) -> Model {
     load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/faults/{name}.race")), &[])
 }
 
-fn detected(plan: &Plan) -> Phase1 {
-    detect(plan, Context { stop: &AtomicBool::new(false), progress: &Silent })
+fn detected(plan: &CampaignPlan) -> Phase1 {
+    detect(plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress })
 }
 
-fn confirmed(plan: &Plan) -> Confirmation {
-    confirm(plan, Context { stop: &AtomicBool::new(false), progress: &Silent })
+fn confirmed(plan: &CampaignPlan) -> Confirmation {
+    confirm(plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress })
 }
 
 fn pair(model: &Model, a: &str, b: &str) -> Pair {
@@ -55,13 +56,13 @@ fn what_lies_behind_a_failure_is_detected_by_runs_alone() {
     let model = fault("use_before_init");
     let pair = pair(&model, "@init", "@use.read");
     for seed in 0..20 {
-        let plan = Plan { seed, explore: Explore::Off, ..Plan::new(&model) };
+        let plan = CampaignPlan { seed, explore: Explore::Off, ..CampaignPlan::new(&model) };
         let found = detected(&plan);
         assert!(found.candidates.iter().any(|c| c.pair == pair && c.by.contains(&DetectorId::HYBRID)), "seed {seed}");
         assert_eq!(found.searched, None);
     }
     for seed in 0..5 {
-        let found = confirmed(&Plan { seed, ..Plan::new(&model) });
+        let found = confirmed(&CampaignPlan { seed, ..CampaignPlan::new(&model) });
         let report = found.pairs.iter().find(|p| p.pair == pair).unwrap();
         assert!(report.proof == Proof::Adjacent && !report.hurts().is_empty(), "seed {seed}: {:?}", report.proof);
     }
@@ -80,21 +81,21 @@ thread d { await x == 2; skip; skip; x = 3 }
 #[test]
 fn a_search_of_all_states_adds_what_runs_hide_and_says_so() {
     let model = Model::from_text("hidden.race", HIDDEN, &[]).unwrap();
-    let all = detected(&Plan::new(&model));
+    let all = detected(&CampaignPlan::new(&model));
     let searched = all.searched.unwrap();
     assert!(searched.complete);
     let states = explore(
-        &explore::Plan { pairs: true, ..explore::Plan::new(&model) },
-        explore::Context { stop: &AtomicBool::new(false), progress: &explore::Silent },
+        &explore::SearchPlan { pairs: true, ..explore::SearchPlan::new(&model) },
+        explore::SearchContext { stop: &AtomicBool::new(false), progress: &explore::NoSearchProgress },
     );
     assert_eq!(states.states, searched.states);
     let reported: BTreeSet<Pair> = all.candidates.iter().map(|c| c.pair).collect();
     assert!(states.adjacent.keys().all(|pair| reported.contains(pair)));
     // With a single run, the search contributes the pairs that the run does not show.
-    let few = detected(&Plan { runs: 1, ..Plan::new(&model) });
+    let few = detected(&CampaignPlan { runs: 1, ..CampaignPlan::new(&model) });
     let by_search: Vec<_> = few.candidates.iter().filter(|c| c.by.contains(&DetectorId::SEARCH)).collect();
     assert!(by_search.iter().all(|c| states.adjacent.contains_key(&c.pair) && c.count == 0));
-    let off = detected(&Plan { runs: 1, explore: Explore::Off, ..Plan::new(&model) });
+    let off = detected(&CampaignPlan { runs: 1, explore: Explore::Off, ..CampaignPlan::new(&model) });
     assert_eq!(off.candidates.len() + by_search.len(), few.candidates.len());
 }
 
@@ -102,10 +103,10 @@ fn a_search_of_all_states_adds_what_runs_hide_and_says_so() {
 fn a_statement_with_itself_is_refuted_if_no_two_of_its_instances_turn() {
     let model = fault("two_firings_of_one_event");
     for seed in 0..5 {
-        let found = confirmed(&Plan { seed, ..Plan::new(&model) });
+        let found = confirmed(&CampaignPlan { seed, ..CampaignPlan::new(&model) });
         let [report] = found.pairs.as_slice() else { panic!("{} pairs", found.pairs.len()) };
         let Proof::Refuted(refutation) = &report.proof else { panic!("{:?}", report.proof) };
-        assert_eq!((refutation.states, refutation.never), (14, Never::Turned));
+        assert_eq!((refutation.states, refutation.never), (14, NeverClaim::Turned));
     }
     // Firings of two events are unordered.
     let text = read("tests/data/faults/two_firings_of_one_event.race")
@@ -115,7 +116,7 @@ fn a_statement_with_itself_is_refuted_if_no_two_of_its_instances_turn() {
             "task g(n) { @push: log.push(n) }\nevent e(n) on main { g(n) }\nevent f(n) on main { g(n) }",
         );
     let model = Model::from_text("two.race", &text, &[]).unwrap();
-    let found = confirmed(&Plan::new(&model));
+    let found = confirmed(&CampaignPlan::new(&model));
     assert_eq!(verdicts(&found.pairs), ["confirmed"]);
 }
 
@@ -123,7 +124,7 @@ fn a_statement_with_itself_is_refuted_if_no_two_of_its_instances_turn() {
 fn a_semaphore_that_is_used_as_a_lock_cuts_nothing_off() {
     let model = fault("semaphore_as_lock");
     for seed in 0..5 {
-        let found = confirmed(&Plan { seed, ..Plan::new(&model) });
+        let found = confirmed(&CampaignPlan { seed, ..CampaignPlan::new(&model) });
         assert_eq!(verdicts(&found.pairs), ["refuted"; 2], "seed {seed}");
     }
     // If a comes first, it fails while it holds the semaphore, so b cannot come. That order is cut off and proves
@@ -132,7 +133,7 @@ fn a_semaphore_that_is_used_as_a_lock_cuts_nothing_off() {
         .replace("if !taken { taken = true; @a: x = 1 }", "@a: x = 1; if !done { fail \"a\" }")
         .replace("if !taken { taken = true; @b: x = 2 }", "@b: x = 2; done = true");
     let model = Model::from_text("fails.race", &text, &[]).unwrap();
-    let found = confirmed(&Plan { pairs: Some(vec![pair(&model, "@a", "@b")]), ..Plan::new(&model) });
+    let found = confirmed(&CampaignPlan { pairs: Some(vec![pair(&model, "@a", "@b")]), ..CampaignPlan::new(&model) });
     assert_eq!(verdicts(&found.pairs), ["open"]);
 }
 
@@ -140,16 +141,16 @@ fn a_semaphore_that_is_used_as_a_lock_cuts_nothing_off() {
 fn order_pairs_that_never_turn_are_refuted() {
     let model = fault("order_pair_never");
     for seed in 0..5 {
-        let found = confirmed(&Plan { seed, orders: true, ..Plan::new(&model) });
+        let found = confirmed(&CampaignPlan { seed, orders: true, ..CampaignPlan::new(&model) });
         assert_eq!(verdicts(&found.orders), ["refuted"; 2], "seed {seed}");
     }
     // Without the await, both orders of the critical sections happen.
     let text = read("tests/data/faults/order_pair_never.race").replace("await go; ", "");
     let model = Model::from_text("turns.race", &text, &[]).unwrap();
-    let found = confirmed(&Plan { orders: true, ..Plan::new(&model) });
+    let found = confirmed(&CampaignPlan { orders: true, ..CampaignPlan::new(&model) });
     assert_eq!(verdicts(&found.orders), ["confirmed"]);
     // Without a search nothing is refuted.
-    let off = Plan { orders: true, explore: Explore::Off, ..Plan::new(&fault("order_pair_never")) };
+    let off = CampaignPlan { orders: true, explore: Explore::Off, ..CampaignPlan::new(&fault("order_pair_never")) };
     assert_eq!(verdicts(&confirmed(&off).orders), ["open"; 2]);
 }
 
@@ -168,8 +169,8 @@ fn share(all: &mut Share, generate: fn(u64) -> String, seeds: Range<u64>) {
         let model = Model::from_text("generated", &generate(seed), &[]).unwrap();
         let bounds = Bounds { states: 20_000, ..Bounds::default() };
         let states = explore(
-            &explore::Plan { pairs: true, bounds, ..explore::Plan::new(&model) },
-            explore::Context { stop: &AtomicBool::new(false), progress: &explore::Silent },
+            &explore::SearchPlan { pairs: true, bounds, ..explore::SearchPlan::new(&model) },
+            explore::SearchContext { stop: &AtomicBool::new(false), progress: &explore::NoSearchProgress },
         );
         if !states.complete() {
             continue;
@@ -177,7 +178,7 @@ fn share(all: &mut Share, generate: fn(u64) -> String, seeds: Range<u64>) {
         all.models += 1;
         all.pairs += states.adjacent.len() as u64;
         let missed = |explore| {
-            let found = detected(&Plan { seed, explore, ..Plan::new(&model) });
+            let found = detected(&CampaignPlan { seed, explore, ..CampaignPlan::new(&model) });
             let reported: BTreeSet<Pair> = found.candidates.iter().map(|c| c.pair).collect();
             states.adjacent.keys().filter(|pair| !reported.contains(pair)).count() as u64
         };

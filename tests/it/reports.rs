@@ -6,9 +6,9 @@ use crate::load::{Model, load_bytes};
 use crate::support::read;
 use quick_xml::Reader;
 use quick_xml::events::Event;
-use raceflip::campaign::{Context, Explore, Finding, Judged, Plan, Silent, Subject, confirm};
+use raceflip::campaign::{CampaignContext, CampaignPlan, Explore, Finding, NoProgress, PairFacts, Subject, confirm};
 use raceflip::formats::campaign::{About, Access, ConfirmReport, Evidence};
-use raceflip::formats::report::{NoReplays, Replays, Run, github, junit, markdown, replayed, sarif};
+use raceflip::formats::report::{NoReplays, ReplayedRun, Replays, github, junit, markdown, replayed, sarif};
 use serde_json::Value;
 use std::sync::atomic::AtomicBool;
 
@@ -16,19 +16,19 @@ use std::sync::atomic::AtomicBool;
 pub(crate) struct At(pub(crate) Model);
 
 impl Replays for At {
-    fn run(&mut self, _: &About, again: &Evidence, marked: &[&Access]) -> Option<Run> {
+    fn run(&mut self, _: &About, again: &Evidence, marked: &[&Access]) -> Option<ReplayedRun> {
         replayed(&self.0, &again.token, &raceflip::world::Limits::default(), marked)
     }
 }
 
-pub(crate) fn campaign(path: &str, model: &Model, plan: Plan) -> ConfirmReport {
-    let found = confirm(&plan, Context { stop: &AtomicBool::new(false), progress: &Silent });
+pub(crate) fn campaign(path: &str, model: &Model, plan: CampaignPlan) -> ConfirmReport {
+    let found = confirm(&plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress });
     ConfirmReport::new(path, model.digest(), &plan, &found)
 }
 
 fn of(path: &str) -> ([ConfirmReport; 1], At) {
     let model = load_bytes(path, read(path).as_bytes(), &[]);
-    ([campaign(path, &model, Plan { orders: true, ..Plan::new(&model) })], At(model))
+    ([campaign(path, &model, CampaignPlan { orders: true, ..CampaignPlan::new(&model) })], At(model))
 }
 
 /// Replaces tokens by a placeholder, because they are long and not under test here.
@@ -89,7 +89,7 @@ fn reports_look_so() {
 }
 
 /// Describes a finding by its verdict or signature, and the number of pairs that belong to it.
-fn named<P: Judged>(findings: &[Finding<'_, P>]) -> Vec<String> {
+fn named<P: PairFacts>(findings: &[Finding<'_, P>]) -> Vec<String> {
     let name = |finding: &Finding<'_, P>| match finding.subject {
         Subject::Pair { pair, order } => format!("{} {order} {}", pair.verdict(), pair.harms().join(", ")),
         Subject::Failure(failure, runs) => format!("{} {}", P::signature(failure), runs.word()),
@@ -101,8 +101,8 @@ fn named<P: Judged>(findings: &[Finding<'_, P>]) -> Vec<String> {
 fn a_campaign_and_its_report_have_the_same_findings() {
     for path in ["harnesses/papers/music_player.race", "harnesses/bugs/missed_notify.race"] {
         let model = load_bytes(path, read(path).as_bytes(), &[]);
-        let plan = Plan { orders: true, ..Plan::new(&model) };
-        let found = confirm(&plan, Context { stop: &AtomicBool::new(false), progress: &Silent });
+        let plan = CampaignPlan { orders: true, ..CampaignPlan::new(&model) };
+        let found = confirm(&plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress });
         let report = ConfirmReport::new(path, model.digest(), &plan, &found);
         let findings = named(&found.findings());
         assert!(findings.iter().any(|name| name.starts_with("HARMFUL")), "{findings:?}");
@@ -180,7 +180,14 @@ fn all_harnesses_keep_to_the_formats() {
     let (mut flows, mut cases) = (0, 0);
     for (path, defines) in all_variants() {
         let model = load_bytes(&path, read(&path).as_bytes(), &defines);
-        let plan = Plan { orders: true, runs: 8, trials: 4, explore: Explore::Off, jobs: 2, ..Plan::new(&model) };
+        let plan = CampaignPlan {
+            orders: true,
+            runs: 8,
+            trials: 4,
+            explore: Explore::Off,
+            jobs: 2,
+            ..CampaignPlan::new(&model)
+        };
         let reports = [campaign(&path, &model, plan)];
         let mut at = At(model);
         let log = valid(&schema, &sarif::render(&reports, &mut at));
@@ -233,7 +240,7 @@ fn many_models_are_one_report() {
 fn fingerprints_outlive_edits_elsewhere() {
     let prints = |text: &str| -> Vec<String> {
         let model = load_bytes("m.race", text.as_bytes(), &[]);
-        let report = campaign("m.race", &model, Plan::new(&model));
+        let report = campaign("m.race", &model, CampaignPlan::new(&model));
         let log: Value = serde_json::from_str(&sarif::render(&[report], &mut NoReplays)).unwrap();
         let results = log["runs"][0]["results"].as_array().unwrap();
         results.iter().map(|r| r["partialFingerprints"]["raceflip/v1"].as_str().unwrap().to_owned()).collect()

@@ -5,10 +5,10 @@ use crate::load::load_bytes;
 use crate::reports::{campaign, elements, sarif_schema, valid};
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
-use raceflip::campaign::Plan;
+use raceflip::campaign::CampaignPlan;
 use raceflip::formats::campaign::{About, Access, ConfirmReport, Evidence, Pair};
-use raceflip::formats::failing::Failing;
-use raceflip::formats::report::{Replays, Run, Step, github, junit, markdown, sarif};
+use raceflip::formats::failure_place::FailurePlace;
+use raceflip::formats::report::{ReplayedRun, Replays, RunStep, github, junit, markdown, sarif};
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
@@ -16,17 +16,21 @@ use std::sync::OnceLock;
 struct Hostile(String);
 
 impl Replays for Hostile {
-    fn run(&mut self, _: &About, _: &Evidence, _: &[&Access]) -> Option<Run> {
+    fn run(&mut self, _: &About, _: &Evidence, _: &[&Access]) -> Option<ReplayedRun> {
         let text = self.0.clone();
-        let step = |number, thread: Option<&str>| Step {
+        let step = |number, thread: Option<&str>| RunStep {
             number,
             thread: thread.map(str::to_owned),
             what: text.clone(),
             at: (number > 1).then_some((number as u32, 1)),
-            ..Step::default()
+            ..RunStep::default()
         };
         let steps = vec![step(1, Some("a")), step(2, Some(&text)), step(0, None), step(3, Some("a"))];
-        Some(Run { steps, failing: Some(Failing { text, line: Some(3), column: Some(1), from: None }), diagram: None })
+        Some(ReplayedRun {
+            steps,
+            failing: Some(FailurePlace { text, line: Some(3), column: Some(1), from: None }),
+            diagram: None,
+        })
     }
 }
 
@@ -36,7 +40,7 @@ fn report() -> &'static ConfirmReport {
     REPORT.get_or_init(|| {
         let text = "var x = 0\nvar y = 0\nthread a { x = 1; y = 1 }\nthread b { x = 2; y = 2; assert x == 2; if * { fail \"z\" } }\n";
         let model = load_bytes("m.race", text.as_bytes(), &[]);
-        campaign("m.race", &model, Plan::new(&model))
+        campaign("m.race", &model, CampaignPlan::new(&model))
     })
 }
 

@@ -7,11 +7,11 @@ use crate::cli::{FOUND, REFUSED, Ran, call, file, scratch};
 use crate::load::load_bytes;
 use crate::{scaling_models, scaling_traces};
 use allocation_counter::measure;
-use raceflip::campaign::{Context, Explore, Phase1, Plan, Silent, confirm, detect};
+use raceflip::campaign::{CampaignContext, CampaignPlan, Explore, NoProgress, Phase1, confirm, detect};
 use raceflip::detect::happens_before::{Options, SourceOrder, analyze};
 use raceflip::detect::{Candidates, Hybrid};
 use raceflip::event::Outcome;
-use raceflip::exec::{Unobserved, run};
+use raceflip::exec::{NoObserver, run};
 use raceflip::formats::traces;
 use raceflip::sched::RandomWalk;
 use raceflip::vm::{Model, Vm};
@@ -29,8 +29,8 @@ const SEEDS: [u64; 2] = [1, 2];
 
 fn found(name: &str, n: usize, most_pairs: u32) -> Phase1 {
     let model = load_bytes(name, scaling_models::text(name, n).as_bytes(), &[]);
-    let plan = Plan { runs: 2, most_pairs, ..Plan::new(&model) };
-    detect(&plan, Context { stop: &AtomicBool::new(false), progress: &Silent })
+    let plan = CampaignPlan { runs: 2, most_pairs, ..CampaignPlan::new(&model) };
+    detect(&plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress })
 }
 
 /// Returns the allocations, the bytes, the peak of bytes, and the pairs of detection in two random walks. The walks run
@@ -41,7 +41,7 @@ fn work(name: &str, n: usize, most_pairs: u32) -> [f64; 4] {
     let mut machine = Machine::new(Vm::new(model.code), Limits::default());
     // The first runs grow the machine's buffers, which must not count for detection.
     for seed in SEEDS {
-        run(&mut machine, &mut RandomWalk::new(), seed, &mut Unobserved, &AtomicBool::new(false));
+        run(&mut machine, &mut RandomWalk::new(), seed, &mut NoObserver, &AtomicBool::new(false));
     }
     let info = measure(|| {
         for seed in SEEDS {
@@ -114,7 +114,7 @@ fn the_analysis_of_a_trace_grows_by_little_more_than_the_trace() {
 
 #[test]
 fn a_limit_of_pairs_changes_nothing_below_it_and_is_told_above_it() {
-    let all = found("manysites", 12, Plan::MOST_PAIRS);
+    let all = found("manysites", 12, CampaignPlan::MOST_PAIRS);
     assert!(all.coverage.left_out.is_empty(), "{:?}", all.coverage.left_out);
     let pairs = |found: &Phase1| format!("{:?} {:?}", found.candidates, found.orders);
     let exact = all.candidates.len() as u32;
@@ -133,10 +133,10 @@ fn a_search_adds_no_pair_that_was_left_out_of_the_runs() {
     const TEXT: &str = "var x = 0; thread a { x = 1; x = 2 }; thread b { x = 3; if * { x = 4 } }";
     let model = Model::from_text("many.race", TEXT, &[]).unwrap();
     let stop = AtomicBool::new(false);
-    let context = || Context { stop: &stop, progress: &Silent };
+    let context = || CampaignContext { stop: &stop, progress: &NoProgress };
     for explore in [Explore::Auto, Explore::Only] {
-        let all = Plan { explore, ..Plan::new(&model) };
-        let few = Plan { most_pairs: 1, ..all.clone() };
+        let all = CampaignPlan { explore, ..CampaignPlan::new(&model) };
+        let few = CampaignPlan { most_pairs: 1, ..all.clone() };
         assert_eq!(confirm(&all, context()).pairs.len(), 4);
         for found in [detect(&few, context()), confirm(&few, context()).phase1] {
             assert_eq!(found.candidates.len(), 1);

@@ -5,11 +5,11 @@ use crate::load::{Model, load, load_bytes, models};
 use crate::optimum::fewest_deviations;
 use crate::tiny;
 use raceflip::event::Outcome;
-use raceflip::exec::{self, Unobserved};
+use raceflip::exec::{self, NoObserver};
 use raceflip::lang::parse;
 use raceflip::lang::variants::variants;
-use raceflip::sched::{RandomWalk, Recorder, Replay};
-use raceflip::shrink::{Effort, ShrinkError, Shrunk, Size, shrink, shrink_to};
+use raceflip::sched::{RandomWalk, Replay, ScheduleRecorder};
+use raceflip::shrink::{Effort, ShrinkError, ShrinkResult, Size, shrink, shrink_to};
 use raceflip::token::Token;
 use raceflip::world::{Limits, World, signature};
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ pub(crate) fn variants_of(path: &Path) -> Vec<Model> {
 /// Returns the token and the outcome of a random walk.
 pub(crate) fn walk(model: &Model, seed: u64) -> (Token, Outcome) {
     let mut machine = model.machine(limits());
-    let mut recorder = Recorder::new();
+    let mut recorder = ScheduleRecorder::new();
     let summary = exec::run(&mut machine, &mut RandomWalk::new(), seed, &mut recorder, &AtomicBool::new(false));
     let outcome = summary.outcome().expect("an end").clone();
     let token = Token {
@@ -63,7 +63,7 @@ pub(crate) fn failing(model: &Model, seeds: u64, each: usize) -> BTreeMap<String
 }
 
 /// Shrinks a run, and asserts the properties that every result must have.
-pub(crate) fn shrunk(name: &str, model: &Model, token: &Token, effort: Effort) -> Shrunk {
+pub(crate) fn shrunk(name: &str, model: &Model, token: &Token, effort: Effort) -> ShrinkResult {
     let go_on = AtomicBool::new(false);
     let shrunk = shrink(model, token, effort, &go_on).unwrap_or_else(|e| panic!("{name}: {e}"));
     assert!(shrunk.after <= shrunk.before, "{name}: {shrunk:?}");
@@ -73,7 +73,7 @@ pub(crate) fn shrunk(name: &str, model: &Model, token: &Token, effort: Effort) -
     let read: Token = shrunk.token.to_string().parse().expect("a token");
     let mut replay = Replay::new(Arc::new(read.schedule));
     let mut machine = model.machine(read.limits);
-    let summary = exec::run(&mut machine, &mut replay, 0, &mut Unobserved, &go_on);
+    let summary = exec::run(&mut machine, &mut replay, 0, &mut NoObserver, &go_on);
     let outcome = summary.outcome().unwrap_or_else(|| panic!("{name}: {:?}", summary.end));
     assert_eq!(signature(&model.code.setup, outcome), token.signature, "{name}");
     assert_eq!((replay.left_over(summary.steps), summary.steps), (None, shrunk.after.steps), "{name}");

@@ -4,7 +4,7 @@
 use crate::load::{Model, models};
 use crate::optimum::fewest_deviations;
 use crate::shrink::{failing, limits, shrunk, variants_of};
-use raceflip::shrink::{Effort, Shrunk};
+use raceflip::shrink::{Effort, ShrinkResult};
 use raceflip::token::Token;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -41,7 +41,7 @@ struct Sums {
     slowest: f64,
 }
 
-fn mean(all: &[Shrunk], of: impl Fn(&Shrunk) -> u64) -> f64 {
+fn mean(all: &[ShrinkResult], of: impl Fn(&ShrinkResult) -> u64) -> f64 {
     all.iter().map(of).sum::<u64>() as f64 / all.len() as f64
 }
 
@@ -56,7 +56,7 @@ fn row(model: &Model, signature: &str, tokens: &[Token], sums: &mut Sums) -> Str
         (sums.seconds, sums.slowest) = (sums.seconds + seconds, sums.slowest.max(seconds));
         done
     };
-    let all: Vec<Shrunk> = tokens.iter().map(shrink).collect();
+    let all: Vec<ShrinkResult> = tokens.iter().map(shrink).collect();
     let optimum = fewest_deviations(model.machine(limits()), signature, STATES);
     let reached = optimum.map(|best| all.iter().filter(|s| s.after.deviations == best).count());
     sums.rows += 1;

@@ -1,18 +1,18 @@
 //! Tests that happens-before is sound for other runs: no run of the model reverses an order that happens-before derives
 //! from one run.
 //!
-//! Without the edges of locks and signals ([`Edges::Forced`]) that holds for any two runs. With them ([`Edges::Full`])
-//! it holds for runs with the same order of acquisitions in which each receive has the same senders. Two instances are
-//! the same if their contexts have taken the same branches. The generated models have no branches, cancel nothing, and
-//! enable each event once (`docs/detectors.md` lists what the order of a run depends on).
+//! Without the edges of locks and signals ([`TraceEdges::Forced`]) that holds for any two runs. With them
+//! ([`TraceEdges::Full`]) it holds for runs with the same order of acquisitions in which each receive has the same
+//! senders. Two instances are the same if their contexts have taken the same branches. The generated models have no
+//! branches, cancel nothing, and enable each event once (`docs/detectors.md` lists what the order of a run depends on).
 
 use crate::complete::all_variants;
 use crate::enumerate::choices;
 use crate::load::load;
 use raceflip::base::Rng;
-use raceflip::detect::Recorder;
-use raceflip::detect::happens_before::{Edges, Ordered};
-use raceflip::event::{Choice, ContextId, Event, Happening, SiteId};
+use raceflip::detect::TraceRecorder;
+use raceflip::detect::happens_before::{OrderQuery, TraceEdges};
+use raceflip::event::{Choice, ContextId, Event, EventKind, SiteId};
 use raceflip::exec::{Observer, run};
 use raceflip::sched::RandomWalk;
 use raceflip::trace::{Action, OpNo, ThreadNo, Trace};
@@ -40,7 +40,7 @@ const MOST_ACCESSES: usize = 100;
 /// Observer that records a run for happens-before, and collects its accesses.
 #[derive(Default)]
 struct Recording {
-    recorder: Recorder,
+    recorder: TraceRecorder,
     paths: BTreeMap<ContextId, DefaultHasher>,
     accesses: Vec<(OpNo, Instance)>,
 }
@@ -50,7 +50,7 @@ impl Observer for Recording {
         let first = OpNo(self.recorder.len() as u32);
         self.recorder.observe(world, event);
         let (Some(context), Some(site)) = (event.context, event.site) else { return };
-        let Happening::Performed { op, .. } = &event.what else { return };
+        let EventKind::Performed { op, .. } = &event.what else { return };
         let path = self.paths.entry(context).or_default();
         site.hash(path);
         if op.access().is_some() && self.accesses.len() < MOST_ACCESSES {
@@ -73,7 +73,7 @@ impl Recording {
     fn finish(self) -> Told {
         let trace = self.recorder.finish();
         let ops: Vec<OpNo> = self.accesses.iter().map(|(op, _)| *op).collect();
-        let order = |edges| Ordered::new(&trace, edges, &ops, &AtomicBool::new(false)).unwrap();
+        let order = |edges| OrderQuery::new(&trace, edges, &ops, &AtomicBool::new(false)).unwrap();
         let orders = |holds: &dyn Fn(OpNo, OpNo) -> bool| {
             let mut orders = Orders::new();
             for (j, (second, b)) in self.accesses.iter().enumerate() {
@@ -82,7 +82,7 @@ impl Recording {
             }
             orders
         };
-        let (forced, full) = (order(Edges::Forced), order(Edges::Full));
+        let (forced, full) = (order(TraceEdges::Forced), order(TraceEdges::Full));
         Told {
             had: orders(&|_, _| true),
             forced: orders(&|a, b| forced.is_ordered(a, b)),

@@ -6,18 +6,18 @@
 //! finds exactly the facts that are true of some run.
 
 use raceflip::detect::{self, Pair, things};
-use raceflip::event::{Access, Actor, Choice, ContextId, Happening, Outcome, SiteId};
-use raceflip::exec::Ended;
-use raceflip::explore::Instance;
+use raceflip::event::{Access, Actor, Choice, ContextId, EventKind, Outcome, SiteId};
+use raceflip::exec::RunResult;
+use raceflip::explore::StatementInstance;
 use raceflip::lang::Program;
 use raceflip::lang::program::{GlobalId, Type};
 use raceflip::vm::{Model, Vm};
-use raceflip::world::{Limits, Machine, Question, Status, World};
+use raceflip::world::{Limits, Machine, Question, ThreadStage, World};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How a run ends: its outcome with the values that are observed, and for a deadlock the sites at which the blocked
 /// threads are pending.
-pub(crate) type End = (Ended, Vec<Option<SiteId>>);
+pub(crate) type End = (RunResult, Vec<Option<SiteId>>);
 
 /// Facts about the runs of a model.
 #[derive(Default)]
@@ -30,7 +30,7 @@ pub(crate) struct Facts {
     /// between them.
     pub(crate) orders: BTreeSet<(SiteId, SiteId)>,
     /// Orders of instances of conflicting plain accesses, the earlier one first. The key is the text of both instances.
-    pub(crate) instance_orders: BTreeMap<String, (Instance, Instance)>,
+    pub(crate) instance_orders: BTreeMap<String, (StatementInstance, StatementInstance)>,
     /// Orders of instances of operations on one lock, queue, location and so on. An await counts as an operation on
     /// every shared thing, because its condition may read any. Empty unless requested.
     pub(crate) deed_orders: BTreeSet<(detect::Instance, detect::Instance)>,
@@ -184,7 +184,7 @@ impl Enumeration<'_> {
             _ => Vec::new(),
         };
         blocked.sort_unstable();
-        let ended = Ended::new(&self.model.program, self.observe, outcome, &machine.world);
+        let ended = RunResult::new(&self.model.program, self.observe, outcome, &machine.world);
         let fewest = self.facts.ends.entry((ended, blocked)).or_insert(cost.steps);
         *fewest = cost.steps.min(*fewest);
     }
@@ -192,7 +192,7 @@ impl Enumeration<'_> {
     fn note_adjacent(&mut self, machine: &Machine<Vm>) {
         let world = &machine.world;
         let mut pending = Vec::new();
-        for thread in world.enabled().iter().map(|id| world.thread(id)).filter(|t| t.status == Status::Alive) {
+        for thread in world.enabled().iter().map(|id| world.thread(id)).filter(|t| t.status == ThreadStage::Alive) {
             let Some((access, site)) = thread.pending.access().zip(thread.site) else { continue };
             for (other, there) in &pending {
                 if access.conflicts(other) {
@@ -209,7 +209,7 @@ impl Enumeration<'_> {
         let Some(past) = &mut self.deeds else { return };
         let world = &machine.world;
         let deed = world.recorded().iter().find_map(|event| {
-            let Happening::Performed { op, value, .. } = &event.what else { return None };
+            let EventKind::Performed { op, value, .. } = &event.what else { return None };
             let (site, thread, context) = (event.site?, event.thread?, event.context?);
             // A plain access also counts, because it may change the condition of an await.
             let plain = op.access().map(|access| vec![format!("memory {}", world.place_name(access.place))]);
@@ -232,7 +232,7 @@ impl Enumeration<'_> {
     // Appends the last step's access, and its order after all earlier conflicting accesses.
     fn note_order(&mut self, machine: &Machine<Vm>) {
         let accessed = machine.world.recorded().iter().find_map(|event| match &event.what {
-            Happening::Performed { op, .. } => Some((op.access()?, event.site?, event.context)),
+            EventKind::Performed { op, .. } => Some((op.access()?, event.site?, event.context)),
             _ => None,
         });
         if let Some((access, site, context)) = accessed {
@@ -240,7 +240,7 @@ impl Enumeration<'_> {
                 let is = |a: &&(Access, SiteId, Option<ContextId>)| a.1 == site && a.2 == context;
                 let visit = 1 + self.past[..at].iter().flatten().filter(is).count() as u32;
                 let pedigree = context.map_or(Vec::new(), |c| machine.world.contexts().chain(c));
-                Instance { site, pedigree, visit }
+                StatementInstance { site, pedigree, visit }
             };
             for (at, past) in self.past.iter().enumerate() {
                 let Some((before, first, other)) = past else { continue };

@@ -1,7 +1,7 @@
 //! Tests that a campaign that is stopped at any moment reports only verdicts that the whole campaign reports, too.
 
 use crate::load::load_bytes;
-use raceflip::campaign::{Confirmation, Context, Plan, Progress, Silent, confirm};
+use raceflip::campaign::{CampaignContext, CampaignPlan, CampaignProgress, Confirmation, NoProgress, confirm};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Progress that sets the stop flag at its n-th report.
@@ -18,7 +18,7 @@ impl Stopping<'_> {
     }
 }
 
-impl Progress for Stopping<'_> {
+impl CampaignProgress for Stopping<'_> {
     fn phase(&self, _: &str, _: u64) {
         self.told();
     }
@@ -40,9 +40,10 @@ const MODELS: [&str; 3] = [
 fn at_every_moment() {
     for text in MODELS {
         let model = load_bytes("stopped.race", text.as_bytes(), &[]);
-        let plan = Plan { runs: 4, trials: 8, jobs: 1, ..Plan::new(&model) };
-        let made = |progress: &dyn Progress, stop: &AtomicBool| confirm(&plan, Context { stop, progress });
-        let whole = made(&Silent, &AtomicBool::new(false));
+        let plan = CampaignPlan { runs: 4, trials: 8, jobs: 1, ..CampaignPlan::new(&model) };
+        let made =
+            |progress: &dyn CampaignProgress, stop: &AtomicBool| confirm(&plan, CampaignContext { stop, progress });
+        let whole = made(&NoProgress, &AtomicBool::new(false));
         assert!(whole.complete() && !whole.pairs.is_empty());
         let mut moments = 0;
         loop {

@@ -1,8 +1,8 @@
 //! Shared code of tests of models: it compiles a model, runs it under many seeded random walks, and compares its
 //! outcomes with its expectations.
 
-use raceflip::campaign::{Ended, judge};
-use raceflip::exec::{Unobserved, run};
+use raceflip::campaign::{RunResult, judge};
+use raceflip::exec::{NoObserver, run};
 use raceflip::lang::program::{Expectation, GlobalId};
 use raceflip::lang::{Program, Source, check, parse, render};
 use raceflip::sched::RandomWalk;
@@ -41,28 +41,28 @@ pub(crate) fn program(name: &str, text: &str, defines: &[(&str, i64)]) -> Result
 }
 
 /// Performs random walks with the seeds `0..seeds`. Returns every end that occurred, with its count.
-pub(crate) fn walk(program: &Program, of: &BTreeSet<GlobalId>, seeds: u64) -> BTreeMap<Ended, u64> {
+pub(crate) fn walk(program: &Program, of: &BTreeSet<GlobalId>, seeds: u64) -> BTreeMap<RunResult, u64> {
     let code = Arc::new(compile(program).unwrap_or_else(|e| panic!("{e}")));
     let mut machine = Machine::new(Vm::new(code), Limits::default());
     let (mut strategy, go_on) = (RandomWalk::new(), AtomicBool::new(false));
     let mut ends = BTreeMap::new();
     for seed in 0..seeds {
-        let summary = run(&mut machine, &mut strategy, seed, &mut Unobserved, &go_on);
+        let summary = run(&mut machine, &mut strategy, seed, &mut NoObserver, &go_on);
         let outcome = summary.outcome().expect("a random walk comes to an end");
-        *ends.entry(Ended::new(program, of, outcome, &machine.world)).or_insert(0) += 1;
+        *ends.entry(RunResult::new(program, of, outcome, &machine.world)).or_insert(0) += 1;
     }
     ends
 }
 
 /// Returns how the ends contradict an expectation about outcomes; `None` if it holds or is not about outcomes.
-pub(crate) fn disappointed(expectation: &Expectation, ends: &BTreeMap<Ended, u64>) -> Option<String> {
+pub(crate) fn disappointed(expectation: &Expectation, ends: &BTreeMap<RunResult, u64>) -> Option<String> {
     let unmet = judge(&expectation.kind, ends.keys()).filter(|u| !u.is_met())?;
     let Expectation { line, text: expected, .. } = expectation;
     Some(format!("line {line}: `{expected}`, missing: {:?}, but seen: {}", unmet.missing, text(ends)))
 }
 
 /// Returns the ends on one line, each with its count.
-pub(crate) fn text(ends: &BTreeMap<Ended, u64>) -> String {
+pub(crate) fn text(ends: &BTreeMap<RunResult, u64>) -> String {
     let mut short: BTreeMap<String, u64> = BTreeMap::new();
     for (end, times) in ends {
         *short.entry(end.text()).or_insert(0) += times;

@@ -3,16 +3,16 @@
 
 use crate::chance::{chi_squared, chi_squared_limit};
 use crate::load::{Model, load_bytes};
-use raceflip::event::{Event, Happening, Op, Outcome, Value};
+use raceflip::event::{Event, EventKind, Op, Outcome, Value};
 use raceflip::exec::{Observer, run};
-use raceflip::sched::{EventCounter, Named, RoundRobin, SpecError, StrategySpec, SurwSpec};
+use raceflip::sched::{EventCounter, NamedStrategy, RoundRobin, SpecError, StrategySpec, SurwSpec};
 use raceflip::vm::Vm;
 use raceflip::world::{Limits, Machine, World};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 /// Returns the strategy with this name. If it needs counts of events, they come from a run under round robin.
-pub(crate) fn named(model: &Model, name: &str, limits: Limits) -> Named {
+pub(crate) fn named(model: &Model, name: &str, limits: Limits) -> NamedStrategy {
     let counts = |surw: &SurwSpec| {
         let mut machine = Machine::new(Vm::new(model.code.clone()), limits);
         let mut counter = EventCounter::new(surw.interesting(&model.code.setup.sites)?);
@@ -30,7 +30,7 @@ struct Written(Vec<Value>);
 
 impl Observer for Written {
     fn event(&mut self, _: &World, event: &Event) {
-        if let Happening::Performed { op: Op::Write(at, value), .. } = event.what
+        if let EventKind::Performed { op: Op::Write(at, value), .. } = event.what
             && at.cell == 0
         {
             self.0.push(value);

@@ -165,7 +165,7 @@ fn exports() -> BTreeMap<String, String> {
 #[test]
 fn rooms_of_a_campaign_use_only_those_below_them() {
     let exports = exports();
-    assert_eq!(exports["Plan"], "plan");
+    assert_eq!(exports["CampaignPlan"], "plan");
     let (mut wrong, mut uses) = (Vec::new(), 0);
     for (path, text) in rust_files("src/campaign") {
         let inside = path.strip_prefix("src/campaign/").expect("below it");

@@ -2,8 +2,8 @@
 
 use crate::explore::{context, search};
 use crate::support;
-use raceflip::campaign::{self, Silent, confirm};
-use raceflip::explore::{Clock, Plan};
+use raceflip::campaign::{self, NoProgress, confirm};
+use raceflip::explore::{Clock, SearchPlan};
 use raceflip::vm::Model;
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ fn ends(text: &str) -> Vec<String> {
     let model = model(text);
     let of = crate::enumerate::words(&model.program);
     let searched = |reduce, clock| -> BTreeSet<String> {
-        let found = search(&Plan { reduce, clock, observe: of.clone(), ..Plan::new(&model) });
+        let found = search(&SearchPlan { reduce, clock, observe: of.clone(), ..SearchPlan::new(&model) });
         assert!(found.complete(), "{text}");
         found.ends.keys().map(|end| end.ended.text()).collect()
     };
@@ -64,7 +64,7 @@ fn the_longest_and_shortest_times_are_fine() {
     for time in ["9223372036854775807", "0 - 9223372036854775807", "0x7fffffffffffffff"] {
         let text = format!("semaphore s = 1\nvar got = false\nthread b {{ got = down s for {time} }}\n");
         let model = model(&text);
-        let found = search(&Plan { observe: crate::enumerate::words(&model.program), ..Plan::new(&model) });
+        let found = search(&SearchPlan { observe: crate::enumerate::words(&model.program), ..SearchPlan::new(&model) });
         let ends: Vec<String> = found.ends.keys().map(|end| end.ended.text()).collect();
         assert!(ends.contains(&"ok true".to_owned()), "{time}: {ends:?}");
         assert!(!ends.iter().any(|end| end.starts_with("deadlock")), "{time}: {ends:?}");
@@ -81,8 +81,8 @@ fn what_it_orders_is_what_it_took() {
     };
     let real = |then: &str| {
         let model = model(&text(then));
-        let plan = campaign::Plan { runs: 60, trials: 60, ..campaign::Plan::new(&model) };
-        let found = confirm(&plan, campaign::Context { stop: context().stop, progress: &Silent });
+        let plan = campaign::CampaignPlan { runs: 60, trials: 60, ..campaign::CampaignPlan::new(&model) };
+        let found = confirm(&plan, campaign::CampaignContext { stop: context().stop, progress: &NoProgress });
         let real: Vec<bool> = found.pairs.iter().map(|pair| pair.proof.confirmed()).collect();
         real
     };

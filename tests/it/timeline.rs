@@ -4,7 +4,7 @@ use crate::load::{load, models};
 use raceflip::event::Event;
 use raceflip::exec::{Observer, RunSummary, run};
 use raceflip::formats::timeline::text::lines;
-use raceflip::formats::timeline::{ColumnId, Item, Marks, Recorder, Timeline, Window, mermaid};
+use raceflip::formats::timeline::{ColumnId, Item, Marks, Timeline, TimelineRecorder, Window, mermaid};
 use raceflip::sched::{RandomWalk, SiteSpec};
 use raceflip::vm::Vm;
 use raceflip::world::{Limits, Machine, World};
@@ -23,11 +23,11 @@ pub(crate) struct Counts {
 
 impl Observer for Counts {
     fn event(&mut self, world: &World, event: &Event) {
-        use raceflip::event::{Happening, Op};
+        use raceflip::event::{EventKind, Op};
         if world.steps() > 0 {
             self.steps.insert(world.steps());
         }
-        if let Happening::Performed { op: Op::Begin, made: Some(_), .. } = &event.what {
+        if let EventKind::Performed { op: Op::Begin, made: Some(_), .. } = &event.what {
             self.tasks += 1;
         }
     }
@@ -49,7 +49,7 @@ fn told_with(
     let sites = &model.code.setup.sites;
     let spec = |m: &&str| m.parse::<SiteSpec>().expect("a site").resolve(sites).expect("it is there");
     let marks = Marks { sites: marks.iter().flat_map(spec).collect(), ..Marks::default() };
-    let mut recorder = Recorder::new(&model.program, &text, window, marks);
+    let mut recorder = TimelineRecorder::new(&model.program, &text, window, marks);
     let mut counts = Counts::default();
     let limits = Limits { steps: 3_000, ..Limits::default() };
     let mut machine = Machine::new(Vm::new(model.code.clone()), limits);
@@ -59,8 +59,9 @@ fn told_with(
 }
 
 pub(crate) fn text(timeline: &Timeline, width: usize) -> String {
-    let line =
-        |line: Vec<_>| line.iter().map(|s: &raceflip::formats::timeline::text::Span| &*s.text).collect::<String>();
+    let line = |line: Vec<_>| {
+        line.iter().map(|s: &raceflip::formats::timeline::text::TimelineSpan| &*s.text).collect::<String>()
+    };
     lines(timeline, width).into_iter().map(|l| line(l) + "\n").collect()
 }
 
@@ -231,7 +232,7 @@ fn columns_that_do_not_fit_share_one() {
                  task work(n) { sync m { let v = x\n x = v + n }\n assert x < 100, \"too much\" }";
     let model = crate::cli::file(&folder, "many.race", model);
     let (timeline, _, summary) = told(Path::new(&model), 3, Window::All, &[]);
-    let raceflip::exec::End::Outcome(raceflip::event::Outcome::Failure(failure)) = &summary.end else {
+    let raceflip::exec::LoopEnd::Outcome(raceflip::event::Outcome::Failure(failure)) = &summary.end else {
         panic!("{:?}", summary.end)
     };
     let text = text(&timeline, 80);

@@ -4,8 +4,8 @@
 use crate::cli::{call, file, scratch};
 use crate::load::{Model, load};
 use raceflip::event::{Failure, Outcome};
-use raceflip::exec::{RunSummary, Unobserved, run};
-use raceflip::formats::failing::{ending, place, stalls};
+use raceflip::exec::{NoObserver, RunSummary, run};
+use raceflip::formats::failure_place::{ending, place, stalls};
 use raceflip::sched::Replay;
 use raceflip::token::Token;
 use raceflip::world::signature;
@@ -38,7 +38,7 @@ fn replayed(model: &Model, token: &str) -> Replayed {
     assert_eq!(token.program, model.digest());
     let mut machine = model.machine(token.limits);
     let mut replay = Replay::new(Arc::new(token.schedule.clone()));
-    let summary = run(&mut machine, &mut replay, token.seed, &mut Unobserved, &AtomicBool::new(false));
+    let summary = run(&mut machine, &mut replay, token.seed, &mut NoObserver, &AtomicBool::new(false));
     assert_eq!(replay.left_over(summary.steps), None);
     Replayed { summary, token }
 }

@@ -7,7 +7,7 @@ use crate::agree::{compare, search};
 use crate::explore::context;
 use crate::small;
 use crate::stateless::{Facts, MOST_INSTANCES, facts, words};
-use raceflip::explore::{Explored, Order, Plan, instance_order, site_orders};
+use raceflip::explore::{OrderResult, SearchPlan, SearchReport, instance_order, site_orders};
 use raceflip::vm::Model;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,17 +17,17 @@ const MOST_STEPS: u64 = 30_000;
 const MODELS: u64 = 6_500;
 
 /// Returns the results of a search that must not depend on the number of workers.
-fn text(found: &Explored) -> String {
-    let Explored { states, transitions, depth, cut, frontier, scale, ends, adjacent, .. } = found;
+fn text(found: &SearchReport) -> String {
+    let SearchReport { states, transitions, depth, cut, frontier, scale, ends, adjacent, .. } = found;
     format!("{states} {transitions} {depth} {cut:?} {frontier} {scale:?} {ends:?} {adjacent:?}")
 }
 
 /// Compares searches with one worker and with two workers.
 fn compare_jobs(model: &Model) -> Result<(), String> {
     for (reduce, pairs) in [(false, true), (true, false)] {
-        let plan = Plan { reduce, pairs, observe: words(&model.program), ..Plan::new(model) };
+        let plan = SearchPlan { reduce, pairs, observe: words(&model.program), ..SearchPlan::new(model) };
         let one = search(&plan);
-        let two = search(&Plan { jobs: 2, ..plan });
+        let two = search(&SearchPlan { jobs: 2, ..plan });
         if text(&one) != text(&two) {
             return Err(format!("one worker: {}\ntwo: {}", text(&one), text(&two)));
         }
@@ -37,11 +37,11 @@ fn compare_jobs(model: &Model) -> Result<(), String> {
 
 /// Compares the orders in which conflicting accesses of two statements can be performed.
 fn compare_orders(model: &Model, facts: &Facts) -> Result<(), String> {
-    let plan = Plan { pairs: true, ..Plan::new(model) };
+    let plan = SearchPlan { pairs: true, ..SearchPlan::new(model) };
     let orders = site_orders(&plan, &search(&plan), context());
     let all = orders.values().flat_map(|pair| &pair.orders);
     let happen: BTreeSet<_> =
-        all.filter(|o| matches!(o.2, Order::Happens(_))).map(|(first, then, _)| (*first, *then)).collect();
+        all.filter(|o| matches!(o.2, OrderResult::Happens(_))).map(|(first, then, _)| (*first, *then)).collect();
     if happen == facts.orders {
         return Ok(());
     }
@@ -54,12 +54,12 @@ fn compare_instances(model: &Model, facts: &Facts) -> Result<(), String> {
     if facts.instance_orders.len() >= MOST_INSTANCES {
         return Ok(());
     }
-    let plan = Plan::new(model);
+    let plan = SearchPlan::new(model);
     for (first, then) in facts.instance_orders.values().take(4) {
         for (a, b) in [(first, then), (then, first)] {
             let happens = facts.instance_orders.contains_key(&format!("{:?}", (a, b)));
             let found = instance_order(&plan, a, b, context());
-            if matches!(found, Order::Happens(_)) != happens || matches!(found, Order::Unknown(_)) {
+            if matches!(found, OrderResult::Happens(_)) != happens || matches!(found, OrderResult::Unknown(_)) {
                 return Err(format!("{a:?} before {b:?}: happens {happens}, found {found:?}"));
             }
         }

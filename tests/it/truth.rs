@@ -12,10 +12,10 @@ use crate::stateless::next_instants;
 use raceflip::base::Id;
 use raceflip::detect::Pair;
 use raceflip::event::{
-    AccessKind, AccessPlace, Actor, BodyId, Choice, ContextId, Event, Happening, Op, Outcome, SiteId, ThreadId,
+    AccessKind, AccessPlace, Actor, BodyId, Choice, ContextId, Event, EventKind, Op, Outcome, SiteId, ThreadId,
 };
 use raceflip::vm::{Model, Vm};
-use raceflip::world::{Limits, Machine, Made, MessageKind, Status, signature};
+use raceflip::world::{CreationKind, Limits, Machine, MessageKind, ThreadStage, signature};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Set of failures: bit `i` stands for `Graph::failures[i]`.
@@ -138,7 +138,7 @@ impl Graph {
                 next.step(choice);
                 let world = &next.world;
                 let is_then = |event: &Event| {
-                    let is_access = matches!(&event.what, Happening::Performed { op, .. } if then.place.is_none() || op.access().is_some());
+                    let is_access = matches!(&event.what, EventKind::Performed { op, .. } if then.place.is_none() || op.access().is_some());
                     let name = event.context.map(|c| world.contexts().name(&model.code.setup, c));
                     is_access
                         && event.site == Some(then.site)
@@ -210,7 +210,7 @@ struct Walk<'m> {
     model: &'m Model,
     most: usize,
     all: bool,
-    kinds: Vec<Made>,
+    kinds: Vec<CreationKind>,
     nodes: Vec<Node>,
     met: BTreeMap<Vec<u32>, usize>,
     open: Vec<(usize, State)>,
@@ -222,13 +222,13 @@ struct Walk<'m> {
 impl<'m> Walk<'m> {
     fn new(model: &'m Model, most: usize, all: bool) -> Self {
         let setup = &model.code.setup;
-        let bodies = (0..setup.bodies.len()).map(|i| Made::Body(BodyId::new(i)));
-        let classes = (0..setup.classes.len()).map(|i| Made::Class(i as u32));
+        let bodies = (0..setup.bodies.len()).map(|i| CreationKind::Body(BodyId::new(i)));
+        let classes = (0..setup.classes.len()).map(|i| CreationKind::Class(i as u32));
         Self {
             model,
             most,
             all,
-            kinds: bodies.chain(classes).chain([Made::Looper]).collect(),
+            kinds: bodies.chain(classes).chain([CreationKind::Looper]).collect(),
             nodes: Vec::new(),
             met: BTreeMap::new(),
             open: Vec::new(),
@@ -335,8 +335,8 @@ impl<'m> Walk<'m> {
         let world = &next.machine.world;
         let performed = world.recorded().iter().find_map(|event| match &event.what {
             // The second half of an operation (after a wait, a sleep or a barrier) is no operation of its own.
-            Happening::Performed { op: Op::Reacquire { .. } | Op::Wake | Op::Pass { .. }, .. } => None,
-            Happening::Performed { op, .. } => Some((op.access(), event.site?, event.context?)),
+            EventKind::Performed { op: Op::Reacquire { .. } | Op::Wake | Op::Pass { .. }, .. } => None,
+            EventKind::Performed { op, .. } => Some((op.access(), event.site?, event.context?)),
             _ => None,
         });
         let performs = performed.filter(|(access, ..)| self.all || access.is_some()).map(|(access, site, context)| {
@@ -369,7 +369,7 @@ impl<'m> Walk<'m> {
         let mut pending = Vec::new();
         for id in world.enabled().iter() {
             let thread = world.thread(id);
-            if thread.status != Status::Alive {
+            if thread.status != ThreadStage::Alive {
                 continue;
             }
             let Some((access, site)) = thread.pending.access().zip(thread.site) else { continue };

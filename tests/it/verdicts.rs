@@ -10,12 +10,13 @@ use crate::small;
 use crate::stateless::{Facts, MOST_INSTANCES, facts, facts_with_deeds};
 use raceflip::base::{Rng, mix};
 use raceflip::campaign::{
-    Confirmation, Context, Explore, First, Flip, Instance, Never, PairReport, Plan, Proof, Refutation, Silent, confirm,
+    CampaignContext, CampaignPlan, Confirmation, Explore, First, Flip, Instance, NeverClaim, NoProgress, PairReport,
+    Proof, Refutation, confirm,
 };
 use raceflip::detect::Pair;
 use raceflip::event::SiteId;
 use raceflip::vm::Model;
-use raceflip::world::{Made, Setup};
+use raceflip::world::{CreationKind, Setup};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
@@ -82,17 +83,17 @@ pub(crate) fn racy(seed: u64) -> String {
 }
 
 /// Returns the campaigns of a model whose verdicts are compared.
-fn plans(model: &Model, seed: u64) -> Vec<Plan> {
-    let plan = Plan { seed, runs: 8, trials: 8, ..Plan::new(model) };
+fn plans(model: &Model, seed: u64) -> Vec<CampaignPlan> {
+    let plan = CampaignPlan { seed, runs: 8, trials: 8, ..CampaignPlan::new(model) };
     // A campaign over the pairs of detection, one over pairs that a wrong detector could report, and a search of the
     // latter without trials.
-    let lies = Plan { pairs: Some(any_pairs(model, seed)), ..plan.clone() };
-    let searched = Plan { explore: Explore::Only, ..lies.clone() };
+    let lies = CampaignPlan { pairs: Some(any_pairs(model, seed)), ..plan.clone() };
+    let searched = CampaignPlan { explore: Explore::Only, ..lies.clone() };
     vec![plan, lies, searched]
 }
 
-fn campaign(plan: &Plan) -> Confirmation {
-    confirm(plan, Context { stop: &AtomicBool::new(false), progress: &Silent })
+fn campaign(plan: &CampaignPlan) -> Confirmation {
+    confirm(plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress })
 }
 
 /// Returns pairs that a detector without any knowledge could report: a few random pairs of statements of which one may
@@ -141,14 +142,14 @@ fn has_both_orders(facts: &Facts, Pair { a, b }: Pair) -> bool {
     facts.orders.contains(&(a, b)) && facts.orders.contains(&(b, a))
 }
 
-fn pedigree(setup: &Setup, parts: &[(Made, u32)]) -> String {
-    let name = |(made, nth): &(Made, u32)| match made {
-        Made::Declared(thread) => setup.threads[*thread].name.clone(),
-        Made::Init => "init-block".to_owned(),
-        Made::Event(event) => format!("{}#{nth}", setup.events[*event].name),
-        Made::Body(body) => format!("{}#{nth}", setup.bodies[*body]),
-        Made::Looper => format!("spawned-looper#{nth}"),
-        Made::Class(_) => unreachable!("an object performs nothing"),
+fn pedigree(setup: &Setup, parts: &[(CreationKind, u32)]) -> String {
+    let name = |(made, nth): &(CreationKind, u32)| match made {
+        CreationKind::Declared(thread) => setup.threads[*thread].name.clone(),
+        CreationKind::Init => "init-block".to_owned(),
+        CreationKind::Event(event) => format!("{}#{nth}", setup.events[*event].name),
+        CreationKind::Body(body) => format!("{}#{nth}", setup.bodies[*body]),
+        CreationKind::Looper => format!("spawned-looper#{nth}"),
+        CreationKind::Class(_) => unreachable!("an object performs nothing"),
     };
     parts.iter().map(name).collect::<Vec<_>>().join("/")
 }
@@ -191,8 +192,8 @@ fn compare(model: &Model, facts: &Facts, report: &PairReport, all: &mut Compared
         Proof::Refuted(Refutation { never, .. }) => {
             all.refuted += 1;
             let happens = match *never {
-                Never::Order { first, then } => facts.orders.contains(&(first, then)),
-                Never::Turned => {
+                NeverClaim::Order { first, then } => facts.orders.contains(&(first, then)),
+                NeverClaim::Turned => {
                     all.never_turned += 1;
                     turns(facts, pair)
                 }
@@ -281,7 +282,7 @@ fn refuted_order_pairs_turn_in_no_run() {
     for (seed, text) in (0..400).flat_map(|seed| [(seed, small::model(seed)), (seed, racy(seed))]) {
         let model = Model::from_text("orders", &text, &[]).unwrap();
         let Some(facts) = facts_with_deeds(&model, MOST_STEPS) else { continue };
-        let found = campaign(&Plan { seed, runs: 8, trials: 4, orders: true, ..Plan::new(&model) });
+        let found = campaign(&CampaignPlan { seed, runs: 8, trials: 4, orders: true, ..CampaignPlan::new(&model) });
         for report in &found.orders {
             let of = |x: SiteId, y: SiteId| Pair::new(x, y) == report.pair;
             let mut orders = facts.deed_orders.iter().filter(|(x, y)| of(x.site, y.site));
@@ -354,8 +355,8 @@ fn trials_and_searches_of_the_harnesses_agree() {
     let (mut confirmed, mut refuted) = (0, 0);
     for (path, defines) in all_variants() {
         let model = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(&path), &defines);
-        let off = Plan { explore: Explore::Off, ..Plan::new(&model) };
-        let only = Plan { explore: Explore::Only, states: 2_000, ..Plan::new(&model) };
+        let off = CampaignPlan { explore: Explore::Off, ..CampaignPlan::new(&model) };
+        let only = CampaignPlan { explore: Explore::Only, states: 2_000, ..CampaignPlan::new(&model) };
         let (tried, searched) = (campaign(&off), campaign(&only));
         for by_trials in &tried.pairs {
             // The search may report pairs that no run of detection shows, and it reports all others.

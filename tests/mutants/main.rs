@@ -14,7 +14,7 @@ mod stateless;
 use agree::{compare, search};
 use raceflip::base::mutant::{Mutant, make};
 use raceflip::campaign::{judge, named};
-use raceflip::explore::{Bounds, Plan};
+use raceflip::explore::{Bounds, SearchPlan};
 use raceflip::vm::Model;
 use stateless::{Facts, facts, words};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -49,14 +49,14 @@ fn queue_facts() -> Vec<Model> {
 
 /// Returns whether a fact about queues holds under the search.
 fn holds(fact: &Model) -> bool {
-    let found = search(&Plan { reduce: true, observe: named(&fact.program), ..Plan::new(fact) });
+    let found = search(&SearchPlan { reduce: true, observe: named(&fact.program), ..SearchPlan::new(fact) });
     let ends: Vec<_> = found.ends.keys().map(|e| e.ended.clone()).collect();
     fact.program.expectations.iter().filter_map(|e| judge(&e.kind, ends.iter())).all(|u| u.is_met())
 }
 
 /// Returns whether a loop has few states.
 fn ends_soon(text: &Model) -> bool {
-    search(&Plan { bounds: Bounds { states: 1_000, ..Bounds::default() }, ..Plan::new(text) }).complete()
+    search(&SearchPlan { bounds: Bounds { states: 1_000, ..Bounds::default() }, ..SearchPlan::new(text) }).complete()
 }
 
 /// The three oracles of a mistake: small models, loops, and facts about queues.

@@ -10,17 +10,17 @@
 //! Causes that both accesses have in common cannot be held, since the other access would wait, too.
 
 use crate::campaign::order::InstancePair;
-use crate::campaign::runs::sightings::{Touch, touched};
+use crate::campaign::runs::observations::{TouchTarget, touched};
 use crate::detect::Instance;
-use crate::event::{AccessPlace, ContextId, Event, EventId, Happening, Op, PostTime, SiteId, ThreadId, Value};
+use crate::event::{AccessPlace, ContextId, Event, EventId, EventKind, Op, PostTime, SiteId, ThreadId, Value};
 use crate::exec::Observer;
 use crate::sched::{Hold, Moment};
-use crate::world::{Change, Effects, How, LockHold, Signal, Thing, Touch as Effect, World};
+use crate::world::{Change, Effects, How, LockHold, Signal, Thing, ThingEffect as Effect, World};
 use std::collections::{BTreeMap, BTreeSet};
 
 // One operation of the run, or the firing of an event.
 #[derive(Default)]
-struct Done {
+struct DoneOperation {
     // Thread and context that performed the operation; `None` for a firing.
     performer: Option<(ThreadId, ContextId)>,
     site: Option<SiteId>,
@@ -48,7 +48,7 @@ struct Done {
 /// Observer that records the operations of a run with their causes.
 #[derive(Default)]
 pub(super) struct Causes {
-    done: Vec<Done>,
+    done: Vec<DoneOperation>,
     // Indices into `done`, by context and by step.
     of: BTreeMap<ContextId, Vec<usize>>,
     at_step: BTreeMap<u64, usize>,
@@ -103,7 +103,7 @@ impl Causes {
             _ => (None, false),
         };
         let makes = made.filter(|_| !matches!(op, Op::Begin));
-        self.done.push(Done {
+        self.done.push(DoneOperation {
             performer: Some(performer),
             site: event.site,
             nth,
@@ -158,17 +158,17 @@ impl Causes {
     fn first_pair(&self, world: &World, a: SiteId, b: SiteId) -> Option<(usize, usize)> {
         let of =
             |site: SiteId| self.done.iter().enumerate().filter(move |(_, d)| d.site == Some(site)).take(MOST_OF_A_SITE);
-        let touched = |d: &Done| self.touched(world, d).map(|(touch, _)| touch);
+        let touched = |d: &DoneOperation| self.touched(world, d).map(|(touch, _)| touch);
         of(a).find_map(|(i, x)| {
-            let meets = |y: &Done| {
+            let is_partner = |y: &DoneOperation| {
                 let contexts = x.performer.map(|p| p.1) != y.performer.map(|p| p.1);
                 contexts && touched(x).zip(touched(y)).is_some_and(|(x, y)| x.conflicts(&y))
             };
-            of(b).find(|(_, y)| meets(y)).map(|(j, _)| (i, j))
+            of(b).find(|(_, y)| is_partner(y)).map(|(j, _)| (i, j))
         })
     }
 
-    fn touched(&self, world: &World, done: &Done) -> Option<(Touch, String)> {
+    fn touched(&self, world: &World, done: &DoneOperation) -> Option<(TouchTarget, String)> {
         let (op, value) = done.op.as_ref()?;
         touched(world, Some(done.performer?.0), op, *value)
     }
@@ -202,8 +202,8 @@ impl Causes {
                 let known = sites.0 == sites.1 && ((x, y) == (b, a) || all.contains(&(y, x)));
                 let is_later = (x != a && is_task(x)) || (y != b && is_task(y));
                 let touched = |at: usize| self.touched(world, &self.done[at]).map(|(touch, _)| touch);
-                let meet = || touched(x).zip(touched(y)).is_some_and(|(x, y)| x.conflicts(&y));
-                if is_new && !known && is_later && meet() {
+                let same_thing = || touched(x).zip(touched(y)).is_some_and(|(x, y)| x.conflicts(&y));
+                if is_new && !known && is_later && same_thing() {
                     all.push((x, y));
                 }
             }
@@ -233,7 +233,7 @@ impl Causes {
 
     /// Returns the two accesses as instances, with the location that they share.
     pub(in crate::campaign) fn instances(&self, world: &World, a: usize, b: usize) -> Option<InstancePair> {
-        let instance = |done: &Done| {
+        let instance = |done: &DoneOperation| {
             let (_, context) = done.performer?;
             let context = world.contexts().name(world.setup(), context);
             Some(Instance { site: done.site?, context, visit: done.visit })
@@ -347,8 +347,8 @@ impl Observer for Causes {
             return;
         }
         match &event.what {
-            Happening::Performed { op, made, value } => self.add(world, event, (op, *value), *made),
-            Happening::Fire(fired, context) => {
+            EventKind::Performed { op, made, value } => self.add(world, event, (op, *value), *made),
+            EventKind::Fire(fired, context) => {
                 let at = self.done.len();
                 let nth = world.contexts().chain(*context).last().map_or(1, |(_, n)| *n) as usize;
                 // The events that may fire initially pay for the first firings. Later ones are paid for by an enable
@@ -356,10 +356,10 @@ impl Observer for Causes {
                 let paid = world.setup().events[*fired].initially as usize;
                 let nth = nth.checked_sub(1 + paid);
                 let enable = nth.and_then(|n| self.enables.get(fired)?.get(n)).copied();
-                self.done.push(Done { makes: Some(*context), let_go: enable, ..Done::default() });
+                self.done.push(DoneOperation { makes: Some(*context), let_go: enable, ..DoneOperation::default() });
                 self.made_by.insert(*context, at);
             }
-            Happening::ThreadExit => {
+            EventKind::ThreadExit => {
                 if let Some((thread, at)) = event.thread.and_then(|t| Some((t, *self.last.get(&t)?))) {
                     self.sent.insert(Thing::End(thread), at);
                 }

@@ -18,15 +18,15 @@
 //!   The order of the two is then the order of the sections, and not one of its own.
 
 use crate::base::mix;
-use crate::campaign::Plan;
+use crate::campaign::CampaignPlan;
 use crate::campaign::order::{First, InstancePair};
-use crate::campaign::run::Run;
+use crate::campaign::run::RunSource;
 use crate::campaign::runs::copies::{copy, state_key};
-use crate::campaign::runs::sightings::Watch;
-use crate::campaign::runs::trial::{UpTo, Worker};
-use crate::event::{Actor, Choice, ContextId, Event, Happening, Op, SemaphoreId, SiteId, ThreadId};
+use crate::campaign::runs::observations::PairWatch;
+use crate::campaign::runs::trial::{StepPrefix, Worker};
+use crate::event::{Actor, Choice, ContextId, Event, EventKind, Op, SemaphoreId, SiteId, ThreadId};
 use crate::exec::{Observer, go_on, run};
-use crate::sched::{Guide, Holding, Holds, Prefixed, RandomWalk, RawChoices, Strategy};
+use crate::sched::{Guide, HoldOrders, Holding, Prefixed, RandomWalk, RawChoices, Strategy};
 use crate::world::{Machine, Program, Question, Snapshot, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -45,7 +45,7 @@ const MOST_IN_VAIN: usize = 32;
 
 /// Cuts of one pair that were tried out.
 #[derive(Default)]
-pub(super) struct Cuts {
+pub(super) struct CutTrials {
     guides: BTreeMap<InstancePair, Guide>,
     // Whether the other access was still to come, by the state right before the first access.
     states: BTreeMap<(InstancePair, First, u128), bool>,
@@ -54,8 +54,8 @@ pub(super) struct Cuts {
 }
 
 /// Run that may be a cut.
-pub(in crate::campaign) struct Suspect<'s> {
-    pub(in crate::campaign) run: &'s Run,
+pub(in crate::campaign) struct CutSuspect<'s> {
+    pub(in crate::campaign) run: &'s RunSource,
     pub(in crate::campaign) pair: &'s InstancePair,
     /// Access that the run performed.
     pub(in crate::campaign) first: First,
@@ -64,25 +64,26 @@ pub(in crate::campaign) struct Suspect<'s> {
 }
 
 /// Plan, statements that runs are watched for, and stop flag.
-pub(super) struct Trying<'t, P> {
-    pub(in crate::campaign) plan: &'t Plan<P>,
+pub(super) struct CutContext<'t, P> {
+    pub(in crate::campaign) plan: &'t CampaignPlan<P>,
     pub(in crate::campaign) sites: &'t [SiteId],
     pub(in crate::campaign) stop: &'t AtomicBool,
 }
 
-impl Cuts {
+impl CutTrials {
     /// Returns whether the other access was still to come: true only if a run from the state before the first access
     /// performs it. `known` is a run that performed both.
     pub(in crate::campaign) fn is_cut<P: Program>(
         &mut self,
-        trying: &Trying<'_, P>,
-        suspect: &Suspect<'_>,
-        known: &Run,
+        cut_context: &CutContext<'_, P>,
+        suspect: &CutSuspect<'_>,
+        known: &RunSource,
     ) -> bool {
-        let Suspect { pair, first, .. } = *suspect;
-        let Trying { plan, stop, .. } = *trying;
+        let CutSuspect { pair, first, .. } = *suspect;
+        let CutContext { plan, stop, .. } = *cut_context;
         let guide = self.guides.entry(pair.clone()).or_insert_with(|| Worker::new(plan).guide(known)).clone();
-        let Before { mut machine, watch, strategy, thread, choices, .. } = before(trying, suspect, guide.clone());
+        let RunPrefix { mut machine, watch, strategy, thread, choices, .. } =
+            before(cut_context, suspect, guide.clone());
         let key = (pair.clone(), first, state_key(plan, &machine, &choices, suspect.step));
         if let Some(known) = self.states.get(&key) {
             return *known;
@@ -98,7 +99,7 @@ impl Cuts {
             let (mut machine, mut watch) = match copy(&*plan.program, &machine) {
                 Some(machine) => (machine, watch.clone()),
                 None => {
-                    let mut again = before(trying, suspect, guide.clone());
+                    let mut again = before(cut_context, suspect, guide.clone());
                     again.machine.abandon(thread);
                     (again.machine, again.watch)
                 }
@@ -117,12 +118,12 @@ impl Cuts {
     }
 
     /// Returns whether it is proved that the other access was not to come any more.
-    pub(super) fn is_settled<P>(&mut self, trying: &Trying<'_, P>, suspect: &Suspect<'_>) -> bool
+    pub(super) fn is_settled<P>(&mut self, cut_context: &CutContext<'_, P>, suspect: &CutSuspect<'_>) -> bool
     where
         P: Program<Guest: Snapshot>,
     {
-        let Suspect { pair, first, .. } = *suspect;
-        let Before { mut machine, thread, taken, .. } = before(trying, suspect, Guide::default());
+        let CutSuspect { pair, first, .. } = *suspect;
+        let RunPrefix { mut machine, thread, taken, .. } = before(cut_context, suspect, Guide::default());
         let key = (pair.clone(), first, machine.canonical().digest());
         if let Some(known) = self.settled.get(&key) {
             return *known;
@@ -131,11 +132,14 @@ impl Cuts {
         let x = if first == First::A { &pair.b } else { &pair.a };
         let mut without = machine.clone();
         without.abandon(thread);
-        let mut settled = never_performs(without, x.site, trying.stop);
-        if settled && !taken.is_empty() && !gives_back(trying, suspect, machine.world.thread(thread).context, &taken) {
+        let mut settled = never_performs(without, x.site, cut_context.stop);
+        if settled
+            && !taken.is_empty()
+            && !gives_back(cut_context, suspect, machine.world.thread(thread).context, &taken)
+        {
             taken.iter().for_each(|(semaphore, units)| machine.world.give_back(*semaphore, *units));
             machine.abandon(thread);
-            settled = never_performs(machine, x.site, trying.stop);
+            settled = never_performs(machine, x.site, cut_context.stop);
         }
         self.settled.insert(key, settled);
         settled
@@ -143,9 +147,9 @@ impl Cuts {
 }
 
 // Run up to the step right before the first access.
-struct Before<'t, G> {
+struct RunPrefix<'t, G> {
     machine: Machine<G>,
-    watch: Watch<'t>,
+    watch: PairWatch<'t>,
     strategy: Prefixed<Holding>,
     // Choices of the whole run.
     choices: Arc<RawChoices>,
@@ -157,33 +161,37 @@ struct Before<'t, G> {
 
 // Performs the run of a suspect again up to the step right before its first access. From there `strategy` follows the
 // guide.
-fn before<'t, P: Program>(trying: &Trying<'t, P>, suspect: &Suspect<'_>, guide: Guide) -> Before<'t, P::Guest> {
-    let Suspect { run: of, pair, first, step } = *suspect;
-    let Trying { plan, sites, stop } = *trying;
-    let following = Holding::new(Arc::new(Holds { guide, ..Holds::default() }), None).guided();
+fn before<'t, P: Program>(
+    cut_context: &CutContext<'t, P>,
+    suspect: &CutSuspect<'_>,
+    guide: Guide,
+) -> RunPrefix<'t, P::Guest> {
+    let CutSuspect { run: of, pair, first, step } = *suspect;
+    let CutContext { plan, sites, stop } = *cut_context;
+    let following = Holding::new(Arc::new(HoldOrders { guide, ..HoldOrders::default() }), None).guided();
     let choices = Worker::new(plan).choices(of);
-    let mut beginning = UpTo::new(Prefixed::new(choices.clone(), step, vec![], following), step);
+    let mut beginning = StepPrefix::new(Prefixed::new(choices.clone(), step, vec![], following), step);
     let mut machine = plan.program.machine(plan.limits);
-    let (mut watch, mut units) = (Watch::new(sites), Units::default());
+    let (mut watch, mut units) = (PairWatch::new(sites), Units::default());
     run(&mut machine, &mut beginning, 0, &mut (&mut watch, &mut units), stop);
     let strategy = beginning.inner;
     let y = if first == First::A { &pair.a } else { &pair.b };
     let world = &machine.world;
-    let whose = |context| world.contexts().name(world.setup(), context);
-    let thread = world.enabled().iter().find(|t| whose(world.thread(*t).context) == y.context);
+    let owner_name = |context| world.contexts().name(world.setup(), context);
+    let thread = world.enabled().iter().find(|t| owner_name(world.thread(*t).context) == y.context);
     let taken = thread.map_or(Vec::new(), |thread| units.taken(world.thread(thread).context));
-    Before { machine, watch, strategy, choices, thread, taken }
+    RunPrefix { machine, watch, strategy, choices, thread, taken }
 }
 
 // Whether the task has given back all these units at the end of the whole run.
 fn gives_back<P: Program>(
-    trying: &Trying<'_, P>,
-    suspect: &Suspect<'_>,
+    cut_context: &CutContext<'_, P>,
+    suspect: &CutSuspect<'_>,
     task: ContextId,
     taken: &[(SemaphoreId, u64)],
 ) -> bool {
     let mut units = Units::default();
-    Worker::new(trying.plan).perform(suspect.run, &mut units, trying.stop);
+    Worker::new(cut_context.plan).perform(suspect.run, &mut units, cut_context.stop);
     let left = units.taken(task);
     taken.iter().all(|(semaphore, _)| left.iter().all(|(other, _)| other != semaphore))
 }
@@ -204,7 +212,7 @@ impl Units {
 
 impl Observer for Units {
     fn event(&mut self, _: &World, event: &Event) {
-        let (Happening::Performed { op, value, .. }, Some(context)) = (&event.what, event.context) else { return };
+        let (EventKind::Performed { op, value, .. }, Some(context)) = (&event.what, event.context) else { return };
         let (semaphore, units) = match (op, op.taken(*value)) {
             (_, Some(semaphore)) => (semaphore, 1),
             (Op::Up(semaphore), None) => (*semaphore, -1),

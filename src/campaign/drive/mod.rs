@@ -2,6 +2,6 @@
 
 pub(super) mod causes;
 pub(super) mod cuts;
-pub(super) mod driven;
+pub(super) mod pair_trials;
 pub(super) mod portfolio;
 pub(super) mod ways;

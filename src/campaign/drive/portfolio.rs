@@ -7,10 +7,10 @@
 //! are at their cap. The posteriors change only after a round, and all numbers are integers. So neither the number of
 //! workers nor the machine changes a result.
 
-use super::driven::Driven;
+use super::pair_trials::PairTrials;
 use super::ways::counts;
 use crate::base::{Rng, mix};
-use crate::campaign::{Context, Plan};
+use crate::campaign::{CampaignContext, CampaignPlan};
 use crate::sched::{PctSpec, PctcpSpec, PosSpec, RandomSpec, StrategySpec, SurwSpec};
 use crate::world::Program;
 use std::sync::atomic::Ordering;
@@ -56,7 +56,11 @@ fn round(arms: &[Arm], cap: u32, left: u32, rng: &mut Rng) -> Vec<u32> {
 
 /// Performs further trials of these pairs until each is confirmed or the budget is used up. The budget is twice the
 /// trials of the plan for each pair on average.
-pub(in crate::campaign) fn resist<P: Program>(plan: &Plan<P>, context: Context<'_>, pairs: &mut [&mut Driven<'_, P>]) {
+pub(in crate::campaign) fn try_portfolio<P: Program>(
+    plan: &CampaignPlan<P>,
+    context: CampaignContext<'_>,
+    pairs: &mut [&mut PairTrials<'_, P>],
+) {
     let mut arms = vec![Arm::default(); pairs.len()];
     let portfolios: Vec<Vec<StrategySpec>> = pairs.iter().map(|pair| portfolio(plan, pair)).collect();
     let mut rng = Rng::seeded(mix(plan.seed, 1 << 50));
@@ -77,7 +81,7 @@ pub(in crate::campaign) fn resist<P: Program>(plan: &Plan<P>, context: Context<'
 }
 
 // Performs `n` trials of a pair, with the schedulers in turn.
-fn try_arm<P: Program>(arm: &mut Arm, pair: &mut Driven<'_, P>, portfolio: &[StrategySpec], n: u32) {
+fn try_arm<P: Program>(arm: &mut Arm, pair: &mut PairTrials<'_, P>, portfolio: &[StrategySpec], n: u32) {
     let mut counts = vec![0; portfolio.len()];
     for i in 0..n {
         counts[(arm.trials + i) as usize % portfolio.len()] += 1;
@@ -91,7 +95,7 @@ fn try_arm<P: Program>(arm: &mut Arm, pair: &mut Driven<'_, P>, portfolio: &[Str
 
 // Schedulers that are tried: a random walk, partial orders (POS), orders of the statements that matter for the pair
 // (SURW), and few priority changes (PCTCP over chains of tasks, PCT).
-fn portfolio<P: Program>(plan: &Plan<P>, pair: &Driven<'_, P>) -> Vec<StrategySpec> {
+fn portfolio<P: Program>(plan: &CampaignPlan<P>, pair: &PairTrials<'_, P>) -> Vec<StrategySpec> {
     let steps = Some(u32::try_from(pair.longest.max(1)).unwrap_or(u32::MAX));
     let sites = pair.interesting().into_iter().map(|site| plan.site(site)).collect();
     let surw = StrategySpec::Surw(SurwSpec { sites, counts: None });

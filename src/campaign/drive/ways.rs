@@ -1,7 +1,7 @@
 //! Finds the ways to force an order of two operations, from one run that performs both.
 
 use super::causes::Causes;
-use crate::campaign::Plan;
+use crate::campaign::CampaignPlan;
 use crate::campaign::order::{First, InstancePair};
 use crate::campaign::runs::stream::Stream;
 use crate::campaign::runs::trial::Worker;
@@ -9,16 +9,16 @@ use crate::detect::{Hybrid, Pair};
 use crate::event::{Event, SiteId};
 use crate::exec::{Observer, run};
 use crate::sched::{
-    Counts, EventCounter, HoldSpec, Holds, Moment, RoundRobin, SiteSpec, SpecError, StrategySpec, SurwSpec,
+    EventCounter, HoldOrders, HoldSpec, Moment, ProfileCounts, RoundRobin, SiteSpec, SpecError, StrategySpec, SurwSpec,
 };
 use crate::world::{Limits, Program, World};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Ways to force the orders of one pair of instances by holding.
-pub(in crate::campaign) struct Held {
+pub(in crate::campaign) struct HoldTrials {
     // Ways of both orders, with their hits, the nearest ones first.
-    pub(in crate::campaign) ways: Vec<HeldWay>,
+    pub(in crate::campaign) ways: Vec<HoldTrial>,
     /// Instances that the ways flip.
     pub(in crate::campaign) instances: InstancePair,
     /// Statements of the two instances and of all their causes.
@@ -27,14 +27,14 @@ pub(in crate::campaign) struct Held {
 
 /// Way to force an order, with its trials and hits.
 #[derive(Clone)]
-pub(in crate::campaign) struct HeldWay {
+pub(in crate::campaign) struct HoldTrial {
     pub(super) spec: HoldSpec,
     pub(in crate::campaign) wanted: First,
     pub(in crate::campaign) trials: u32,
     pub(in crate::campaign) hits: u32,
 }
 
-impl Held {
+impl HoldTrials {
     /// Returns the index of the best way to force this order.
     pub(in crate::campaign) fn best(&self, wanted: First) -> Option<usize> {
         self.best_of(|way| way.wanted == wanted)
@@ -48,7 +48,7 @@ impl Held {
     }
 
     // Returns the way with the highest hit rate among these, if it has any hits. Of equally good ones the nearest wins.
-    fn best_of(&self, counts: impl Fn(&HeldWay) -> bool) -> Option<usize> {
+    fn best_of(&self, counts: impl Fn(&HoldTrial) -> bool) -> Option<usize> {
         let of = self.ways.iter().enumerate().filter(|(_, way)| way.hits > 0 && counts(way));
         let best = of.reduce(|best, other| {
             let (x, y) = (best.1, other.1);
@@ -59,7 +59,7 @@ impl Held {
     }
 }
 
-impl HeldWay {
+impl HoldTrial {
     fn stops_the_clock(&self) -> bool {
         let number = self.spec.way.map_or(0, |way| way as usize - 1);
         let hold = self.spec.holds.as_ref().and_then(|holds| holds.ways.get(number));
@@ -73,12 +73,12 @@ pub(super) fn patience(longest: u64) -> u64 {
 }
 
 // Observers of the run that shows the causes.
-struct Profile {
+struct CauseObservers {
     causes: Causes,
     hybrid: Hybrid,
 }
 
-impl Observer for Profile {
+impl Observer for CauseObservers {
     fn event(&mut self, world: &World, event: &Event) {
         self.causes.event(world, event);
         self.hybrid.observe(world, event);
@@ -90,15 +90,15 @@ struct Ways {
     // Index of this pair of instances among those of the two statements, as in `HoldSpec::later`.
     later: u32,
     // Ways that let the first statement's instance come first, then ways that let the second's.
-    of: [Holds; 2],
+    of: [HoldOrders; 2],
     instances: InstancePair,
     causes: Vec<SiteId>,
 }
 
 // Finds the ways for the first two accesses, then for later tasks. Empty if the run does not perform both on one
 // location.
-fn ways<P: Program>(plan: &Plan<P>, stream: &Stream, pair: Pair, profile: u64, stop: &AtomicBool) -> Vec<Ways> {
-    let mut seen = Profile { causes: Causes::default(), hybrid: Hybrid::with_order_pairs() };
+fn ways<P: Program>(plan: &CampaignPlan<P>, stream: &Stream, pair: Pair, profile: u64, stop: &AtomicBool) -> Vec<Ways> {
+    let mut seen = CauseObservers { causes: Causes::default(), hybrid: Hybrid::with_order_pairs() };
     let mut worker = Worker::new(plan);
     let profiled = stream.run(profile);
     let guide = worker.guide(&profiled);
@@ -109,7 +109,7 @@ fn ways<P: Program>(plan: &Plan<P>, stream: &Stream, pair: Pair, profile: u64, s
     let Some(first) = seen.causes.pair(world, (pair.a, pair.b), steps) else { return Vec::new() };
     let all = std::iter::once(first).chain(seen.causes.later(world, (pair.a, pair.b), first));
     let patience = patience(trial.summary.steps);
-    let holds = |first, then| Holds { ways: seen.causes.ways(world, first, then), patience, guide: guide.clone() };
+    let holds = |first, then| HoldOrders { ways: seen.causes.ways(world, first, then), patience, guide: guide.clone() };
     let of_two = |(later, (mut a, mut b)): (usize, (usize, usize))| {
         let mut instances = seen.causes.instances(world, a, b)?;
         if pair.a == pair.b && instances.a > instances.b {
@@ -129,20 +129,20 @@ fn ways<P: Program>(plan: &Plan<P>, stream: &Stream, pair: Pair, profile: u64, s
 /// Returns the ways to force both orders of a pair, untried, as the detection run with the seed `profile` shows them:
 /// for the first two accesses, then for later tasks. Empty if the run does not perform both on one location.
 pub(super) fn prepare<P: Program>(
-    plan: &Plan<P>,
+    plan: &CampaignPlan<P>,
     stream: &Stream,
     pair: Pair,
     profile: u64,
     stop: &AtomicBool,
-) -> Vec<Held> {
+) -> Vec<HoldTrials> {
     ways(plan, stream, pair, profile, stop).into_iter().map(|ways| of_ways(plan, pair, profile, ways)).collect()
 }
 
 // Turns the ways into `hold` strategies of both orders.
-fn of_ways<P: Program>(plan: &Plan<P>, pair: Pair, profile: u64, ways: Ways) -> Held {
+fn of_ways<P: Program>(plan: &CampaignPlan<P>, pair: Pair, profile: u64, ways: Ways) -> HoldTrials {
     let Ways { later, of: [a_first, b_first], instances, causes } = ways;
     let (a, b) = (plan.site(pair.a), plan.site(pair.b));
-    let directions: Vec<(SiteSpec, SiteSpec, Holds, Vec<First>)> = if pair.a == pair.b {
+    let directions: Vec<(SiteSpec, SiteSpec, HoldOrders, Vec<First>)> = if pair.a == pair.b {
         let (holds, wanted) = of_one_site(a_first, b_first);
         vec![(a, b, holds, wanted)]
     } else {
@@ -155,16 +155,16 @@ fn of_ways<P: Program>(plan: &Plan<P>, pair: Pair, profile: u64, ways: Ways) -> 
         for (i, wanted) in wanted.into_iter().enumerate() {
             let (first, then, holds) = (first.clone(), then.clone(), Some(holds.clone()));
             let spec = HoldSpec { first, then, way: Some(i as u32 + 1), guided: false, profile, later, holds };
-            all.push((i, HeldWay { spec, wanted, trials: 0, hits: 0 }));
+            all.push((i, HoldTrial { spec, wanted, trials: 0, hits: 0 }));
         }
     }
     // The nearest ways of both orders come first.
     all.sort_by_key(|(i, _)| *i);
-    Held { ways: all.into_iter().map(|(_, way)| way).collect(), instances, causes }
+    HoldTrials { ways: all.into_iter().map(|(_, way)| way).collect(), instances, causes }
 }
 
 // For one statement twice both orders have the same name: the ways of one order come first, then those of the other.
-fn of_one_site(mut a_first: Holds, b_first: Holds) -> (Holds, Vec<First>) {
+fn of_one_site(mut a_first: HoldOrders, b_first: HoldOrders) -> (HoldOrders, Vec<First>) {
     let (m, n) = (a_first.ways.len(), b_first.ways.len());
     a_first.ways.extend(b_first.ways);
     (a_first, [vec![First::A; m], vec![First::B; n]].concat())
@@ -176,7 +176,7 @@ fn of_one_site(mut a_first: Holds, b_first: Holds) -> (Holds, Vec<First>) {
 /// # Errors
 ///
 /// If there is no such statement.
-pub fn holds<P: Program>(plan: &Plan<P>, spec: &HoldSpec) -> Result<Holds, SpecError> {
+pub fn holds<P: Program>(plan: &CampaignPlan<P>, spec: &HoldSpec) -> Result<HoldOrders, SpecError> {
     let sites = &plan.setup().sites;
     let (firsts, thens) = (spec.first.resolve(sites)?, spec.then.resolve(sites)?);
     let stop = AtomicBool::new(false);
@@ -194,7 +194,7 @@ pub fn holds<P: Program>(plan: &Plan<P>, spec: &HoldSpec) -> Result<Holds, SpecE
             });
         }
     }
-    Ok(Holds::default())
+    Ok(HoldOrders::default())
 }
 
 /// Counts the interesting events of each thread and task of the program, which a `surw` strategy needs. They are
@@ -203,7 +203,7 @@ pub fn holds<P: Program>(plan: &Plan<P>, spec: &HoldSpec) -> Result<Holds, SpecE
 /// # Errors
 ///
 /// If the program has no such statement.
-pub fn counts<P: Program>(program: &P, limits: Limits, spec: &SurwSpec) -> Result<Counts, SpecError> {
+pub fn counts<P: Program>(program: &P, limits: Limits, spec: &SurwSpec) -> Result<ProfileCounts, SpecError> {
     let mut machine = program.machine(limits);
     let mut counter = EventCounter::new(spec.interesting(&program.setup().sites)?);
     run(&mut machine, &mut RoundRobin::default(), 0, &mut counter, &AtomicBool::new(false));

@@ -5,7 +5,7 @@
 //! - An `outcomes` line is both: each outcome that it lists must be seen, and no other one. A run that hit a limit of
 //!   the tool has no outcome that the line could list, so it contradicts the line.
 
-use crate::exec::{EndKind, Ended, value_text};
+use crate::exec::{EndKind, RunResult, value_text};
 use crate::lang::Program;
 use crate::lang::program::{ExpectationKind, FailureRef, GlobalId, OrderWord, OutcomeRef, OutcomeRefKind, SiteRef};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,14 +22,14 @@ pub fn named(program: &Program) -> BTreeSet<GlobalId> {
 
 /// Ends of runs that contradict an expectation, and ends that it misses.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Unmet {
+pub struct EndMismatch {
     /// Texts of the ends that should have been seen and were not.
     pub missing: Vec<String>,
     /// Ends that should not have been seen, as ascending indices into the given ends.
     pub surplus: Vec<usize>,
 }
 
-impl Unmet {
+impl EndMismatch {
     /// Returns whether the expectation holds.
     #[must_use]
     pub fn is_met(&self) -> bool {
@@ -42,39 +42,42 @@ impl Unmet {
 /// # Examples
 ///
 /// ```
-/// use raceflip::campaign::{EndKind, Ended, judge};
+/// use raceflip::campaign::{EndKind, RunResult, judge};
 /// use raceflip::event::Outcome;
 /// use raceflip::vm::Model;
 ///
 /// let model = Model::from_text("t.race", "thread t { skip }\nexpect no deadlock\nexpect stuck", &[])?;
 /// // How runs ended, without the values of variables.
-/// let ends = [Ended { kind: EndKind::of(&Outcome::Ok), values: Default::default(), stuck: false }];
+/// let ends = [RunResult { kind: EndKind::of(&Outcome::Ok), values: Default::default(), stuck: false }];
 /// let lines = &model.program.expectations;
 /// assert!(judge(&lines[0].kind, ends.iter()).is_some_and(|u| u.is_met()));
 /// assert!(judge(&lines[1].kind, ends.iter()).is_some_and(|u| u.missing == ["stuck"]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn judge<'e>(expectation: &ExpectationKind, ends: impl Iterator<Item = &'e Ended> + Clone) -> Option<Unmet> {
-    let one = |no: bool, what: &str, is: &dyn Fn(&Ended) -> bool| {
+pub fn judge<'e>(
+    expectation: &ExpectationKind,
+    ends: impl Iterator<Item = &'e RunResult> + Clone,
+) -> Option<EndMismatch> {
+    let one = |no: bool, what: &str, is: &dyn Fn(&RunResult) -> bool| {
         let seen: Vec<usize> = ends.clone().enumerate().filter(|(_, e)| is(e)).map(|(i, _)| i).collect();
         match (no, seen.is_empty()) {
-            (true, _) => Unmet { surplus: seen, ..Unmet::default() },
-            (false, true) => Unmet { missing: vec![what.to_owned()], ..Unmet::default() },
-            (false, false) => Unmet::default(),
+            (true, _) => EndMismatch { surplus: seen, ..EndMismatch::default() },
+            (false, true) => EndMismatch { missing: vec![what.to_owned()], ..EndMismatch::default() },
+            (false, false) => EndMismatch::default(),
         }
     };
     Some(match expectation {
         ExpectationKind::Failure { no, what, site } => {
-            let is = |end: &Ended| fails_as(&end.kind, what.as_ref(), site.as_ref());
+            let is = |end: &RunResult| fails_as(&end.kind, what.as_ref(), site.as_ref());
             one(*no, &failure_text(what.as_ref(), site.as_ref()), &is)
         }
         ExpectationKind::Deadlock { no } => one(*no, "deadlock", &|end| end.kind == EndKind::Deadlock),
-        ExpectationKind::Stuck { no } => one(*no, "stuck", &Ended::is_stuck),
+        ExpectationKind::Stuck { no } => one(*no, "stuck", &RunResult::is_stuck),
         ExpectationKind::Outcomes { of, outcomes } => {
             let missing = outcomes.iter().filter(|o| !ends.clone().any(|end| is_end(o, of, end) == Some(true)));
             let surplus =
                 ends.clone().enumerate().filter(|(_, e)| outcomes.iter().all(|o| is_end(o, of, e) == Some(false)));
-            Unmet { missing: missing.map(outcome_text).collect(), surplus: surplus.map(|(i, _)| i).collect() }
+            EndMismatch { missing: missing.map(outcome_text).collect(), surplus: surplus.map(|(i, _)| i).collect() }
         }
         _ => return None,
     })
@@ -82,15 +85,15 @@ pub fn judge<'e>(expectation: &ExpectationKind, ends: impl Iterator<Item = &'e E
 
 /// Returns an end with only those properties that the line distinguishes: without the values that it does not name.
 #[must_use]
-pub(super) fn told_apart(expectation: &ExpectationKind, end: &Ended) -> Ended {
+pub(super) fn relevant_end(expectation: &ExpectationKind, end: &RunResult) -> RunResult {
     let stuck = end.stuck && matches!(expectation, ExpectationKind::Stuck { .. });
-    let mut told = Ended { kind: end.kind.clone(), values: BTreeMap::new(), stuck };
+    let mut relevant = RunResult { kind: end.kind.clone(), values: BTreeMap::new(), stuck };
     if let ExpectationKind::Outcomes { of, outcomes } = expectation
         && outcomes.iter().any(|o| o.values.is_some() && is_kind(o, &end.kind))
     {
-        told.values = of.iter().filter_map(|id| Some((*id, end.values.get(id)?.clone()))).collect();
+        relevant.values = of.iter().filter_map(|id| Some((*id, end.values.get(id)?.clone()))).collect();
     }
-    told
+    relevant
 }
 
 pub(super) fn is_kind(expected: &OutcomeRef, kind: &EndKind) -> bool {
@@ -103,7 +106,7 @@ pub(super) fn is_kind(expected: &OutcomeRef, kind: &EndKind) -> bool {
 }
 
 /// Whether an end is the expected outcome; `None` if that depends on values that are not known.
-fn is_end(expected: &OutcomeRef, of: &[GlobalId], end: &Ended) -> Option<bool> {
+fn is_end(expected: &OutcomeRef, of: &[GlobalId], end: &RunResult) -> Option<bool> {
     let kind = is_kind(expected, &end.kind);
     let Some(values) = expected.values.as_ref().filter(|_| kind) else { return Some(kind) };
     of.iter().zip(values).try_fold(true, |all, (id, value)| Some(all & (end.values.get(id)? == value)))

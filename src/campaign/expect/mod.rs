@@ -7,6 +7,6 @@ pub(super) mod race;
 pub(super) mod saved;
 pub(super) mod search;
 pub(super) mod smaller;
-pub(super) mod tested;
+pub(super) mod test_result;
 pub(super) mod truth;
 pub(super) mod variant;

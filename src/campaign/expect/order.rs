@@ -3,10 +3,10 @@
 //! A run performs `@a, @b` in this order if some operation of `@b` comes after some operation of `@a`. An order is
 //! harmful if some failure comes in runs with the order and in no run without it, and if there is a run without it.
 
-use crate::event::{BodyId, Event, Happening, Op, Outcome, SiteId};
+use crate::event::{BodyId, Event, EventKind, Op, Outcome, SiteId};
 use crate::exec::Observer;
 use crate::lang::program::{Expectation, ExpectationKind, OrderWord, SiteRef};
-use crate::world::{Made, World};
+use crate::world::{CreationKind, World};
 use std::collections::BTreeMap;
 
 /// Whether a line is about the order of operations within a run, so that runs must be watched to judge it.
@@ -129,12 +129,12 @@ impl<'p> OrderWatch<'p> {
 impl Observer for OrderWatch<'_> {
     fn event(&mut self, world: &World, event: &Event) {
         let body = |context| match world.contexts().made(context) {
-            Made::Body(body) => Some(body),
-            Made::Event(event) => Some(world.setup().events[event].body),
+            CreationKind::Body(body) => Some(body),
+            CreationKind::Event(event) => Some(world.setup().events[event].body),
             _ => None,
         };
         match &event.what {
-            Happening::Performed { op: Op::Begin, made: Some(task), .. } => {
+            EventKind::Performed { op: Op::Begin, made: Some(task), .. } => {
                 let body = body(*task);
                 for question in &mut self.questions {
                     if let Question::Before { first, second, began, broken } = question {
@@ -143,7 +143,7 @@ impl Observer for OrderWatch<'_> {
                     }
                 }
             }
-            Happening::End => {
+            EventKind::End => {
                 let ended = event.context.and_then(body);
                 for question in &mut self.questions {
                     if let Question::Before { first, began, broken, .. } = question {
@@ -151,7 +151,7 @@ impl Observer for OrderWatch<'_> {
                     }
                 }
             }
-            Happening::Performed { .. } => {
+            EventKind::Performed { .. } => {
                 if let Some(site) = event.site {
                     self.performed(site);
                 }

@@ -17,7 +17,7 @@ pub(super) fn is_about_order_pairs(expectation: &ExpectationKind) -> bool {
 
 /// Reason why a line about pairs does not hold.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Broken {
+pub struct RaceMismatch {
     /// Text of the reason.
     pub why: String,
     /// Whether more runs may show what the line misses.
@@ -26,8 +26,8 @@ pub struct Broken {
 
 /// Judges a line about pairs by a campaign. Returns `None` if it holds, or if it is not about pairs.
 #[must_use]
-pub fn judge_pairs(expectation: &ExpectationKind, found: &Confirmation) -> Option<Broken> {
-    let broken = |why: &str, more_may_help| Some(Broken { why: why.to_owned(), more_may_help });
+pub fn judge_pairs(expectation: &ExpectationKind, found: &Confirmation) -> Option<RaceMismatch> {
+    let broken = |why: &str, more_may_help| Some(RaceMismatch { why: why.to_owned(), more_may_help });
     match expectation {
         ExpectationKind::Race { no, order, left, right, real, harmful, false_ } => {
             let word = if *order { "order" } else { "race" };
@@ -60,7 +60,7 @@ pub fn judge_pairs(expectation: &ExpectationKind, found: &Confirmation) -> Optio
             let holds = reported == *potential && real.is_none_or(|real| real == confirmed);
             let too_many = reported > *potential || real.is_some_and(|real| confirmed > real);
             let why = format!("{reported} reported, {confirmed} of them real");
-            (!holds).then_some(Broken { why, more_may_help: !too_many })
+            (!holds).then_some(RaceMismatch { why, more_may_help: !too_many })
         }
         _ => None,
     }

@@ -1,11 +1,11 @@
 //! Replays runs that were saved when they failed, and reports whether the failure still comes.
 
-use super::tested::TestPlan;
+use super::test_result::TestPlan;
 use crate::event::Outcome;
-use crate::exec::Ended;
-use crate::exec::{End, run};
+use crate::exec::RunResult;
+use crate::exec::{LoopEnd, run};
 use crate::lang::program::GlobalId;
-use crate::sched::{Divergence, Recorder, Replay, Strategy, Tolerant};
+use crate::sched::{Divergence, Replay, ScheduleRecorder, Strategy, Tolerant};
 use crate::token::Token;
 use crate::vm::Vm;
 use crate::world::{Machine, alike, signature};
@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 
 /// Saved run.
 #[derive(Clone, Debug)]
-pub struct Saved {
+pub struct SavedSeed {
     /// Name of the place where the run is saved, for messages.
     pub name: String,
     /// Token of the run.
@@ -24,7 +24,7 @@ pub struct Saved {
 
 /// Result of the replay of a saved run.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum SavedEnd {
+pub enum SeedResult {
     /// The run still fails in the same way. If its body was edited, the site may have another number.
     Fails,
     /// All choices can be made, but the run ends in another way: with this signature.
@@ -38,8 +38,8 @@ pub enum SavedEnd {
 }
 
 /// End of the replay of a saved run, with the token of the replay.
-pub(super) struct Again {
-    pub(in crate::campaign) end: Ended,
+pub(super) struct ReplayedSeed {
+    pub(in crate::campaign) end: RunResult,
     pub(in crate::campaign) outcome: Outcome,
     pub(in crate::campaign) token: Token,
 }
@@ -48,16 +48,16 @@ pub(super) struct Again {
 pub(super) fn replay_saved(
     plan: &TestPlan<'_>,
     of: &BTreeSet<GlobalId>,
-    saved: &Saved,
+    saved: &SavedSeed,
     stop: &AtomicBool,
-) -> (SavedEnd, Option<Again>) {
+) -> (SeedResult, Option<ReplayedSeed>) {
     let schedule = Arc::new(saved.token.schedule.clone());
     let allowed = &plan.campaign.limits;
-    let asks = |end: Option<&End>| {
-        let outcome = end.and_then(|end| if let End::Outcome(outcome) = end { Some(outcome) } else { None });
+    let asks = |end: Option<&LoopEnd>| {
+        let outcome = end.and_then(|end| if let LoopEnd::Outcome(outcome) = end { Some(outcome) } else { None });
         let (option, value) = saved.token.limits.kept_from(allowed, outcome)?;
         let most = allowed.options().into_iter().find(|(o, _)| *o == option).map_or(0, |(_, most)| most);
-        Some((SavedEnd::Asks(option, value, most), None))
+        Some((SeedResult::Asks(option, value, most), None))
     };
     // A lower depth limit ends no run, but makes a deep call throw, which would be another run. So it is checked before
     // the replay.
@@ -69,30 +69,30 @@ pub(super) fn replay_saved(
         return asks;
     }
     let divergence = match end {
-        End::Interrupted => return (SavedEnd::Interrupted, None),
-        End::Diverged(divergence) => Some(divergence),
-        End::Outcome(_) => replay.left_over(again.as_ref().map_or(0, |a| a.token.schedule.len())).map(Box::new),
+        LoopEnd::Interrupted => return (SeedResult::Interrupted, None),
+        LoopEnd::Diverged(divergence) => Some(divergence),
+        LoopEnd::Outcome(_) => replay.left_over(again.as_ref().map_or(0, |a| a.token.schedule.len())).map(Box::new),
     };
-    let ended = |again: &Option<Again>| again.as_ref().map_or(String::new(), |a| a.token.signature.clone());
+    let ended = |again: &Option<ReplayedSeed>| again.as_ref().map_or(String::new(), |a| a.token.signature.clone());
     if alike(&ended(&again), &saved.token.signature) {
-        return (SavedEnd::Fails, again);
+        return (SeedResult::Fails, again);
     }
-    let Some(divergence) = divergence else { return (SavedEnd::Gone(ended(&again)), again) };
+    let Some(divergence) = divergence else { return (SeedResult::Gone(ended(&again)), again) };
     let (end, _, again) = perform(plan, of, saved, Tolerant::new(schedule), stop);
-    if end == End::Interrupted {
-        return (SavedEnd::Interrupted, None);
+    if end == LoopEnd::Interrupted {
+        return (SeedResult::Interrupted, None);
     }
     if let Some(asks) = asks(Some(&end)) {
         return asks;
     }
     let signature = ended(&again);
     let result = if alike(&signature, &saved.token.signature) {
-        SavedEnd::Fails
+        SeedResult::Fails
     } else if divergence.step >= saved.token.schedule.len() {
         // All recorded choices were made. Where the run failed, it continues now.
-        SavedEnd::Gone(signature)
+        SeedResult::Gone(signature)
     } else {
-        SavedEnd::Changed(divergence, signature)
+        SeedResult::Changed(divergence, signature)
     };
     (result, again)
 }
@@ -100,16 +100,16 @@ pub(super) fn replay_saved(
 fn perform<S: Strategy>(
     plan: &TestPlan<'_>,
     of: &BTreeSet<GlobalId>,
-    saved: &Saved,
+    saved: &SavedSeed,
     mut strategy: S,
     stop: &AtomicBool,
-) -> (End, S, Option<Again>) {
+) -> (LoopEnd, S, Option<ReplayedSeed>) {
     let code = plan.model.code.clone();
     let mut machine = Machine::new(Vm::new(code.clone()), saved.token.limits.within(&plan.campaign.limits));
-    let mut recorder = Recorder::new();
+    let mut recorder = ScheduleRecorder::new();
     let summary = run(&mut machine, &mut strategy, saved.token.seed, &mut recorder, stop);
-    let again = summary.outcome().map(|outcome| Again {
-        end: Ended::new(&plan.model.program, of, outcome, &machine.world),
+    let again = summary.outcome().map(|outcome| ReplayedSeed {
+        end: RunResult::new(&plan.model.program, of, outcome, &machine.world),
         outcome: outcome.clone(),
         token: Token {
             program: code.digest() as u64,

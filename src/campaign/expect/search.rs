@@ -3,22 +3,22 @@
 
 use super::ends::named;
 use super::order::{OrderTally, OrderWatch};
-use super::tested::TestPlan;
+use super::test_result::TestPlan;
 use crate::campaign::runs::trial::remake;
 use crate::event::Outcome;
-use crate::exec::Ended;
-use crate::explore::{self, Bounds, End, Explored, Monitor, Nothing, Way, exhaust, livelocks};
+use crate::exec::RunResult;
+use crate::explore::{self, Bounds, Monitor, NoMonitor, RunChoices, SearchEnd, SearchReport, exhaust, livelocks};
 use crate::lang::program::ExpectationKind;
 use crate::world::{Canonicalizer, World, signature};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 /// Result of a complete search.
-pub(in crate::campaign) struct Searched {
+pub(in crate::campaign) struct SearchResult {
     /// Number of states.
     pub(in crate::campaign) states: u64,
     /// All ends, each with its outcome, its signature and the token of a run.
-    pub(in crate::campaign) ends: Vec<(Ended, Outcome, String, String)>,
+    pub(in crate::campaign) ends: Vec<(RunResult, Outcome, String, String)>,
     /// Tallies of the lines about order, in the order of the lines.
     pub(in crate::campaign) orders: Vec<OrderTally>,
     /// Whether some run may continue forever; `None` if no line asks for it.
@@ -30,7 +30,7 @@ const MEMORY: u64 = 1 << 30;
 
 /// Searches all states of the variant. Returns `None` if there are more than the plan allows, if the model has no
 /// `expect` lines, if there are too many lines about order to follow, or if the search was interrupted.
-pub(in crate::campaign) fn search(plan: &TestPlan<'_>, stop: &AtomicBool) -> Option<Searched> {
+pub(in crate::campaign) fn search(plan: &TestPlan<'_>, stop: &AtomicBool) -> Option<SearchResult> {
     // Without expectations there is nothing to search for.
     if plan.states == 0 || plan.model.program.expectations.is_empty() {
         return None;
@@ -44,9 +44,9 @@ pub(in crate::campaign) fn search(plan: &TestPlan<'_>, stop: &AtomicBool) -> Opt
     }
     let reduce = watch.is_idle();
     let (limits, jobs, observe) = (plan.campaign.limits, plan.campaign.jobs, named(&model.program));
-    let plan = explore::Plan { limits, jobs, bounds, reduce, observe, ..explore::Plan::new(model) };
-    let context = explore::Context { stop, progress: &explore::Silent };
-    let found = if reduce { exhaust(&plan, &Nothing, context) } else { exhaust(&plan, &watch, context) }.ok()?;
+    let plan = explore::SearchPlan { limits, jobs, bounds, reduce, observe, ..explore::SearchPlan::new(model) };
+    let context = explore::SearchContext { stop, progress: &explore::NoSearchProgress };
+    let found = if reduce { exhaust(&plan, &NoMonitor, context) } else { exhaust(&plan, &watch, context) }.ok()?;
     let asks = expectations.iter().any(|e| matches!(e.kind, ExpectationKind::Livelock { .. }));
     let livelock = match asks.then(|| livelocks(&plan, context)) {
         Some((_, Some(_))) => return None,
@@ -56,15 +56,15 @@ pub(in crate::campaign) fn search(plan: &TestPlan<'_>, stop: &AtomicBool) -> Opt
     // Ends that differ only in the lines about order are one end.
     let mut seen = BTreeSet::new();
     let distinct = found.ends.iter().filter(|(end, _)| seen.insert(end.ended.clone()));
-    let told = |(end, way): (&End, &Way)| {
+    let end_of = |(end, way): (&SearchEnd, &RunChoices)| {
         let token = remake(model, &limits, way).token;
         (end.ended.clone(), way.outcome.clone(), token.signature.clone(), token.to_string())
     };
-    Some(Searched { states: found.states, ends: distinct.map(told).collect(), orders, livelock })
+    Some(SearchResult { states: found.states, ends: distinct.map(end_of).collect(), orders, livelock })
 }
 
 // Counts the ends for each line about order. The marks show the orders of runs that never end.
-fn tallies(watch: &OrderWatch<'_>, plan: &explore::Plan<'_>, found: &Explored) -> Vec<OrderTally> {
+fn tallies(watch: &OrderWatch<'_>, plan: &explore::SearchPlan<'_>, found: &SearchReport) -> Vec<OrderTally> {
     let mut anywhere = vec![false; watch.questions()];
     for mark in &found.marks {
         anywhere.iter_mut().zip(watch.at(*mark).finish(None)).for_each(|(any, shows)| *any |= shows);
@@ -93,7 +93,7 @@ impl Monitor for OrderWatch<'_> {
     }
 
     fn write(&self, _: &World, state: &mut Canonicalizer) {
-        state.tell_apart(self.code());
+        state.distinguish(self.code());
     }
 
     fn mark(&self) -> u64 {

@@ -4,9 +4,9 @@
 use super::ends::is_kind;
 use super::order::OrderTally;
 use super::race::selected;
-use super::tested::LineVerdict;
+use super::test_result::LineVerdict;
 use crate::campaign::{Confirmation, Verdict};
-use crate::exec::{EndKind, Ended, value_text};
+use crate::exec::{EndKind, RunResult, value_text};
 use crate::lang::program::{EndValue, ExpectationKind, GlobalId, OrderWord, OutcomeRef, OutcomeRefKind};
 use crate::lang::quoted;
 
@@ -31,7 +31,7 @@ const MOST_OUTCOMES: usize = 100;
 const NO_PROOF: &str = "it was not seen, which is no proof that it cannot be";
 
 /// Results of a test that corrections are based on.
-pub(super) struct Known<'k> {
+pub(super) struct TestFacts<'k> {
     /// Whether the ends are all that there are, since a search found them.
     pub(in crate::campaign) searched: bool,
     /// Tally of the line, if it is about order.
@@ -40,13 +40,13 @@ pub(super) struct Known<'k> {
     pub(in crate::campaign) found: Option<&'k Confirmation>,
 }
 
-impl Known<'_> {
+impl TestFacts<'_> {
     /// Returns the correction of a line with this verdict; `None` if the line holds.
     pub(in crate::campaign) fn truth<'e>(
         &self,
         kind: &ExpectationKind,
         verdict: &LineVerdict,
-        ends: impl Iterator<Item = &'e Ended>,
+        ends: impl Iterator<Item = &'e RunResult>,
     ) -> Option<Truth> {
         use ExpectationKind as K;
         Some(match (verdict, kind) {
@@ -68,7 +68,7 @@ impl Known<'_> {
 }
 
 // Correction of a line about ends. With `searched` the ends are all that there are.
-fn of_ends<'e>(kind: &ExpectationKind, searched: bool, ends: impl Iterator<Item = &'e Ended>) -> Truth {
+fn of_ends<'e>(kind: &ExpectationKind, searched: bool, ends: impl Iterator<Item = &'e RunResult>) -> Truth {
     use ExpectationKind as K;
     match kind {
         // A run with this end is the proof.
@@ -82,7 +82,7 @@ fn of_ends<'e>(kind: &ExpectationKind, searched: bool, ends: impl Iterator<Item 
 
 // Lists all outcomes in the form that the line uses for outcomes of their kind, with values or without. An `ok` has
 // values if the line lists none.
-fn all_outcomes<'e>(of: &[GlobalId], written: &[OutcomeRef], ends: impl Iterator<Item = &'e Ended>) -> Truth {
+fn all_outcomes<'e>(of: &[GlobalId], written: &[OutcomeRef], ends: impl Iterator<Item = &'e RunResult>) -> Truth {
     let mut all: Vec<String> = Vec::new();
     for end in ends {
         let mut alike = written.iter().filter(|o| is_kind(o, &end.kind)).peekable();
@@ -131,7 +131,7 @@ fn all_outcomes<'e>(of: &[GlobalId], written: &[OutcomeRef], ends: impl Iterator
     }
 }
 
-fn alike_name<'o>(written: &'o [OutcomeRef], end: &Ended) -> Option<&'o OutcomeRefKind> {
+fn alike_name<'o>(written: &'o [OutcomeRef], end: &RunResult) -> Option<&'o OutcomeRefKind> {
     written.iter().find(|o| is_kind(o, &end.kind)).map(|o| &o.kind)
 }
 

@@ -10,22 +10,22 @@
 //! Walks stop as soon as all required ends are seen only if no line forbids anything. Rounds have a fixed size, so that
 //! the number of workers does not change a result.
 
-use super::ends::{Unmet, is_of_absence, judge, named, told_apart, unchecked};
+use super::ends::{EndMismatch, is_of_absence, judge, named, relevant_end, unchecked};
 use super::implied::expecting_no_failure;
 use super::order::{OrderTally, OrderWatch, is_about_order};
 use super::race::{is_about_order_pairs, is_about_pairs, judge_pairs};
-use super::saved::{Again, SavedEnd, replay_saved};
+use super::saved::{ReplayedSeed, SeedResult, replay_saved};
 use super::search::search;
 use super::smaller::smaller;
-use super::tested::{Line, LineVerdict, Origin, Shown, TestPlan, Tested};
-use super::truth::Known;
+use super::test_result::{LineResult, LineVerdict, Origin, ShownEnds, TestPlan, TestResult};
+use super::truth::TestFacts;
 use crate::base::mix;
-use crate::campaign::run::{Run, RunId};
+use crate::campaign::run::{RunId, RunSource};
 use crate::campaign::runs::parallel;
 use crate::campaign::runs::trial::{Trial, Worker};
-use crate::campaign::{Confirmation, Context, Plan, confirm};
+use crate::campaign::{CampaignContext, CampaignPlan, Confirmation, confirm};
 use crate::event::{LimitKind, Outcome, SiteId};
-use crate::exec::{End, EndKind, Ended, Unobserved};
+use crate::exec::{EndKind, LoopEnd, NoObserver, RunResult};
 use crate::lang::program::{Expectation, ExpectationKind};
 use crate::sched::StrategySpec;
 use crate::vm::Model;
@@ -50,7 +50,7 @@ const ROUND: u32 = 250;
 
 // All runs with the same end.
 #[derive(Clone)]
-struct Seen {
+struct EndGroup {
     outcome: Outcome,
     signature: String,
     runs: u32,
@@ -62,8 +62,8 @@ struct Seen {
 // Test of a variant in progress: its plan, and what its runs have shown so far.
 struct Test<'t> {
     plan: &'t TestPlan<'t>,
-    context: Context<'t>,
-    ends: BTreeMap<Ended, Seen>,
+    context: CampaignContext<'t>,
+    ends: BTreeMap<RunResult, EndGroup>,
     orders: Vec<(usize, OrderTally)>,
     searched: Option<(u64, Option<bool>)>,
     walks: u32,
@@ -71,7 +71,7 @@ struct Test<'t> {
     limits: BTreeMap<(LimitKind, u64), u32>,
     found: Option<Confirmation>,
     trials: u32,
-    saved: Vec<SavedEnd>,
+    saved: Vec<SeedResult>,
 }
 
 /// Tests a variant. A model without `expect` lines expects that no run fails, deadlocks or is stuck. These implied
@@ -80,15 +80,15 @@ struct Test<'t> {
 /// # Examples
 ///
 /// ```
-/// use raceflip::campaign::{Context, LineVerdict, Plan, Silent, TestPlan, test};
+/// use raceflip::campaign::{CampaignContext, LineVerdict, CampaignPlan, NoProgress, TestPlan, test};
 /// # use raceflip::vm::Model;
 /// # let stop = std::sync::atomic::AtomicBool::new(false);
 /// let text = "var x = 0; thread a { x += 1 }; thread b { x += 1 }
 ///     expect outcomes of x: ok 1, ok 2
 ///     expect deadlock";
 /// let model = Model::from_text("add.race", text, &[])?;
-/// let plan = TestPlan { model: &model, campaign: Plan::new(&model), walks: 100, states: 0, saved: &[], shrinks: true };
-/// let tested = test(&plan, Context { stop: &stop, progress: &Silent });
+/// let plan = TestPlan { model: &model, campaign: CampaignPlan::new(&model), walks: 100, states: 0, saved: &[], shrinks: true };
+/// let tested = test(&plan, CampaignContext { stop: &stop, progress: &NoProgress });
 /// assert!(!tested.passed());
 /// assert!(matches!(tested.lines[0].verdict, LineVerdict::Met));
 /// let LineVerdict::Unmet(why, ..) = &tested.lines[1].verdict else { panic!("there is no deadlock") };
@@ -96,7 +96,7 @@ struct Test<'t> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
-pub fn test(plan: &TestPlan<'_>, context: Context<'_>) -> Tested {
+pub fn test(plan: &TestPlan<'_>, context: CampaignContext<'_>) -> TestResult {
     match expecting_no_failure(plan.model) {
         // The model has no `expect` lines: runs are enough, and there is no search.
         Some(model) => {
@@ -110,7 +110,7 @@ pub fn test(plan: &TestPlan<'_>, context: Context<'_>) -> Tested {
     }
 }
 
-fn test_lines(plan: &TestPlan<'_>, context: Context<'_>) -> Tested {
+fn test_lines(plan: &TestPlan<'_>, context: CampaignContext<'_>) -> TestResult {
     let about_order = plan.model.program.expectations.iter().enumerate().filter(|(_, e)| is_about_order(&e.kind));
     let mut test = Test {
         plan,
@@ -151,7 +151,7 @@ impl Test<'_> {
             }
         }
         let orders = self.plan.campaign.orders || kinds().any(is_about_order_pairs);
-        let plan = Plan { orders, ..self.plan.campaign.clone() };
+        let plan = CampaignPlan { orders, ..self.plan.campaign.clone() };
         if (pairs || self.misses()) && !self.campaign(&plan) {
             return false;
         }
@@ -166,7 +166,7 @@ impl Test<'_> {
         !self.context.stop.load(Ordering::Relaxed)
     }
 
-    fn unmet(&self, kind: &ExpectationKind) -> Option<Unmet> {
+    fn unmet(&self, kind: &ExpectationKind) -> Option<EndMismatch> {
         judge(kind, self.ends.keys())
     }
 
@@ -174,7 +174,7 @@ impl Test<'_> {
     fn search(&mut self) {
         let Some(searched) = search(self.plan, self.context.stop) else { return };
         for (end, outcome, signature, token) in searched.ends {
-            self.merge(end, Seen { outcome, signature, runs: 1, origin: Origin::Searched, token: Some(token) });
+            self.merge(end, EndGroup { outcome, signature, runs: 1, origin: Origin::Searched, token: Some(token) });
         }
         self.orders.iter_mut().zip(searched.orders).for_each(|((_, tally), of_search)| *tally = of_search);
         self.searched = Some((searched.states, searched.livelock));
@@ -211,12 +211,12 @@ impl Test<'_> {
                 let run = walk(seed);
                 let mut watch = OrderWatch::new(&plan.model.program.expectations);
                 let trial = if self.orders.is_empty() {
-                    worker.perform(&run, &mut Unobserved, stop)
+                    worker.perform(&run, &mut NoObserver, stop)
                 } else {
                     worker.perform(&run, &mut watch, stop)
                 };
                 let outcome = trial.summary.outcome();
-                let end = outcome.map(|o| Ended::new(&plan.model.program, &of, o, &worker.machine.world));
+                let end = outcome.map(|o| RunResult::new(&plan.model.program, &of, o, &worker.machine.world));
                 let orders = watch.finish(outcome);
                 (trial, end, orders)
             },
@@ -239,10 +239,10 @@ impl Test<'_> {
         self.walks == from + n
     }
 
-    fn add(&mut self, end: Ended, trial: &Trial) {
-        let End::Outcome(outcome) = &trial.summary.end else { return };
-        let Run::Drawn(id) = &trial.run else { return };
-        let seen = Seen {
+    fn add(&mut self, end: RunResult, trial: &Trial) {
+        let LoopEnd::Outcome(outcome) = &trial.summary.end else { return };
+        let RunSource::Drawn(id) = &trial.run else { return };
+        let seen = EndGroup {
             outcome: outcome.clone(),
             signature: trial.signature.clone(),
             runs: 1,
@@ -252,7 +252,7 @@ impl Test<'_> {
         self.merge(end, seen);
     }
 
-    fn merge(&mut self, end: Ended, seen: Seen) {
+    fn merge(&mut self, end: RunResult, seen: EndGroup) {
         match self.ends.get_mut(&end) {
             None => {
                 self.ends.insert(end, seen);
@@ -262,13 +262,13 @@ impl Test<'_> {
     }
 
     // Performs a campaign: for the lines about pairs, and because directed runs may show ends that no walk does.
-    fn campaign(&mut self, plan: &Plan) -> bool {
+    fn campaign(&mut self, plan: &CampaignPlan) -> bool {
         let found = confirm(plan, self.context);
         self.trials += found.phase1.runs + found.pairs.iter().map(|p| p.trials.count).sum::<u32>();
         let of_pairs = found.pairs.iter().flat_map(|p| p.comparison.failures());
         for failure in found.phase1.failures.iter().chain(of_pairs).chain(&found.unexplained) {
-            let end = Ended { kind: EndKind::of(&failure.outcome), values: BTreeMap::new(), stuck: false };
-            let seen = Seen {
+            let end = RunResult { kind: EndKind::of(&failure.outcome), values: BTreeMap::new(), stuck: false };
+            let seen = EndGroup {
                 outcome: failure.outcome.clone(),
                 signature: failure.signature.clone(),
                 runs: failure.runs,
@@ -288,17 +288,19 @@ impl Test<'_> {
         for (number, saved) in self.plan.saved.iter().enumerate() {
             let (result, again) = replay_saved(self.plan, &of, saved, self.context.stop);
             // A limit says nothing about the program.
-            if let Some(Again { end, outcome, token }) = again.filter(|a| !matches!(a.outcome, Outcome::Limit(..))) {
+            if let Some(ReplayedSeed { end, outcome, token }) =
+                again.filter(|a| !matches!(a.outcome, Outcome::Limit(..)))
+            {
                 let signature = token.signature.clone();
                 let origin = Origin::Saved(number);
-                self.merge(end, Seen { outcome, signature, runs: 1, origin, token: Some(token.to_string()) });
+                self.merge(end, EndGroup { outcome, signature, runs: 1, origin, token: Some(token.to_string()) });
             }
             self.saved.push(result);
         }
     }
 
     // Judges all lines, and finds the corrections of those that do not hold. `complete` is false after an interruption.
-    fn finish(self, complete: bool) -> Tested {
+    fn finish(self, complete: bool) -> TestResult {
         let mut worker = Worker::new(&self.plan.campaign);
         let expectations = &self.plan.model.program.expectations;
         let line = |(i, e): (usize, &Expectation)| {
@@ -313,12 +315,12 @@ impl Test<'_> {
                 verdict => verdict,
             };
             let tally = self.orders.iter().find(|(n, _)| *n == i).map(|(_, tally)| tally);
-            let known = Known { searched: self.searched.is_some(), tally, found: self.found.as_ref() };
+            let known = TestFacts { searched: self.searched.is_some(), tally, found: self.found.as_ref() };
             let truth = known.truth(&e.kind, &verdict, self.ends.keys());
-            Line { line: e.line, text: e.text.clone(), verdict, truth }
+            LineResult { line: e.line, text: e.text.clone(), verdict, truth }
         };
         let lines = expectations.iter().enumerate().map(line).collect();
-        Tested {
+        TestResult {
             states: self.searched.map(|(states, _)| states),
             lines,
             walks: self.walks,
@@ -353,7 +355,7 @@ impl Test<'_> {
             let elsewhere = self.elsewhere(kind).map_or(String::new(), |hint| format!(": {hint}"));
             let why = unmet.missing.iter().map(|m| format!("`{m}` {never}{elsewhere}")).collect();
             let surplus = self.surplus(kind, &unmet.surplus);
-            let shown: Vec<Shown> =
+            let shown: Vec<ShownEnds> =
                 surplus.iter().take(MOST_SHOWN).map(|(e, s)| self.shown(kind, e, s, worker)).collect();
             let more = surplus.len() - shown.len();
             return LineVerdict::Unmet(why, shown, more);
@@ -375,7 +377,7 @@ impl Test<'_> {
         let anywhere = ExpectationKind::Failure { no: true, what: what.clone(), site: None };
         let sites = &self.plan.model.program.sites;
         let failing = self.unmet(&anywhere)?.surplus;
-        let site = |(i, end): (usize, &Ended)| match end.kind {
+        let site = |(i, end): (usize, &RunResult)| match end.kind {
             EndKind::Failure { site: Some(site), .. } if failing.binary_search(&i).is_ok() => Some(site),
             _ => None,
         };
@@ -400,14 +402,14 @@ impl Test<'_> {
 
     // Returns the ends with these indices, merged as far as the line does not distinguish them: first the saved and
     // searched ones, then one end of each signature before the rest.
-    fn surplus(&self, kind: &ExpectationKind, numbers: &[usize]) -> Vec<(Ended, Seen)> {
+    fn surplus(&self, kind: &ExpectationKind, numbers: &[usize]) -> Vec<(RunResult, EndGroup)> {
         let of_these = self.ends.iter().enumerate().filter(|(i, _)| numbers.binary_search(i).is_ok());
         let mut all: Vec<_> = of_these.map(|(_, end)| end).collect();
         all.sort_by_key(|(_, seen)| matches!(seen.origin, Origin::Drawn { .. }));
-        let mut merged: Vec<(Ended, Seen)> = Vec::new();
+        let mut merged: Vec<(RunResult, EndGroup)> = Vec::new();
         let mut places = BTreeMap::new();
         for (end, seen) in all {
-            let end = told_apart(kind, end);
+            let end = relevant_end(kind, end);
             let place = *places.entry(end.clone()).or_insert(merged.len());
             match merged.get_mut(place) {
                 Some((_, known)) => known.runs += seen.runs,
@@ -422,7 +424,13 @@ impl Test<'_> {
     }
 
     // Returns an end to show. A drawn run is shrunk first, as far as its end stays the same for the line.
-    fn shown(&self, kind: &ExpectationKind, end: &Ended, seen: &Seen, worker: &mut Worker<'_, Model>) -> Shown {
+    fn shown(
+        &self,
+        kind: &ExpectationKind,
+        end: &RunResult,
+        seen: &EndGroup,
+        worker: &mut Worker<'_, Model>,
+    ) -> ShownEnds {
         let (mut token, mut shrunk) = (seen.token.clone().unwrap_or_default(), None);
         let mut outcome = seen.outcome.clone();
         if let Origin::Drawn { seed, .. } = seen.origin {
@@ -433,7 +441,7 @@ impl Test<'_> {
             outcome = smaller.as_ref().map_or(outcome, |s| s.outcome.clone());
             token = smaller.map_or(drawn, |s| s.token).to_string();
         }
-        Shown {
+        ShownEnds {
             text: end.text(),
             outcome,
             signature: seen.signature.clone(),
@@ -446,8 +454,8 @@ impl Test<'_> {
 }
 
 // Run of a random walk.
-fn walk(seed: u64) -> Run {
-    Run::Drawn(RunId { strategy: StrategySpec::default(), seed })
+fn walk(seed: u64) -> RunSource {
+    RunSource::Drawn(RunId { strategy: StrategySpec::default(), seed })
 }
 
 const INTERRUPTED: &str = "it was interrupted";

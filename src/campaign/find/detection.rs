@@ -2,44 +2,44 @@
 //!
 //! Where the states are few, a search of all states adds the pairs that no run has shown.
 
-use super::flips::{Flips, Seen as OfTasks, Tasks};
-use crate::campaign::report::{Coverage, Phase1, Risk, Searched};
-use crate::campaign::run::{Run, RunId};
+use super::flips::{Flips, TaskAccesses as OfTasks, Tasks};
+use crate::campaign::report::{Coverage, Phase1, Risk, SearchSize};
+use crate::campaign::run::{RunId, RunSource};
 use crate::campaign::runs::failures::Failures;
 use crate::campaign::runs::parallel;
 use crate::campaign::runs::states::{self, States};
 use crate::campaign::runs::stream::{Stream, seed_of};
 use crate::campaign::runs::trial::Worker;
-use crate::campaign::{Context, Explore, Plan};
-use crate::detect::{Candidate, Candidates, DetectorId, Evidence, Findings, Hybrid, Pair, Rank};
+use crate::campaign::{CampaignContext, CampaignPlan, Explore};
+use crate::detect::{Candidate, Candidates, DetectorId, Findings, FirstOccurrence, Hybrid, Pair, Rank};
 use crate::event::{Event, Outcome, SiteId};
-use crate::exec::{End, Observer};
+use crate::exec::{LoopEnd, Observer};
 use crate::sched::StrategySpec;
 use crate::world::{Program, World};
 use std::collections::{BTreeMap, BTreeSet};
 
 // Returns the candidate of a pair that the plan names, with what detection has seen of it.
-fn given<P: Program>(plan: &Plan<P>, found: &Candidates, pair: Pair) -> Candidate {
+fn given<P: Program>(plan: &CampaignPlan<P>, found: &Candidates, pair: Pair) -> Candidate {
     found.get(pair).cloned().unwrap_or_else(|| Candidate {
         pair,
         rank: Rank::Unordered,
         // No kinds: every way to drive the pair is tried.
         kinds: BTreeSet::new(),
-        evidence: Evidence::unseen(pair, 0, plan.setup().sites[pair.a].place.clone()),
+        evidence: FirstOccurrence::unseen(pair, 0, plan.setup().sites[pair.a].place.clone()),
         by: BTreeSet::new(),
         count: 0,
     })
 }
 
 // Whether the pair is an order pair: at least one of its statements is no access.
-fn is_order<P: Program>(plan: &Plan<P>, pair: Pair) -> bool {
+fn is_order<P: Program>(plan: &CampaignPlan<P>, pair: Pair) -> bool {
     let sites = &plan.setup().sites;
     sites[pair.a].is_operation() || sites[pair.b].is_operation()
 }
 
 // Order pairs among the pairs that the plan names. A label may cover many operations: the pairs that detection has seen
 // are taken, or all of them if it has seen none.
-fn given_orders<P: Program>(plan: &Plan<P>, found: &Candidates, pairs: &[Pair]) -> Vec<Candidate> {
+fn given_orders<P: Program>(plan: &CampaignPlan<P>, found: &Candidates, pairs: &[Pair]) -> Vec<Candidate> {
     let wanted = || pairs.iter().filter(|pair| is_order(plan, **pair));
     let seen: Vec<Candidate> = wanted().filter_map(|pair| found.get(*pair).cloned()).collect();
     if !seen.is_empty() {
@@ -49,13 +49,13 @@ fn given_orders<P: Program>(plan: &Plan<P>, found: &Candidates, pairs: &[Pair]) 
 }
 
 // Observers of one detection run.
-struct Seen<'s> {
+struct DetectionObservers<'s> {
     hybrid: Hybrid,
     tasks: Tasks<'s>,
 }
 
-impl<'s> Seen<'s> {
-    fn new<P>(plan: &Plan<P>, sites: &'s [SiteId]) -> Self {
+impl<'s> DetectionObservers<'s> {
+    fn new<P>(plan: &CampaignPlan<P>, sites: &'s [SiteId]) -> Self {
         let hybrid = Hybrid::with_order_pairs().most_pairs(plan.most_pairs).record_for(&plan.detectors);
         Self { hybrid, tasks: Tasks::new(sites) }
     }
@@ -66,7 +66,7 @@ impl<'s> Seen<'s> {
     }
 }
 
-impl Observer for Seen<'_> {
+impl Observer for DetectionObservers<'_> {
     fn event(&mut self, world: &World, event: &Event) {
         self.hybrid.observe(world, event);
         self.tasks.event(world, event);
@@ -74,7 +74,11 @@ impl Observer for Seen<'_> {
 }
 
 /// Adds the pairs that are side by side in some state and that no run has shown.
-pub(in crate::campaign) fn add_searched<P: Program>(plan: &Plan<P>, states: &States, candidates: &mut Candidates) {
+pub(in crate::campaign) fn add_searched<P: Program>(
+    plan: &CampaignPlan<P>,
+    states: &States,
+    candidates: &mut Candidates,
+) {
     for pair in states.adjacent() {
         candidates.add_searched(pair, plan.setup().sites[pair.a].place.clone());
     }
@@ -85,7 +89,7 @@ pub(in crate::campaign) fn add_searched<P: Program>(plan: &Plan<P>, states: &Sta
 /// Such pairs count as findings of the hybrid detector, which is the one for recall. If pairs of runs were left out
 /// (their locations have more than the plan keeps), the search adds none: the omitted pairs would return as pairs that
 /// no run has shown.
-pub(in crate::campaign) fn may_add<P>(plan: &Plan<P>, left_out: &BTreeSet<String>) -> bool {
+pub(in crate::campaign) fn may_add<P>(plan: &CampaignPlan<P>, left_out: &BTreeSet<String>) -> bool {
     left_out.is_empty()
         && plan.detectors.contains(&DetectorId::HYBRID)
         && plan.pairs.is_none()
@@ -109,18 +113,18 @@ const MOST: u32 = 20;
 /// # Examples
 ///
 /// ```
-/// use raceflip::campaign::{Context, Plan, Silent, detect};
+/// use raceflip::campaign::{CampaignContext, CampaignPlan, NoProgress, detect};
 /// # use raceflip::vm::Model;
 /// # use std::sync::atomic::AtomicBool;
 /// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
 /// # let stop = AtomicBool::new(false);
-/// let found = detect(&Plan::new(&model), Context { stop: &stop, progress: &Silent });
-/// assert_eq!((found.runs, found.candidates.len()), (Plan::RUNS, 3));
+/// let found = detect(&CampaignPlan::new(&model), CampaignContext { stop: &stop, progress: &NoProgress });
+/// assert_eq!((found.runs, found.candidates.len()), (CampaignPlan::RUNS, 3));
 /// assert!(found.coverage.complete && found.failures.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
-pub fn detect<P: Program>(plan: &Plan<P>, context: Context<'_>) -> Phase1 {
+pub fn detect<P: Program>(plan: &CampaignPlan<P>, context: CampaignContext<'_>) -> Phase1 {
     detect_in(plan, &Stream::new(plan, context.stop), context).0
 }
 
@@ -129,9 +133,9 @@ pub fn detect<P: Program>(plan: &Plan<P>, context: Context<'_>) -> Phase1 {
 /// Returns the states as well, if they were searched: all of them if they are at most as many as this search allows, or
 /// else their minimum number if that exceeds what the plan allows.
 pub(in crate::campaign) fn detect_in<P: Program>(
-    plan: &Plan<P>,
+    plan: &CampaignPlan<P>,
     stream: &Stream,
-    context: Context<'_>,
+    context: CampaignContext<'_>,
 ) -> (Phase1, Option<Result<States, u64>>) {
     context.progress.phase("detecting", u64::from(plan.runs));
     let accesses = plan.setup().sites.enumerate().filter(|(_, s)| s.kind.access().is_some());
@@ -145,7 +149,7 @@ pub(in crate::campaign) fn detect_in<P: Program>(
     let mut failures = Failures::default();
     let (mut runs, mut longest, mut limits) = (0, 0, BTreeMap::new());
     // Number of random walks that showed each pair, and number of random walks.
-    let (mut sightings, mut walks): (BTreeMap<Pair, u32>, u32) = (BTreeMap::new(), 0);
+    let (mut observations, mut walks): (BTreeMap<Pair, u32>, u32) = (BTreeMap::new(), 0);
     let (mut planned, mut news, mut complete) = (0, 0, true);
     let most = plan.runs.saturating_mul(MOST);
     while complete && planned < most && planned < plan.runs.max(3 * news) {
@@ -159,7 +163,7 @@ pub(in crate::campaign) fn detect_in<P: Program>(
             context.stop,
             || Worker::new(plan),
             |worker, i| {
-                let mut seen = Seen::new(plan, &sites);
+                let mut seen = DetectionObservers::new(plan, &sites);
                 let run = stream.run(seed_of(plan, u64::from(planned) + i as u64));
                 let trial = worker.perform(&run, &mut seen, context.stop);
                 let (found, of_tasks) = seen.finish(&plan.detectors, &worker.machine.world);
@@ -167,17 +171,17 @@ pub(in crate::campaign) fn detect_in<P: Program>(
                 (trial, found, of_tasks)
             },
             |i, (trial, found, of_tasks)| {
-                if trial.summary.end == End::Interrupted {
+                if trial.summary.end == LoopEnd::Interrupted {
                     return;
                 }
                 taken += 1;
                 let number = u64::from(planned) + i as u64;
                 runs += 1;
                 longest = longest.max(trial.summary.steps);
-                if matches!(&trial.run, Run::Drawn(RunId { strategy: StrategySpec::Random(_), .. })) {
+                if matches!(&trial.run, RunSource::Drawn(RunId { strategy: StrategySpec::Random(_), .. })) {
                     walks += 1;
                     let seen: BTreeSet<Pair> = found.races.iter().map(|c| c.pair).collect();
-                    seen.into_iter().for_each(|pair| *sightings.entry(pair).or_default() += 1);
+                    seen.into_iter().for_each(|pair| *observations.entry(pair).or_default() += 1);
                 }
                 let known = candidates.len() + failures.len() + flips.len();
                 candidates.add(number, found.races);
@@ -200,7 +204,7 @@ pub(in crate::campaign) fn detect_in<P: Program>(
         complete = taken == round;
         planned += round;
     }
-    let once = sightings.values().filter(|n| **n == 1).count() as u32;
+    let once = observations.values().filter(|n| **n == 1).count() as u32;
     for flip in flips.finish() {
         candidates.add_flip(flip.pair, flip.run, flip.place);
     }
@@ -217,8 +221,8 @@ pub(in crate::campaign) fn detect_in<P: Program>(
         add_searched(plan, states, &mut candidates);
     }
     let searched = states.as_ref().map(|states| match states {
-        Ok(states) => Searched { states: states.len(), complete: true },
-        Err(states) => Searched { states: *states, complete: false },
+        Ok(states) => SearchSize { states: states.len(), complete: true },
+        Err(states) => SearchSize { states: *states, complete: false },
     });
     let found = candidates.iter().cloned();
     let candidates = match &plan.pairs {

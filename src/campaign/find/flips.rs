@@ -4,7 +4,7 @@
 //! No happens-before relation of a single run shows them, since it orders the tasks by their posts. Two runs do: they
 //! perform the same two accesses on one location in both orders.
 
-use crate::campaign::runs::sightings::{OfTask, Watch, common_place};
+use crate::campaign::runs::observations::{OfTask, PairWatch, common_place};
 use crate::detect::Pair;
 use crate::event::{Event, SiteId};
 use crate::exec::Observer;
@@ -18,22 +18,22 @@ const MOST_PAIRS: usize = 20_000;
 
 /// Observer of a run that records the accesses of tasks.
 pub(in crate::campaign) struct Tasks<'s> {
-    watch: Watch<'s>,
+    watch: PairWatch<'s>,
 }
 
 /// Accesses of tasks in one run, with the pairs that flip if another run has them in the other order.
 #[derive(Default)]
-pub(in crate::campaign) struct Seen {
+pub(in crate::campaign) struct TaskAccesses {
     // Names of the tasks. In a chain of posts each name is longer than the one before, so that they are compared by
     // their numbers.
     names: Names,
-    accesses: Vec<Access>,
+    accesses: Vec<TaskAccess>,
     // Pairs of conflicting accesses of two tasks of one looper, as indices into `accesses`. The access that was
     // performed first comes first.
     pairs: Vec<(u32, u32)>,
 }
 
-struct Access {
+struct TaskAccess {
     site: SiteId,
     task: NameId,
     visit: u32,
@@ -43,17 +43,17 @@ struct Access {
 impl<'s> Tasks<'s> {
     /// Creates an observer for these statements, which must be sorted.
     pub(in crate::campaign) fn new(sites: &'s [SiteId]) -> Self {
-        Self { watch: Watch::new(sites) }
+        Self { watch: PairWatch::new(sites) }
     }
 
     /// Returns the accesses that were seen.
-    pub(in crate::campaign) fn finish(self, world: &World) -> Seen {
+    pub(in crate::campaign) fn finish(self, world: &World) -> TaskAccesses {
         let of_tasks: Vec<OfTask> = self.watch.of_tasks().take(MOST_ACCESSES).collect();
-        let mut seen = Seen::default();
+        let mut seen = TaskAccesses::default();
         let mut known = ContextNames::default();
         for (i, x) in of_tasks.iter().enumerate() {
             let task = known.add_context(world, x.context, &mut seen.names);
-            seen.accesses.push(Access { site: x.site, task, visit: x.visit, place: x.place.clone() });
+            seen.accesses.push(TaskAccess { site: x.site, task, visit: x.visit, place: x.place.clone() });
             for (j, y) in of_tasks.iter().enumerate().skip(i + 1) {
                 if x.looper == y.looper && x.context != y.context && x.touch.conflicts(&y.touch) {
                     seen.pairs.push((i as u32, j as u32));
@@ -79,7 +79,7 @@ pub(in crate::campaign) struct Flip {
 }
 
 // Name of one access of a task, which is the same in every run: statement, task, and ordinal in the task.
-type Key = (SiteId, NameId, u32);
+type AccessKey = (SiteId, NameId, u32);
 
 /// Collects the accesses of tasks over many runs.
 #[derive(Default)]
@@ -87,14 +87,14 @@ pub(super) struct Flips {
     names: Names,
     places: BTreeMap<String, u32>,
     // Orders that were seen of two accesses at one place: whether the lesser one came last, and whether it came first.
-    seen: BTreeMap<(Key, Key, u32), [bool; 2]>,
+    seen: BTreeMap<(AccessKey, AccessKey, u32), [bool; 2]>,
     found: BTreeMap<Pair, Flip>,
 }
 
 impl Flips {
-    pub(in crate::campaign) fn add(&mut self, run: u64, seen: Seen) {
+    pub(in crate::campaign) fn add(&mut self, run: u64, seen: TaskAccesses) {
         let tasks = self.names.add_all(&seen.names, seen.accesses.iter().map(|access| access.task));
-        let keys: Vec<Key> = seen.accesses.iter().zip(tasks).map(|(a, task)| (a.site, task, a.visit)).collect();
+        let keys: Vec<AccessKey> = seen.accesses.iter().zip(tasks).map(|(a, task)| (a.site, task, a.visit)).collect();
         for (x, y) in seen.pairs {
             let (x, y) = (x as usize, y as usize);
             let place = common_place(&seen.accesses[x].place, &seen.accesses[y].place);

@@ -10,17 +10,17 @@
 //! The runs that made a failure suspect are not used for that. A failure that was chosen because it looked rare is
 //! rarer in the runs by which it was chosen than it really is.
 
-use super::continuations::{Continuing, Point, Scene};
+use super::continuations::{Continuations, ForcedPair, Point};
 use crate::base::{all_in_one, at_most_by};
 use crate::campaign::order::First;
 use crate::campaign::report::Claim;
 use crate::campaign::runs::alike::{are_twins, key, swapped};
-use crate::campaign::runs::sightings::touched;
-use crate::campaign::runs::trial::UpTo;
-use crate::campaign::{Explore, Plan};
-use crate::event::{Actor, Choice, Event, Happening};
-use crate::exec::{Choices, EndKind, Observer, run};
-use crate::explore::{self, Bounds, End, Monitor, Nothing, Silent, exhaust_ends, write_progress};
+use crate::campaign::runs::observations::touched;
+use crate::campaign::runs::trial::StepPrefix;
+use crate::campaign::{CampaignPlan, Explore};
+use crate::event::{Actor, Choice, Event, EventKind};
+use crate::exec::{ChoiceInterest, EndKind, Observer, run};
+use crate::explore::{self, Bounds, Monitor, NoMonitor, NoSearchProgress, SearchEnd, exhaust_ends, write_progress};
 use crate::sched::{Rerun, View};
 use crate::world::{Canonicalizer, Program, Search, Snapshot, World};
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,20 +57,20 @@ const MEMORY: u64 = 1 << 30;
 
 /// Decision on one failure: the claim that blames its order, and the point that it holds for. `None` if no order is to
 /// blame.
-pub(in crate::campaign) type Decided = Option<(Claim, usize)>;
+pub(in crate::campaign) type Decision = Option<(Claim, usize)>;
 
 /// Blamed failures by order and [`key`], each with its claim and the point that it holds for.
-pub(super) type Blamed = BTreeMap<(First, String), (Claim, usize)>;
+pub(super) type BlamedFailures = BTreeMap<(First, String), (Claim, usize)>;
 
 // Failure that one order has and the other one was not seen to have, with the points for which that is true.
-struct Suspect {
+struct SuspectFailure {
     first: First,
     key: String,
     at: Vec<usize>,
 }
 
 // Ends that one order can reach from a point, as a search has found them.
-struct Reached {
+struct ReachableEnds {
     states: u64,
     // Whether any run from the point has this order.
     possible: bool,
@@ -79,9 +79,9 @@ struct Reached {
 
 /// Decides the suspect failures of a pair.
 pub(super) struct Claims<'k, 'c, 'd, P: Program> {
-    continuing: &'k mut Continuing<'c, 'd, P>,
+    continuing: &'k mut Continuations<'c, 'd, P>,
     // Results of complete searches, by point and order.
-    searched: BTreeMap<(usize, First), Reached>,
+    searched: BTreeMap<(usize, First), ReachableEnds>,
     cut: u32,
     either: BTreeSet<(First, String)>,
 }
@@ -91,10 +91,10 @@ pub(super) struct Claims<'k, 'c, 'd, P: Program> {
 /// Returns the failures that an order is to blame for, by order and [`key`]. Also returns the failures of one order
 /// that a search has shown for the other order as well, although no run of it from the same state had them.
 pub(in crate::campaign) fn claims<P: Program>(
-    continuing: &mut Continuing<'_, '_, P>,
-) -> (Blamed, BTreeSet<(First, String)>) {
+    continuing: &mut Continuations<'_, '_, P>,
+) -> (BlamedFailures, BTreeSet<(First, String)>) {
     let mut claims = Claims { continuing, searched: BTreeMap::new(), cut: 0, either: BTreeSet::new() };
-    let mut decided: BTreeMap<(First, String), Decided> = BTreeMap::new();
+    let mut decided: BTreeMap<(First, String), Decision> = BTreeMap::new();
     // The suspects are computed again each time: the runs that decide one failure may show others.
     while decided.len() < MOST_SUSPECTS && !claims.continuing.is_stopped() {
         let Some(suspect) = claims.suspects(&decided).into_iter().next() else { break };
@@ -118,8 +118,8 @@ struct Suspicion {
 
 impl<P: Program> Claims<'_, '_, '_, P> {
     // Returns the failures that are suspect and not decided yet, by order and key.
-    fn suspects(&self, decided: &BTreeMap<(First, String), Decided>) -> Vec<Suspect> {
-        let (points, pair) = (&self.continuing.points, self.continuing.driven.pair);
+    fn suspects(&self, decided: &BTreeMap<(First, String), Decision>) -> Vec<SuspectFailure> {
+        let (points, pair) = (&self.continuing.points, self.continuing.pair_trials.pair);
         let both: Vec<_> = self
             .continuing
             .of_points
@@ -159,14 +159,14 @@ impl<P: Program> Claims<'_, '_, '_, P> {
                 let rate = |p: &Suspicion, q: &Suspicion| u64::from(p.hits) * u64::from(q.runs);
                 x.last.cmp(&y.last).then(rate(y, x).cmp(&rate(x, y))).then(x.at.cmp(&y.at))
             });
-            Suspect { first, key, at: suspicions.into_iter().map(|suspicion| suspicion.at).collect() }
+            SuspectFailure { first, key, at: suspicions.into_iter().map(|suspicion| suspicion.at).collect() }
         };
         found.into_iter().map(suspect).collect()
     }
 
     // Decides a failure at its points in turn. A complete search decides a point. Where the search is cut, fresh runs
     // decide, for a limited number of points.
-    fn decide(&mut self, suspect: &Suspect) -> Decided {
+    fn decide(&mut self, suspect: &SuspectFailure) -> Decision {
         let mut by_runs = 0;
         for &at in &suspect.at {
             if self.continuing.is_stopped() {
@@ -198,7 +198,7 @@ impl<P: Program> Claims<'_, '_, '_, P> {
 
     // Decides a failure by fresh runs of both orders from one point. There is a claim if no run of the other order has
     // the failure, and significantly more runs of this order have it.
-    fn by_runs(&mut self, at: usize, suspect: &Suspect) -> Option<Claim> {
+    fn by_runs(&mut self, at: usize, suspect: &SuspectFailure) -> Option<Claim> {
         let (this, other) = (suspect.first, suspect.first.other());
         let mirror = swapped(&suspect.key, &self.continuing.points[at].roles);
         let is_it = |signature: &str| key(signature) == suspect.key;
@@ -241,12 +241,12 @@ impl<P: Program> Claims<'_, '_, '_, P> {
     // Searches all ends that an order can reach from a point, unless searches are off or impossible, or too many were
     // cut.
     fn search(&mut self, at: usize, order: First) {
-        let plan = self.continuing.driven.plan;
+        let plan = self.continuing.pair_trials.plan;
         if plan.explore == Explore::Off || self.cut >= MOST_CUT || self.searched.contains_key(&(at, order)) {
             return;
         }
         let point = &self.continuing.points[at];
-        let (scene, stop) = (&self.continuing.scenes[point.scene], self.continuing.driven.context.stop);
+        let (scene, stop) = (&self.continuing.scenes[point.scene], self.continuing.pair_trials.context.stop);
         let Some(found) = plan.program.search(EndsFrom { plan, point, scene, order, stop }).flatten() else { return };
         let Some((states, ends)) = found else {
             self.cut += 1;
@@ -259,16 +259,16 @@ impl<P: Program> Claims<'_, '_, '_, P> {
             let fails = of_order.clone().filter(|end| is_failure(&end.ended.kind));
             let failures = fails.map(|end| key(&end.signature)).collect();
             let possible = of_order.count() > 0;
-            self.searched.insert((at, order), Reached { states, possible, failures });
+            self.searched.insert((at, order), ReachableEnds { states, possible, failures });
         }
     }
 }
 
 // Search of all ends that an order can reach from a point.
 struct EndsFrom<'s, P> {
-    plan: &'s Plan<P>,
+    plan: &'s CampaignPlan<P>,
     point: &'s Point,
-    scene: &'s Scene,
+    scene: &'s ForcedPair,
     order: First,
     stop: &'s AtomicBool,
 }
@@ -276,27 +276,27 @@ struct EndsFrom<'s, P> {
 impl<P: Program> Search<P> for EndsFrom<'_, P> {
     // Number of states, and the ends. The inner `None` means that the search was cut, the outer one that the order
     // cannot be searched from this point.
-    type Answer = Option<Option<(u64, BTreeSet<End>)>>;
+    type Answer = Option<Option<(u64, BTreeSet<SearchEnd>)>>;
 
     fn perform(self, program: &P) -> Self::Answer
     where
         P::Guest: Snapshot,
     {
         let Self { plan, point, scene, order, stop } = self;
-        let search = explore::Plan {
+        let search = explore::SearchPlan {
             limits: plan.limits,
             jobs: plan.jobs,
             bounds: Bounds { states: plan.states / PART_OF_STATES, memory: MEMORY, ..Bounds::default() },
             from: prefix(plan, point, order)?,
             signatures: true,
             reduce: point.threads.is_some(),
-            ..explore::Plan::new(program)
+            ..explore::SearchPlan::new(program)
         };
-        let context = explore::Context { stop, progress: &Silent };
+        let context = explore::SearchContext { stop, progress: &NoSearchProgress };
         match (&point.threads, &scene.pedigrees, &scene.instances) {
-            (Some(_), ..) => Some(exhaust_ends(&search, &Nothing, context)),
+            (Some(_), ..) => Some(exhaust_ends(&search, &NoMonitor, context)),
             (None, Some(instances), Some(pair)) => {
-                let monitor = FirstOf { instances, place: &pair.place, visits: [0, 0], came: 0 };
+                let monitor = FirstOf { instances, place: &pair.place, visits: [0, 0], performed_first: 0 };
                 Some(exhaust_ends(&search, &monitor, context))
             }
             _ => None,
@@ -311,8 +311,8 @@ fn is_failure(kind: &EndKind) -> bool {
 // Returns the choices that lead to a point, with clock arguments in milliseconds. If threads are side by side there,
 // their next steps follow in the given order, as far as each is enabled. `None` if one of these steps needs an
 // argument.
-fn prefix<P: Program>(plan: &Plan<P>, point: &Point, order: First) -> Option<Vec<Choice>> {
-    let mut beginning = UpTo::new(Rerun::new(point.choices.clone()), point.steps);
+fn prefix<P: Program>(plan: &CampaignPlan<P>, point: &Point, order: First) -> Option<Vec<Choice>> {
+    let mut beginning = StepPrefix::new(Rerun::new(point.choices.clone()), point.steps);
     let mut machine = plan.program.machine(plan.limits);
     let mut choices = AllChoices::default();
     run(&mut machine, &mut beginning, 0, &mut choices, &AtomicBool::new(false));
@@ -338,7 +338,7 @@ struct AllChoices(Vec<Choice>);
 
 impl Observer for AllChoices {
     const EVENTS: bool = false;
-    const CHOICES: Choices = Choices::All;
+    const CHOICES: ChoiceInterest = ChoiceInterest::All;
 
     fn choice(&mut self, _: &View<'_>, choice: Choice) {
         self.0.push(choice);
@@ -349,11 +349,11 @@ impl Observer for AllChoices {
 // it.
 #[derive(Clone)]
 struct FirstOf<'p> {
-    instances: &'p [explore::Instance; 2],
+    instances: &'p [explore::StatementInstance; 2],
     place: &'p str,
     visits: [u32; 2],
     // Instance that came first, from 1; 0 if none has come yet.
-    came: u64,
+    performed_first: u64,
 }
 
 impl Monitor for FirstOf<'_> {
@@ -361,8 +361,8 @@ impl Monitor for FirstOf<'_> {
 
     fn event(&mut self, world: &World, event: &Event) {
         let (Some(site), Some(context)) = (event.site, event.context) else { return };
-        let Happening::Performed { op, value, .. } = &event.what else { return };
-        if self.came != 0 {
+        let EventKind::Performed { op, value, .. } = &event.what else { return };
+        if self.performed_first != 0 {
             return;
         }
         for (i, instance) in self.instances.iter().enumerate() {
@@ -372,21 +372,21 @@ impl Monitor for FirstOf<'_> {
             let Some((touch, place)) = touched(world, event.thread, op, *value) else { continue };
             self.visits[i] += 1;
             if self.visits[i] == instance.visit && touch.is_at(&place, self.place) {
-                self.came = i as u64 + 1;
+                self.performed_first = i as u64 + 1;
             }
         }
     }
 
     fn write(&self, world: &World, state: &mut Canonicalizer) {
-        state.tell_apart(self.came);
-        if self.came == 0 {
+        state.distinguish(self.performed_first);
+        if self.performed_first == 0 {
             let both = self.instances.iter().zip(self.visits);
             both.for_each(|(instance, visits)| write_progress(world, state, instance, visits));
         }
     }
 
     fn mark(&self) -> u64 {
-        self.came
+        self.performed_first
     }
 }
 

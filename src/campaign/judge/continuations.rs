@@ -5,21 +5,21 @@
 //! scene of its own.
 
 use crate::base::mix;
-use crate::campaign::drive::driven::Driven;
-use crate::campaign::drive::ways::Held;
+use crate::campaign::drive::pair_trials::PairTrials;
+use crate::campaign::drive::ways::HoldTrials;
 use crate::campaign::order::{First, InstancePair};
 use crate::campaign::report::Proof;
-use crate::campaign::run::Run;
+use crate::campaign::run::RunSource;
 use crate::campaign::runs::copies::state_key;
-use crate::campaign::runs::orders::Came;
+use crate::campaign::runs::observations::{Observations, PairWatch};
+use crate::campaign::runs::orders::ObservedOrder;
 use crate::campaign::runs::parallel;
-use crate::campaign::runs::sightings::{Sightings, Watch};
 use crate::campaign::runs::tally::Tallies;
 use crate::campaign::runs::trial::{Trial, Worker};
 use crate::event::ThreadId;
-use crate::exec::{End, Unobserved};
+use crate::exec::{LoopEnd, NoObserver};
 use crate::explore;
-use crate::sched::{Hit, Named, Prefixed, RandomWalk, RawChoices, StrategySpec};
+use crate::sched::{Hit, NamedStrategy, Prefixed, RandomWalk, RawChoices, StrategySpec};
 use crate::world::Program;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -39,14 +39,14 @@ const LATER_POINTS: usize = 4;
 const FURTHER: u64 = 1 << 32;
 
 /// Pair whose order is forced: two threads that are side by side, or two instances.
-pub(super) struct Scene {
+pub(super) struct ForcedPair {
     /// Instances, if one of them was held; `None` if the accesses are side by side.
     pub(in crate::campaign) instances: Option<InstancePair>,
     /// Instances with the pedigrees that a search needs.
-    pub(super) pedigrees: Option<[explore::Instance; 2]>,
+    pub(super) pedigrees: Option<[explore::StatementInstance; 2]>,
     // Strategy that forces each order if an access was held: the best way of the order, or a random walk if no way was
     // successful.
-    ways: [Named; 2],
+    ways: [NamedStrategy; 2],
 }
 
 /// State in which the order is open.
@@ -69,16 +69,16 @@ pub(super) struct Point {
 type Work = (usize, First, u64);
 
 /// Continued run: the index of its point, the order that it has (`None` if neither was seen), and the run.
-pub(in crate::campaign) struct Continued {
+pub(in crate::campaign) struct ContinuationRun {
     pub(in crate::campaign) at: usize,
     pub(in crate::campaign) first: Option<First>,
     pub(in crate::campaign) trial: Trial,
 }
 
 /// Both orders of a confirmed pair, with the points that they are continued from.
-pub(in crate::campaign) struct Continuing<'c, 'd, P: Program> {
-    pub(in crate::campaign) driven: &'c mut Driven<'d, P>,
-    pub(super) scenes: Vec<Scene>,
+pub(in crate::campaign) struct Continuations<'c, 'd, P: Program> {
+    pub(in crate::campaign) pair_trials: &'c mut PairTrials<'d, P>,
+    pub(super) scenes: Vec<ForcedPair>,
     pub(super) points: Vec<Point>,
     /// Continued runs of each point, by order.
     pub(super) of_points: Vec<Tallies>,
@@ -86,18 +86,18 @@ pub(in crate::campaign) struct Continuing<'c, 'd, P: Program> {
     taken: BTreeMap<(usize, First), u64>,
 }
 
-impl<'c, 'd, P: Program> Continuing<'c, 'd, P> {
+impl<'c, 'd, P: Program> Continuations<'c, 'd, P> {
     /// Collects the points: the states that are side by side, or the states in which a hold began, and the start of the
     /// program.
-    pub(in crate::campaign) fn new(driven: &'c mut Driven<'d, P>, proof: &Proof) -> Self {
+    pub(in crate::campaign) fn new(pair_trials: &'c mut PairTrials<'d, P>, proof: &Proof) -> Self {
         let mut all =
-            Self { driven, scenes: Vec::new(), points: Vec::new(), of_points: Vec::new(), taken: BTreeMap::new() };
+            Self { pair_trials, scenes: Vec::new(), points: Vec::new(), of_points: Vec::new(), taken: BTreeMap::new() };
         match proof {
             Proof::Flipped(flip) => {
-                let held = all.driven.held.take();
+                let held = all.pair_trials.held.take();
                 all.instances(flip.instances.clone(), held.as_ref(), POINTS);
-                all.driven.held = held;
-                for later in std::mem::take(&mut all.driven.later) {
+                all.pair_trials.held = held;
+                for later in std::mem::take(&mut all.pair_trials.later) {
                     if later.instances != flip.instances {
                         all.instances(later.instances.clone(), Some(&later), LATER_POINTS);
                     }
@@ -112,11 +112,11 @@ impl<'c, 'd, P: Program> Continuing<'c, 'd, P> {
 
     /// Returns whether the continuation is interrupted or incomplete.
     pub(super) fn is_stopped(&self) -> bool {
-        !self.driven.complete || self.driven.context.stop.load(Ordering::Relaxed)
+        !self.pair_trials.complete || self.pair_trials.context.stop.load(Ordering::Relaxed)
     }
 
     /// Continues both orders from every point except the start, with the same seeds, and returns the runs.
-    pub(in crate::campaign) fn pilot(&mut self) -> Vec<Continued> {
+    pub(in crate::campaign) fn pilot(&mut self) -> Vec<ContinuationRun> {
         let mut work = Vec::new();
         for at in (0..self.points.len()).filter(|at| !self.points[*at].is_start) {
             let scene = self.points[at].scene;
@@ -129,7 +129,7 @@ impl<'c, 'd, P: Program> Continuing<'c, 'd, P> {
     }
 
     /// Performs `n` further runs from one point that are meant to have the given order.
-    pub(in crate::campaign) fn further(&mut self, at: usize, first: First, n: u64) -> Vec<Continued> {
+    pub(in crate::campaign) fn further(&mut self, at: usize, first: First, n: u64) -> Vec<ContinuationRun> {
         let taken = self.taken.entry((at, first)).or_insert(FURTHER);
         let from = *taken;
         *taken += n;
@@ -139,22 +139,22 @@ impl<'c, 'd, P: Program> Continuing<'c, 'd, P> {
 
     // Adds the states in which both accesses are side by side, in the order of their runs, each state once.
     fn side_by_side(&mut self) {
-        self.scenes.push(Scene { instances: None, pedigrees: None, ways: [walk(), walk()] });
-        let mut worker = Worker::new(self.driven.plan);
+        self.scenes.push(ForcedPair { instances: None, pedigrees: None, ways: [walk(), walk()] });
+        let mut worker = Worker::new(self.pair_trials.plan);
         let mut states = BTreeSet::new();
-        for (at, hit) in by_turns(self.driven) {
-            let choices = worker.choices(&self.driven.trials[at].run);
+        for (at, hit) in by_turns(self.pair_trials) {
+            let choices = worker.choices(&self.pair_trials.trials[at].run);
             let machine = worker.machine_after(&choices, hit.step);
             let world = &machine.world;
             let (x, y) = hit.threads;
             // If both are one statement, the thread with the lesser name counts as the first.
-            let swaps = match self.driven.pair.a == self.driven.pair.b {
+            let swaps = match self.pair_trials.pair.a == self.pair_trials.pair.b {
                 true => world.thread_name(x) > world.thread_name(y),
-                false => hit.first != self.driven.pair.a,
+                false => hit.first != self.pair_trials.pair.a,
             };
             let threads = if swaps { [y, x] } else { [x, y] };
             let roles = threads.map(|t| world.contexts().name(world.setup(), world.thread(t).context));
-            if states.insert((state_key(self.driven.plan, &machine, &choices, hit.step), threads)) {
+            if states.insert((state_key(self.pair_trials.plan, &machine, &choices, hit.step), threads)) {
                 self.points.push(Point { threads: Some(threads), ..Point::new(choices, hit.step, roles, 0) });
             }
             if self.points.len() == POINTS {
@@ -165,29 +165,29 @@ impl<'c, 'd, P: Program> Continuing<'c, 'd, P> {
 
     // Adds a pair of instances as a scene, with the different states in which a hold began. Only runs in which the two
     // came in some order count.
-    fn instances(&mut self, instances: InstancePair, held: Option<&Held>, most: usize) {
+    fn instances(&mut self, instances: InstancePair, held: Option<&HoldTrials>, most: usize) {
         let scene = self.scenes.len();
         let roles = [instances.a.context.clone(), instances.b.context.clone()];
-        let mut worker = Worker::new(self.driven.plan);
+        let mut worker = Worker::new(self.pair_trials.plan);
         let mut states = BTreeSet::new();
-        for i in self.driven.from..self.driven.trials.len() {
-            let Some(steps) = self.driven.trials[i].engaged else { continue };
-            if states.len() == most || self.driven.order(i, &instances).is_none() {
+        for i in self.pair_trials.from..self.pair_trials.trials.len() {
+            let Some(steps) = self.pair_trials.trials[i].engaged else { continue };
+            if states.len() == most || self.pair_trials.order(i, &instances).is_none() {
                 continue;
             }
-            let choices = worker.choices(&self.driven.trials[i].run);
+            let choices = worker.choices(&self.pair_trials.trials[i].run);
             let machine = worker.machine_after(&choices, steps);
-            if states.insert(state_key(self.driven.plan, &machine, &choices, steps)) {
+            if states.insert(state_key(self.pair_trials.plan, &machine, &choices, steps)) {
                 self.points.push(Point::new(choices, steps, roles.clone(), scene));
             }
         }
-        let sites = &self.driven.plan.setup().sites;
+        let sites = &self.pair_trials.plan.setup().sites;
         let ways = [First::A, First::B].map(|first| {
             let way: Option<StrategySpec> = held.and_then(|held| held.strategy(first));
             way.and_then(|way| way.build(sites).ok()).unwrap_or_else(walk)
         });
-        let pedigrees = pedigrees(self.driven, &instances, &mut worker);
-        self.scenes.push(Scene { instances: Some(instances), pedigrees, ways });
+        let pedigrees = pedigrees(self.pair_trials, &instances, &mut worker);
+        self.scenes.push(ForcedPair { instances: Some(instances), pedigrees, ways });
     }
 
     // Adds the start of the program to each scene: from some states an order cannot be forced, but all trials run from
@@ -196,8 +196,8 @@ impl<'c, 'd, P: Program> Continuing<'c, 'd, P> {
         for (scene, of) in self.scenes.iter().enumerate() {
             let Some(instances) = of.instances.as_ref() else { continue };
             let mut before = Tallies::default();
-            for i in 0..self.driven.trials.len() {
-                before.add(self.driven.order(i, instances), &self.driven.trials[i]);
+            for i in 0..self.pair_trials.trials.len() {
+                before.add(self.pair_trials.order(i, instances), &self.pair_trials.trials[i]);
             }
             let roles = [instances.a.context.clone(), instances.b.context.clone()];
             let start = Point::new(Arc::new(RawChoices::default()), 0, roles, scene);
@@ -206,7 +206,7 @@ impl<'c, 'd, P: Program> Continuing<'c, 'd, P> {
     }
 
     // Returns the strategy that forces an order from a point.
-    fn strategy(&self, at: usize, first: First) -> Prefixed<Named> {
+    fn strategy(&self, at: usize, first: First) -> Prefixed<NamedStrategy> {
         let point = &self.points[at];
         let (forced, then) = match point.in_order(first) {
             // Both threads act at once. A conflict of one access with a later statement of the other thread belongs to
@@ -218,23 +218,23 @@ impl<'c, 'd, P: Program> Continuing<'c, 'd, P> {
     }
 
     // Performs these runs, judges their order, and counts them.
-    fn go_on(&mut self, work: &[Work]) -> Vec<Continued> {
-        let context = self.driven.context;
+    fn go_on(&mut self, work: &[Work]) -> Vec<ContinuationRun> {
+        let context = self.pair_trials.context;
         context.progress.phase("both orders", work.len() as u64);
-        let results: Vec<Option<(Trial, Option<Sightings>)>> = parallel::map(
-            self.driven.plan.jobs,
+        let results: Vec<Option<(Trial, Option<Observations>)>> = parallel::map(
+            self.pair_trials.plan.jobs,
             work.len(),
             context.stop,
-            || Worker::new(self.driven.plan),
+            || Worker::new(self.pair_trials.plan),
             |worker, i| {
                 let (at, first, seed) = work[i];
                 let strategy = self.strategy(at, first);
                 // Both orders use the same seeds.
-                let seed = mix(mix(self.driven.plan.seed, 1 << 48 | at as u64), seed);
+                let seed = mix(mix(self.pair_trials.plan.seed, 1 << 48 | at as u64), seed);
                 if self.points[at].threads.is_some() {
-                    return (worker.make(strategy, seed, &mut Unobserved, context.stop), None);
+                    return (worker.make(strategy, seed, &mut NoObserver, context.stop), None);
                 }
-                let mut watch = Watch::new(&self.driven.sites);
+                let mut watch = PairWatch::new(&self.pair_trials.sites);
                 let trial = worker.make(strategy, seed, &mut watch, context.stop);
                 (trial, Some(watch.finish(&worker.machine.world)))
             },
@@ -242,17 +242,17 @@ impl<'c, 'd, P: Program> Continuing<'c, 'd, P> {
         );
         let mut all = Vec::new();
         for (result, (at, wanted, _)) in results.into_iter().zip(work) {
-            let Some((trial, sightings)) = result.filter(|(t, _)| t.summary.end != End::Interrupted) else {
-                self.driven.complete = false;
+            let Some((trial, observations)) = result.filter(|(t, _)| t.summary.end != LoopEnd::Interrupted) else {
+                self.pair_trials.complete = false;
                 continue;
             };
             let instances = self.scenes[self.points[*at].scene].instances.as_ref();
-            let came = match (sightings, instances) {
-                (Some(sightings), Some(instances)) => self.driven.order_in(&trial, &sightings, instances),
-                _ => Some(Came::both(*wanted)),
+            let observed = match (observations, instances) {
+                (Some(observations), Some(instances)) => self.pair_trials.order_in(&trial, &observations, instances),
+                _ => Some(ObservedOrder::both(*wanted)),
             };
-            self.of_points[*at].add(came, &trial);
-            all.push(Continued { at: *at, first: came.map(|came| came.first), trial });
+            self.of_points[*at].add(observed, &trial);
+            all.push(ContinuationRun { at: *at, first: observed.map(|observed| observed.first), trial });
         }
         all
     }
@@ -269,16 +269,16 @@ impl Point {
     }
 }
 
-fn walk() -> Named {
-    Named::Random(RandomWalk::new())
+fn walk() -> NamedStrategy {
+    NamedStrategy::Random(RandomWalk::new())
 }
 
 // Returns the runs with both accesses side by side, one of each strategy in turn: the first visits say little about
 // later ones.
-fn by_turns<P: Program>(driven: &Driven<'_, P>) -> Vec<(usize, Hit)> {
+fn by_turns<P: Program>(pair_trials: &PairTrials<'_, P>) -> Vec<(usize, Hit)> {
     let mut made: Vec<(&StrategySpec, usize)> = Vec::new();
     let turn = |(at, hit): &(usize, Hit)| {
-        let Run::Drawn(id) = &driven.trials[*at].run else { return (0, *at, *hit) };
+        let RunSource::Drawn(id) = &pair_trials.trials[*at].run else { return (0, *at, *hit) };
         let i = made.iter().position(|(strategy, _)| **strategy == id.strategy).unwrap_or_else(|| {
             made.push((&id.strategy, 0));
             made.len() - 1
@@ -286,7 +286,7 @@ fn by_turns<P: Program>(driven: &Driven<'_, P>) -> Vec<(usize, Hit)> {
         made[i].1 += 1;
         (made[i].1, *at, *hit)
     };
-    let mut all: Vec<_> = driven.hits.iter().map(turn).collect();
+    let mut all: Vec<_> = pair_trials.hits.iter().map(turn).collect();
     all.sort_by_key(|(turn, at, _)| (*turn, *at));
     all.into_iter().map(|(_, at, hit)| (at, hit)).collect()
 }
@@ -294,18 +294,18 @@ fn by_turns<P: Program>(driven: &Driven<'_, P>) -> Vec<(usize, Hit)> {
 // Returns the two instances with their pedigrees, as a search needs them. A run that performed both has the pedigrees
 // for the names.
 fn pedigrees<P: Program>(
-    driven: &Driven<'_, P>,
+    pair_trials: &PairTrials<'_, P>,
     pair: &InstancePair,
     worker: &mut Worker<'_, P>,
-) -> Option<[explore::Instance; 2]> {
-    let run = driven.trials[driven.orders.known(pair)?].run.clone();
+) -> Option<[explore::StatementInstance; 2]> {
+    let run = pair_trials.trials[pair_trials.orders.known(pair)?].run.clone();
     // The run must reach its end even after Ctrl-C: an interrupted run may lack these threads.
-    worker.perform(&run, &mut Unobserved, &AtomicBool::new(false));
+    worker.perform(&run, &mut NoObserver, &AtomicBool::new(false));
     let world = &worker.machine.world;
     let [a, b] = [&pair.a, &pair.b].map(|instance| {
         let context = world.contexts().named(world.setup(), &instance.context)?;
         let pedigree = world.contexts().chain(context);
-        Some(explore::Instance { site: instance.site, pedigree, visit: instance.visit })
+        Some(explore::StatementInstance { site: instance.site, pedigree, visit: instance.visit })
     });
     Some([a?, b?])
 }

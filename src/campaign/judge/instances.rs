@@ -10,26 +10,26 @@
 //! contexts that can still act have the same names. Otherwise later instances would have different names.
 
 use crate::base::{Digester, Id};
-use crate::campaign::runs::sightings::{Touch, touched};
+use crate::campaign::runs::observations::{TouchTarget, touched};
 use crate::detect::{Instance, Pair};
-use crate::event::{AccessKind, AccessPlace, ContextId, Event, Happening, SiteId};
-use crate::explore::{Context, Monitor, Order, Plan, search_for};
-use crate::world::{Canonicalizer, Made, MessageKind, Program, Snapshot, World};
+use crate::event::{AccessKind, AccessPlace, ContextId, Event, EventKind, SiteId};
+use crate::explore::{Monitor, OrderResult, SearchContext, SearchPlan, search_for};
+use crate::world::{Canonicalizer, CreationKind, MessageKind, Program, Snapshot, World};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Two instances in the order in which they came.
-pub(in crate::campaign) type Came = (Instance, Instance);
+pub(in crate::campaign) type OrderedInstances = (Instance, Instance);
 
 /// Searches for a run in which two instances of the pair come in an order that is not in `known`. They must be of
 /// different threads or tasks, and on the same memory, lock or queue. Also returns the number of states that were
 /// visited.
 pub(super) fn new_order<P: Program<Guest: Snapshot>>(
-    plan: &Plan<'_, P>,
+    plan: &SearchPlan<'_, P>,
     pair: Pair,
-    known: &BTreeSet<Came>,
-    context: Context<'_>,
-) -> (Order, u64) {
+    known: &BTreeSet<OrderedInstances>,
+    context: SearchContext<'_>,
+) -> (OrderResult, u64) {
     let races = plan.program.setup().sites[pair.a].kind.access().is_some()
         && plan.program.setup().sites[pair.b].kind.access().is_some();
     search_for(plan, &Instances { pair, known, races, done: Vec::new(), found: false }, context)
@@ -37,19 +37,19 @@ pub(super) fn new_order<P: Program<Guest: Snapshot>>(
 
 // Instance that was performed.
 #[derive(Clone)]
-struct Done {
+struct InstanceRecord {
     instance: Arc<Instance>,
     context: ContextId,
-    touch: Arc<Touch>,
+    touch: Arc<TouchTarget>,
 }
 
 #[derive(Clone)]
 struct Instances<'k> {
     pair: Pair,
-    known: &'k BTreeSet<Came>,
+    known: &'k BTreeSet<OrderedInstances>,
     // Whether both statements are accesses of plain memory. Names of objects do not matter then.
     races: bool,
-    done: Vec<Done>,
+    done: Vec<InstanceRecord>,
     found: bool,
 }
 
@@ -67,20 +67,21 @@ impl Monitor for Instances<'_> {
         if site != self.pair.a && site != self.pair.b {
             return;
         }
-        let Happening::Performed { op, value, .. } = &event.what else { return };
+        let EventKind::Performed { op, value, .. } = &event.what else { return };
         let Some((touch, _)) = touched(world, event.thread, op, *value) else { return };
         let before = self.done.iter().filter(|d| d.context == context && d.instance.site == site).count();
         let name = world.contexts().name(world.setup(), context);
         let instance = Arc::new(Instance { site, context: name, visit: before as u32 + 1 });
-        let meets =
-            |d: &&Done| d.context != context && self.is_pair(d.instance.site, site) && d.touch.conflicts(&touch);
-        let is_new = |d: &Done| !self.known.contains(&((*d.instance).clone(), (*instance).clone()));
-        self.found |= self.done.iter().filter(meets).any(is_new);
-        self.done.push(Done { instance, context, touch: Arc::new(touch) });
+        let is_partner = |d: &&InstanceRecord| {
+            d.context != context && self.is_pair(d.instance.site, site) && d.touch.conflicts(&touch)
+        };
+        let is_new = |d: &InstanceRecord| !self.known.contains(&((*d.instance).clone(), (*instance).clone()));
+        self.found |= self.done.iter().filter(is_partner).any(is_new);
+        self.done.push(InstanceRecord { instance, context, touch: Arc::new(touch) });
     }
 
     fn write(&self, world: &World, state: &mut Canonicalizer) {
-        state.tell_apart(u64::from(self.found));
+        state.distinguish(u64::from(self.found));
         let live = names(world, state);
         if !self.races {
             names_of_objects(world, state);
@@ -89,8 +90,8 @@ impl Monitor for Instances<'_> {
             self.done.iter().filter_map(|d| digest(d, world, state, live.contains(&d.context))).collect();
         done.sort_unstable();
         for word in done {
-            state.tell_apart(word as u64);
-            state.tell_apart((word >> 64) as u64);
+            state.distinguish(word as u64);
+            state.distinguish((word >> 64) as u64);
         }
     }
 
@@ -101,15 +102,15 @@ impl Monitor for Instances<'_> {
 
 // Digest of a performed instance, in the numbers of the state. `None` if it no longer matters: its thread or task has
 // ended, and no thread can reach that memory any more.
-fn digest(done: &Done, world: &World, state: &Canonicalizer, lives: bool) -> Option<u128> {
+fn digest(done: &InstanceRecord, world: &World, state: &Canonicalizer, lives: bool) -> Option<u128> {
     let mut digester = Digester::new();
     let Instance { site, context, visit } = &*done.instance;
     digester.word(u64::from(site.0)).text(context).word(u64::from(*visit));
     let mut gone = false;
     match &*done.touch {
-        Touch::Anything => _ = digester.word(0),
-        Touch::Things(names) => names.iter().for_each(|name| _ = digester.word(1).text(name)),
-        Touch::Memory(access) => {
+        TouchTarget::Anything => _ = digester.word(0),
+        TouchTarget::Things(names) => names.iter().for_each(|name| _ = digester.word(1).text(name)),
+        TouchTarget::Memory(access) => {
             let writes = u64::from(access.kind == AccessKind::Write);
             let number = |object| state.object(object).map(u64::from);
             let place = match access.place {
@@ -162,20 +163,20 @@ fn names(world: &World, state: &mut Canonicalizer) -> BTreeSet<ContextId> {
         }
     }
     for event in world.setup().events.ids() {
-        digester.word(u64::from(contexts.counted(None, Made::Event(event))));
+        digester.word(u64::from(contexts.counted(None, CreationKind::Event(event))));
     }
-    tell(state, digester.finish());
+    mix_digest(state, digester.finish());
     all.into_iter().collect()
 }
 
-fn word(made: Made) -> (u64, u64) {
+fn word(made: CreationKind) -> (u64, u64) {
     match made {
-        Made::Declared(thread) => (0, u64::from(thread.0)),
-        Made::Init => (1, 0),
-        Made::Event(event) => (2, u64::from(event.0)),
-        Made::Body(body) => (3, u64::from(body.0)),
-        Made::Looper => (4, 0),
-        Made::Class(class) => (5, u64::from(class)),
+        CreationKind::Declared(thread) => (0, u64::from(thread.0)),
+        CreationKind::Init => (1, 0),
+        CreationKind::Event(event) => (2, u64::from(event.0)),
+        CreationKind::Body(body) => (3, u64::from(body.0)),
+        CreationKind::Looper => (4, 0),
+        CreationKind::Class(class) => (5, u64::from(class)),
     }
 }
 
@@ -186,10 +187,10 @@ fn names_of_objects(world: &World, state: &mut Canonicalizer) {
     objects.sort_unstable();
     let mut digester = Digester::new();
     objects.into_iter().for_each(|(_, object)| _ = digester.text(&world.object_name(object)));
-    tell(state, digester.finish());
+    mix_digest(state, digester.finish());
 }
 
-fn tell(state: &mut Canonicalizer, digest: u128) {
-    state.tell_apart(digest as u64);
-    state.tell_apart((digest >> 64) as u64);
+fn mix_digest(state: &mut Canonicalizer, digest: u128) {
+    state.distinguish(digest as u64);
+    state.distinguish((digest >> 64) as u64);
 }

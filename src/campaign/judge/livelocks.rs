@@ -1,10 +1,10 @@
 //! Finds possible livelocks of a program whose runs reach the step limit. A run that is cut off says nothing about its
 //! continuation, which may never end.
 
-use crate::campaign::report::{Endless, Evidence, Phase1};
+use crate::campaign::report::{LivelockCycle, Phase1, RunEvidence};
 use crate::campaign::run::SEARCHED;
 use crate::campaign::runs::trial::remake;
-use crate::campaign::{Context, Explore, Plan};
+use crate::campaign::{CampaignContext, CampaignPlan, Explore};
 use crate::event::LimitKind;
 use crate::explore::{self, Bounds, livelocks};
 use crate::world::{Limits, Program, Search, Snapshot};
@@ -16,10 +16,10 @@ const MEMORY: u64 = 1 << 30;
 /// Returns the possible livelocks. `None` if they are not looked for (no run reached the step limit, and the plan does
 /// not ask for them), if searches are off, if the states of the program cannot be searched, or if there are too many.
 pub(in crate::campaign) fn endless<P: Program>(
-    plan: &Plan<P>,
+    plan: &CampaignPlan<P>,
     phase1: &Phase1,
-    context: Context<'_>,
-) -> Option<Vec<Endless>> {
+    context: CampaignContext<'_>,
+) -> Option<Vec<LivelockCycle>> {
     let is_cut = phase1.coverage.limits.keys().any(|(kind, _)| *kind == LimitKind::Steps);
     if plan.explore == Explore::Off || !(is_cut || plan.livelocks) {
         return None;
@@ -29,21 +29,22 @@ pub(in crate::campaign) fn endless<P: Program>(
 
 // Search for possible livelocks.
 struct Livelocks<'p, P> {
-    plan: &'p Plan<P>,
+    plan: &'p CampaignPlan<P>,
     stop: &'p AtomicBool,
 }
 
 impl<P: Program> Search<P> for Livelocks<'_, P> {
-    type Answer = Option<Vec<Endless>>;
+    type Answer = Option<Vec<LivelockCycle>>;
 
-    fn perform(self, program: &P) -> Option<Vec<Endless>>
+    fn perform(self, program: &P) -> Option<Vec<LivelockCycle>>
     where
         P::Guest: Snapshot,
     {
         let Self { plan, stop } = self;
         let bounds = Bounds { states: plan.states, memory: MEMORY, ..Bounds::default() };
-        let search = explore::Plan { limits: plan.limits, jobs: plan.jobs, bounds, ..explore::Plan::new(program) };
-        let (found, cut) = livelocks(&search, explore::Context { stop, progress: &explore::Silent });
+        let search =
+            explore::SearchPlan { limits: plan.limits, jobs: plan.jobs, bounds, ..explore::SearchPlan::new(program) };
+        let (found, cut) = livelocks(&search, explore::SearchContext { stop, progress: &explore::NoSearchProgress });
         if cut.is_some() {
             return None;
         }
@@ -51,10 +52,10 @@ impl<P: Program> Search<P> for Livelocks<'_, P> {
             let limits = Limits { steps: livelock.way.steps, ..plan.limits };
             let remade = remake(program, &limits, &livelock.way);
             let name = |thread| remade.machine.world.thread_name(thread);
-            Endless {
+            LivelockCycle {
                 threads: livelock.threads.iter().map(|thread| name(*thread)).collect(),
                 states: livelock.states,
-                evidence: Evidence { strategy: SEARCHED.to_owned(), seed: 0, token: remade.token.to_string() },
+                evidence: RunEvidence { strategy: SEARCHED.to_owned(), seed: 0, token: remade.token.to_string() },
             }
         };
         Some(found.iter().map(report).collect())

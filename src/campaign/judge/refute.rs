@@ -2,12 +2,12 @@
 //! confirm them.
 
 use super::instances::new_order;
-use crate::campaign::drive::driven::Driven;
-use crate::campaign::report::{Never, Refutation, Undecided};
-use crate::campaign::run::{Run, SEARCHED};
+use crate::campaign::drive::pair_trials::PairTrials;
+use crate::campaign::report::{NeverClaim, Refutation, UndecidedReason};
+use crate::campaign::run::{RunSource, SEARCHED};
 use crate::campaign::runs::states::{PRODUCT, States, search};
 use crate::detect::Pair;
-use crate::explore::{self, Order, Silent, Way, instance_order, site_order, witness};
+use crate::explore::{self, NoSearchProgress, OrderResult, RunChoices, instance_order, site_order, witness};
 use crate::world::{Program, Search, Snapshot};
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -23,18 +23,18 @@ const MOST_ENDS: usize = 64;
 // Judgment of one pair by a search.
 struct Judgment<'j, 'd, P: Program> {
     states: &'j States,
-    driven: &'j mut Driven<'d, P>,
+    pair_trials: &'j mut PairTrials<'d, P>,
     is_race: bool,
 }
 
 impl<P: Program> Search<P> for Judgment<'_, '_, P> {
-    type Answer = Result<Refutation, Undecided>;
+    type Answer = Result<Refutation, UndecidedReason>;
 
-    fn perform(self, _: &P) -> Result<Refutation, Undecided>
+    fn perform(self, _: &P) -> Result<Refutation, UndecidedReason>
     where
         P::Guest: Snapshot,
     {
-        if self.is_race { self.states.judge_race(self.driven) } else { self.states.judge_order(self.driven) }
+        if self.is_race { self.states.judge_race(self.pair_trials) } else { self.states.judge_order(self.pair_trials) }
     }
 }
 
@@ -43,90 +43,96 @@ impl States {
     /// are added to those of the pair, and may confirm it. `is_race` is false for an order pair.
     pub(in crate::campaign) fn judge<P: Program>(
         &self,
-        driven: &mut Driven<'_, P>,
+        pair_trials: &mut PairTrials<'_, P>,
         is_race: bool,
-    ) -> Result<Refutation, Undecided> {
-        let program = &driven.plan.program;
-        program.search(Judgment { states: self, driven, is_race }).unwrap_or(Err(Undecided::Cut))
+    ) -> Result<Refutation, UndecidedReason> {
+        let program = &pair_trials.plan.program;
+        program.search(Judgment { states: self, pair_trials, is_race }).unwrap_or(Err(UndecidedReason::Cut))
     }
 
     // Judges a race by the orders of its statements, then by those of its instances.
-    fn judge_race<P: Program<Guest: Snapshot>>(&self, driven: &mut Driven<'_, P>) -> Result<Refutation, Undecided> {
-        let Pair { a, b } = driven.pair;
-        if let Some(way) = self.found.adjacent.get(&driven.pair) {
-            add(driven, way);
-            return Err(Undecided::BothOrders);
+    fn judge_race<P: Program<Guest: Snapshot>>(
+        &self,
+        pair_trials: &mut PairTrials<'_, P>,
+    ) -> Result<Refutation, UndecidedReason> {
+        let Pair { a, b } = pair_trials.pair;
+        if let Some(way) = self.found.adjacent.get(&pair_trials.pair) {
+            add(pair_trials, way);
+            return Err(UndecidedReason::BothOrders);
         }
-        let most = driven.plan.states.saturating_mul(PRODUCT);
+        let most = pair_trials.plan.states.saturating_mul(PRODUCT);
         if a != b {
-            let plan = search(driven.plan, most);
-            let context = explore::Context { stop: driven.context.stop, progress: &Silent };
+            let plan = search(pair_trials.plan, most);
+            let context = explore::SearchContext { stop: pair_trials.context.stop, progress: &NoSearchProgress };
             let orders = [(a, b), (b, a)].map(|(first, then)| (first, then, site_order(&plan, first, then, context)));
-            if let Some((first, then, _)) = orders.iter().find(|o| matches!(o.2, Order::Never)) {
-                return self.unless_cut_off(driven, Never::Order { first: *first, then: *then });
+            if let Some((first, then, _)) = orders.iter().find(|o| matches!(o.2, OrderResult::Never)) {
+                return self.unless_cut_off(pair_trials, NeverClaim::Order { first: *first, then: *then });
             }
-            if orders.iter().any(|o| matches!(o.2, Order::Unknown(_))) {
-                return Err(Undecided::Cut);
+            if orders.iter().any(|o| matches!(o.2, OrderResult::Unknown(_))) {
+                return Err(UndecidedReason::Cut);
             }
             for (first, then, order) in &orders {
-                let Order::Happens(way) = order else { continue };
-                add(driven, way);
+                let OrderResult::Happens(way) = order else { continue };
+                add(pair_trials, way);
                 // The other order of the same two instances, if some run has it, makes a flip.
-                if driven.flip().is_none()
+                if pair_trials.flip().is_none()
                     && let Some((one, other)) = witness(&plan, *first, *then, way)
-                    && let Order::Happens(way) = instance_order(&plan, &other, &one, context)
+                    && let OrderResult::Happens(way) = instance_order(&plan, &other, &one, context)
                 {
-                    add(driven, &way);
+                    add(pair_trials, &way);
                 }
             }
-            if driven.flip().is_some() {
-                return Err(Undecided::BothOrders);
+            if pair_trials.flip().is_some() {
+                return Err(UndecidedReason::BothOrders);
             }
         }
-        self.by_instances(driven, &Cell::new(most), most)
+        self.by_instances(pair_trials, &Cell::new(most), most)
     }
 
     // Judges an order pair by the orders of its instances: returns a proof that no two of them come in both orders, or
     // the reason why there is none.
-    fn judge_order<P: Program<Guest: Snapshot>>(&self, driven: &mut Driven<'_, P>) -> Result<Refutation, Undecided> {
-        self.by_instances(driven, &self.left, self.len().saturating_mul(MORE_BY_INSTANCES))
+    fn judge_order<P: Program<Guest: Snapshot>>(
+        &self,
+        pair_trials: &mut PairTrials<'_, P>,
+    ) -> Result<Refutation, UndecidedReason> {
+        self.by_instances(pair_trials, &self.left, self.len().saturating_mul(MORE_BY_INSTANCES))
     }
 
     // Collects the orders in which instances come, run by run, until all are known. `left` is the number of states that
     // may be visited in all, `most` that of one search.
     fn by_instances<P: Program<Guest: Snapshot>>(
         &self,
-        driven: &mut Driven<'_, P>,
+        pair_trials: &mut PairTrials<'_, P>,
         left: &Cell<u64>,
         most: u64,
-    ) -> Result<Refutation, Undecided> {
+    ) -> Result<Refutation, UndecidedReason> {
         let mut known = BTreeSet::new();
-        driven.orders.came(&mut known);
+        pair_trials.orders.collect_orders(&mut known);
         loop {
             if known.iter().any(|(x, y)| known.contains(&(y.clone(), x.clone()))) {
-                return Err(Undecided::BothOrders);
+                return Err(UndecidedReason::BothOrders);
             }
             if left.get() == 0 {
-                return Err(Undecided::Cut);
+                return Err(UndecidedReason::Cut);
             }
-            let plan = search(driven.plan, most.min(left.get()));
-            let context = explore::Context { stop: driven.context.stop, progress: &Silent };
-            let (order, states) = new_order(&plan, driven.pair, &known, context);
+            let plan = search(pair_trials.plan, most.min(left.get()));
+            let context = explore::SearchContext { stop: pair_trials.context.stop, progress: &NoSearchProgress };
+            let (order, states) = new_order(&plan, pair_trials.pair, &known, context);
             left.set(left.get().saturating_sub(states.max(1)));
             match order {
-                Order::Unknown(_) => return Err(Undecided::Cut),
-                Order::Happens(way) => add(driven, &way),
-                Order::Never => {
-                    let Pair { a, b } = driven.pair;
-                    let never = known.is_empty().then_some(Never::Order { first: a, then: b });
-                    return self.unless_cut_off(driven, never.unwrap_or(Never::Turned));
+                OrderResult::Unknown(_) => return Err(UndecidedReason::Cut),
+                OrderResult::Happens(way) => add(pair_trials, &way),
+                OrderResult::Never => {
+                    let Pair { a, b } = pair_trials.pair;
+                    let never = known.is_empty().then_some(NeverClaim::Order { first: a, then: b });
+                    return self.unless_cut_off(pair_trials, never.unwrap_or(NeverClaim::Turned));
                 }
             }
             let before = known.len();
-            driven.orders.came(&mut known);
+            pair_trials.orders.collect_orders(&mut known);
             // The run shows no new order, since only some instances of a run are kept.
             if known.len() == before {
-                return Err(Undecided::Cut);
+                return Err(UndecidedReason::Cut);
             }
         }
     }
@@ -135,23 +141,23 @@ impl States {
     // the missing order.
     fn unless_cut_off<P: Program<Guest: Snapshot>>(
         &self,
-        driven: &mut Driven<'_, P>,
-        never: Never,
-    ) -> Result<Refutation, Undecided> {
+        pair_trials: &mut PairTrials<'_, P>,
+        never: NeverClaim,
+    ) -> Result<Refutation, UndecidedReason> {
         for way in self.found.ends.values().take(MOST_ENDS) {
-            add(driven, way);
+            add(pair_trials, way);
         }
-        if driven.flip().is_some() {
-            return Err(Undecided::BothOrders);
+        if pair_trials.flip().is_some() {
+            return Err(UndecidedReason::BothOrders);
         }
-        if driven.may_be_cut() {
-            return Err(Undecided::CutOff);
+        if pair_trials.may_be_cut() {
+            return Err(UndecidedReason::CutOff);
         }
         Ok(Refutation { states: self.len(), never })
     }
 }
 
 // Performs the run that the search has found, and adds it to those of the pair.
-fn add<P: Program>(driven: &mut Driven<'_, P>, way: &Way) {
-    driven.look_at(Run::Made { choices: Arc::new(way.choices.clone()), by: SEARCHED });
+fn add<P: Program>(pair_trials: &mut PairTrials<'_, P>, way: &RunChoices) {
+    pair_trials.look_at(RunSource::Made { choices: Arc::new(way.choices.clone()), by: SEARCHED });
 }

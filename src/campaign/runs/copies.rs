@@ -1,8 +1,8 @@
 //! Copies and compares states, if the guest of the program is a snapshot. A state of another guest is reached again by
 //! running to it, and is named by the choices that lead to it.
 
-use super::trial::UpTo;
-use crate::campaign::Plan;
+use super::trial::StepPrefix;
+use crate::campaign::CampaignPlan;
 use crate::exec::run;
 use crate::sched::{ChoiceLog, RawChoices, Rerun};
 use crate::world::{Machine, Program, Search, Snapshot};
@@ -45,14 +45,14 @@ impl<P: Program> Search<P> for Digested<'_, P::Guest> {
 /// Returns a key of the state after `steps` steps of a run, which `machine` is in. Equal keys mean equal states. If the
 /// guest is a snapshot, equal states also have equal keys; otherwise only states that the same choices lead to.
 pub(in crate::campaign) fn state_key<P: Program>(
-    plan: &Plan<P>,
+    plan: &CampaignPlan<P>,
     machine: &Machine<P::Guest>,
     choices: &Arc<RawChoices>,
     steps: u64,
 ) -> u128 {
     plan.program.search(Digested(machine)).unwrap_or_else(|| {
         let mut log = ChoiceLog::new();
-        let mut beginning = UpTo::new(Rerun::new(choices.clone()), steps);
+        let mut beginning = StepPrefix::new(Rerun::new(choices.clone()), steps);
         run(&mut plan.program.machine(plan.limits), &mut beginning, 0, &mut log, &AtomicBool::new(false));
         log.choices().digest(steps)
     })

@@ -1,9 +1,9 @@
 //! Collects the failures of runs: one report for each signature, with the run to show.
 
 use super::trial::{Trial, Worker};
-use crate::campaign::Plan;
-use crate::campaign::report::{Evidence, FailureReport};
-use crate::campaign::run::Run;
+use crate::campaign::CampaignPlan;
+use crate::campaign::report::{FailureReport, RunEvidence};
+use crate::campaign::run::RunSource;
 use crate::exec::RunSummary;
 use crate::world::Program;
 
@@ -62,12 +62,12 @@ impl Failures {
     }
 
     /// Returns a report for each signature, the most frequent first.
-    pub(in crate::campaign) fn finish<P: Program>(self, plan: &Plan<P>) -> Vec<FailureReport> {
+    pub(in crate::campaign) fn finish<P: Program>(self, plan: &CampaignPlan<P>) -> Vec<FailureReport> {
         self.finish_with(|trial| (evidence(plan, &trial.run), None))
     }
 
     /// Returns a report for each signature, the most frequent first. `show` chooses the run to show.
-    pub(in crate::campaign) fn finish_with(mut self, mut show: impl FnMut(&Trial) -> Told) -> Vec<FailureReport> {
+    pub(in crate::campaign) fn finish_with(mut self, mut show: impl FnMut(&Trial) -> EndSummary) -> Vec<FailureReport> {
         self.all.sort_by_key(|x| std::cmp::Reverse(x.1));
         let report = |(trial, runs): (Trial, u32)| {
             let (evidence, other) = show(&trial);
@@ -91,9 +91,9 @@ fn prefer(shown: &mut Trial, other: &Trial) {
 }
 
 /// Run to show, and its summary if it is another run than the given one.
-pub(in crate::campaign) type Told = (Evidence, Option<RunSummary>);
+pub(in crate::campaign) type EndSummary = (RunEvidence, Option<RunSummary>);
 
 /// Performs the run again, and returns it with its token.
-pub(in crate::campaign) fn evidence<P: Program>(plan: &Plan<P>, run: &Run) -> Evidence {
-    Evidence::of(&Worker::new(plan).token(run))
+pub(in crate::campaign) fn evidence<P: Program>(plan: &CampaignPlan<P>, run: &RunSource) -> RunEvidence {
+    RunEvidence::of(&Worker::new(plan).token(run))
 }

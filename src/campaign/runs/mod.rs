@@ -3,10 +3,10 @@
 pub(super) mod alike;
 pub(super) mod copies;
 pub(super) mod failures;
+pub(super) mod observations;
 pub(super) mod orders;
 pub(super) mod parallel;
 pub(super) mod side;
-pub(super) mod sightings;
 pub(super) mod states;
 pub(super) mod stream;
 pub(super) mod tally;

@@ -1,7 +1,7 @@
 //! Records the orders of instances over many runs. Two runs that performed the same two instances on one location in
 //! both orders prove that a pair flips.
 
-use super::sightings::{Sighting, Sightings};
+use super::observations::{Observation, Observations};
 use crate::campaign::order::{First, InstancePair};
 use crate::detect::Instance;
 use crate::event::SiteId;
@@ -9,13 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Order of the two accesses of a pair in a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::campaign) struct Came {
+pub(in crate::campaign) struct ObservedOrder {
     pub(in crate::campaign) first: First,
     /// Whether the second access never came, although it was still to come.
     pub(super) is_cut_off: bool,
 }
 
-impl Came {
+impl ObservedOrder {
     /// Order of a run that performed both accesses.
     pub(in crate::campaign) fn both(first: First) -> Self {
         Self { first, is_cut_off: false }
@@ -29,30 +29,30 @@ impl Came {
 
 /// First run with each order of two instances.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-struct Seen {
+struct FirstRuns {
     runs: [Option<usize>; 2],
 }
 
 /// Collects the orders of the instances of one pair.
-pub(in crate::campaign) struct Orders {
+pub(in crate::campaign) struct OrderEvidence {
     pair: (SiteId, SiteId),
-    seen: BTreeMap<InstancePair, Seen>,
+    seen: BTreeMap<InstancePair, FirstRuns>,
     // Pair of instances that held trials aim at. Preferred as evidence for a flip, because it has the most runs.
-    driven: Option<InstancePair>,
-    runs: Vec<(Sightings, bool)>,
+    target_instances: Option<InstancePair>,
+    runs: Vec<(Observations, bool)>,
 }
 
 // Maximum number of pairs of instances that are kept. Only loops exceed it.
 const MOST_INSTANCE_PAIRS: usize = 10_000;
 
-impl Orders {
+impl OrderEvidence {
     pub(in crate::campaign) fn new(a: SiteId, b: SiteId) -> Self {
-        Self { pair: (a, b), seen: BTreeMap::new(), driven: None, runs: Vec::new() }
+        Self { pair: (a, b), seen: BTreeMap::new(), target_instances: None, runs: Vec::new() }
     }
 
     // Returns the pair of instances of two sightings, of which `x` came first, and the order. `None` if they do not
     // conflict or are no instances of this pair.
-    fn instance_pair(&self, x: &Sighting, y: &Sighting) -> Option<(InstancePair, First)> {
+    fn instance_pair(&self, x: &Observation, y: &Observation) -> Option<(InstancePair, First)> {
         let sites = (x.instance.site, y.instance.site);
         let (a, b) = self.pair;
         let x_is_a = if a == b { sites == (a, a) && x.instance < y.instance } else { sites == (a, b) };
@@ -66,11 +66,11 @@ impl Orders {
     }
 
     /// Adds the next run. Returns the statement that came first in it, judged by the first two instances that conflict.
-    pub(in crate::campaign) fn add(&mut self, sightings: Sightings, failed: bool) -> Option<First> {
+    pub(in crate::campaign) fn add(&mut self, observations: Observations, failed: bool) -> Option<First> {
         let run = self.runs.len();
         let mut decided = None;
-        for (i, x) in sightings.seen.iter().enumerate() {
-            for y in &sightings.seen[i + 1..] {
+        for (i, x) in observations.seen.iter().enumerate() {
+            for y in &observations.seen[i + 1..] {
                 let Some((pair, first)) = self.instance_pair(x, y) else { continue };
                 decided.get_or_insert(first);
                 if self.seen.len() < MOST_INSTANCE_PAIRS || self.seen.contains_key(&pair) {
@@ -78,7 +78,7 @@ impl Orders {
                 }
             }
         }
-        self.runs.push((sightings, failed));
+        self.runs.push((observations, failed));
         decided
     }
 
@@ -89,7 +89,7 @@ impl Orders {
 
     /// Sets the pair of instances that held trials aim at from now on.
     pub(in crate::campaign) fn drive(&mut self, instances: InstancePair) {
-        self.driven = Some(instances);
+        self.target_instances = Some(instances);
     }
 
     /// Whether a run performed both statements. If both are one statement: whether two threads or tasks performed it.
@@ -108,19 +108,19 @@ impl Orders {
     /// Returns which of the two instances may have cut off the other one in an added run, and the step at which it was
     /// performed.
     pub(in crate::campaign) fn suspect(&self, run: usize, pair: &InstancePair) -> Option<(First, u64)> {
-        let (sightings, failed) = &self.runs[run];
-        self.suspect_in(sightings, *failed, pair)
+        let (observations, failed) = &self.runs[run];
+        self.suspect_in(observations, *failed, pair)
     }
 
     /// Returns which of the two instances may have cut off the other one in a run that is not added, and the step at
     /// which it was performed.
     pub(in crate::campaign) fn suspect_in(
         &self,
-        sightings: &Sightings,
+        observations: &Observations,
         failed: bool,
         pair: &InstancePair,
     ) -> Option<(First, u64)> {
-        let cuts = |y, x| self.cuts((sightings, failed), pair, y, x);
+        let cuts = |y, x| self.cuts((observations, failed), pair, y, x);
         let by_b = cuts(&pair.b, &pair.a).map(|step| (First::B, step));
         by_b.or_else(|| cuts(&pair.a, &pair.b).map(|step| (First::A, step)))
     }
@@ -129,24 +129,24 @@ impl Orders {
     // or went past `x` afterwards. Only the performed statements are compared, not the values.
     fn cuts(
         &self,
-        (sightings, failed): (&Sightings, bool),
+        (observations, failed): (&Observations, bool),
         pair: &InstancePair,
         y: &Instance,
         x: &Instance,
     ) -> Option<u64> {
-        let y = sightings.seen.iter().find(|s| s.instance == *y && s.is_at(&pair.place))?;
-        let went_past = match sightings.lives.get(&x.context) {
+        let y = observations.seen.iter().find(|s| s.instance == *y && s.is_at(&pair.place))?;
+        let went_past = match observations.lives.get(&x.context) {
             Some(life) if life.has_performed(x) => return None,
             Some(life) => failed || life.gone.is_some(),
             None => failed,
         };
         let known = self.seen.get(pair)?.runs.into_iter().flatten();
         let mut known = known.map(|known| &self.runs[known].0);
-        (went_past && known.any(|known| is_ahead(sightings, y, x, known))).then_some(y.step)
+        (went_past && known.any(|known| is_ahead(observations, y, x, known))).then_some(y.step)
     }
 
     /// Adds all orders of instances that were seen, at any location, each as the first and the second instance.
-    pub(in crate::campaign) fn came(&self, orders: &mut BTreeSet<(Instance, Instance)>) {
+    pub(in crate::campaign) fn collect_orders(&self, orders: &mut BTreeSet<(Instance, Instance)>) {
         for (InstancePair { a, b, .. }, seen) in &self.seen {
             let both = [(a, b), (b, a)].into_iter().zip(seen.runs).filter(|(_, run)| run.is_some());
             orders.extend(both.map(|((first, then), _)| (first.clone(), then.clone())));
@@ -165,7 +165,7 @@ impl Orders {
 
     /// Returns the pairs of instances that came in one order only, each with the order that was not seen.
     pub(in crate::campaign) fn of_one_order(&self) -> Vec<(InstancePair, First)> {
-        let missing = |seen: &Seen| match seen.runs {
+        let missing = |seen: &FirstRuns| match seen.runs {
             [Some(_), None] => Some(First::B),
             [None, Some(_)] => Some(First::A),
             _ => None,
@@ -175,16 +175,16 @@ impl Orders {
 
     /// Returns the statement that came first in a run that is not added, judged by the first two instances that
     /// conflict.
-    pub(in crate::campaign) fn first_in(&self, sightings: &Sightings) -> Option<First> {
-        let seen = &sightings.seen;
+    pub(in crate::campaign) fn first_in(&self, observations: &Observations) -> Option<First> {
+        let seen = &observations.seen;
         let pairs = seen.iter().enumerate().flat_map(|(i, x)| seen[i + 1..].iter().map(move |y| (x, y)));
         pairs.filter_map(|(x, y)| self.instance_pair(x, y)).map(|(_, first)| first).next()
     }
 
     /// Returns two instances that runs performed in both orders, with the first run of each order.
     pub(in crate::campaign) fn flip(&self) -> Option<(InstancePair, [usize; 2])> {
-        let driven = self.driven.as_ref().and_then(|pair| self.seen.get_key_value(pair));
-        driven.into_iter().chain(&self.seen).find_map(|(pair, seen)| match seen.runs {
+        let target_instances = self.target_instances.as_ref().and_then(|pair| self.seen.get_key_value(pair));
+        target_instances.into_iter().chain(&self.seen).find_map(|(pair, seen)| match seen.runs {
             [Some(a), Some(b)] => Some((pair.clone(), [a, b])),
             _ => None,
         })
@@ -192,8 +192,8 @@ impl Orders {
 }
 
 /// Returns which of the two instances came first in a run; `None` if it did not perform both.
-pub(in crate::campaign) fn order_in(sightings: &Sightings, pair: &InstancePair) -> Option<First> {
-    let at = |i: &Instance| sightings.seen.iter().position(|s| s.instance == *i && s.is_at(&pair.place));
+pub(in crate::campaign) fn order_in(observations: &Observations, pair: &InstancePair) -> Option<First> {
+    let at = |i: &Instance| observations.seen.iter().position(|s| s.instance == *i && s.is_at(&pair.place));
     let (a, b) = (at(&pair.a)?, at(&pair.b)?);
     Some(if a < b { First::A } else { First::B })
 }
@@ -202,11 +202,11 @@ pub(in crate::campaign) fn order_in(sightings: &Sightings, pair: &InstancePair) 
 // at that step, and the statements that it has performed are a prefix of those in a run that performed `x`. Otherwise
 // it had taken another path before. If it did not exist yet, its maker is judged, and so on; without a maker, its event
 // must have been able to fire.
-fn is_ahead(sightings: &Sightings, y: &Sighting, x: &Instance, known: &Sightings) -> bool {
+fn is_ahead(observations: &Observations, y: &Observation, x: &Instance, known: &Observations) -> bool {
     let mut name = &x.context;
     loop {
         let Some(then) = known.lives.get(name) else { return false };
-        if let Some(life) = sightings.lives.get(name).filter(|life| life.made <= y.step) {
+        if let Some(life) = observations.lives.get(name).filter(|life| life.made <= y.step) {
             let so_far = life.path.iter().take_while(|(step, _)| *step <= y.step);
             return life.is_there(y.step)
                 && so_far.clone().count() <= then.path.len()

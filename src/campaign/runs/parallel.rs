@@ -17,12 +17,12 @@ pub(in crate::campaign) fn map<W, R: Send>(
     done: impl Fn() + Sync,
 ) -> Vec<Option<R>> {
     let mut results: Vec<Option<R>> = (0..n).map(|_| None).collect();
-    let told = |own: &mut W, item: usize| {
+    let item_result = |own: &mut W, item: usize| {
         let result = work(own, item);
         done();
         result
     };
-    in_order(jobs, n, stop, state, told, |item, result| results[item] = Some(result));
+    in_order(jobs, n, stop, state, item_result, |item, result| results[item] = Some(result));
     results
 }
 

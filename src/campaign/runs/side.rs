@@ -25,9 +25,9 @@ impl SideBySide {
                 (thread.site == Some(site)).then(|| thread.pending.access().map(|access| (t, access)))?
             })
         };
-        let meet =
+        let conflicting =
             |x: (ThreadId, _)| at(self.pair.b).find(|y| x.0 != y.0 && crate::event::Access::conflicts(&x.1, &y.1));
-        self.hit = at(self.pair.a).find_map(|x| meet(x).map(|y| (x.0, y.0))).map(|threads| Hit {
+        self.hit = at(self.pair.a).find_map(|x| conflicting(x).map(|y| (x.0, y.0))).map(|threads| Hit {
             step: world.steps(),
             first: self.pair.a,
             second: self.pair.b,

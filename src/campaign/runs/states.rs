@@ -1,8 +1,8 @@
 //! Searches all states of a program, for pairs that no run has shown and for proofs.
 
-use crate::campaign::{Context, Plan};
+use crate::campaign::{CampaignContext, CampaignPlan};
 use crate::detect::Pair;
-use crate::explore::{self, Bounds, Explored, Nothing, Silent};
+use crate::explore::{self, Bounds, NoMonitor, NoSearchProgress, SearchReport};
 use crate::world::{Program, Search, Snapshot};
 use std::cell::Cell;
 
@@ -13,7 +13,7 @@ const MEMORY: u64 = 1 << 30;
 
 /// All states of a program, with the pairs that are side by side in some state.
 pub(in crate::campaign) struct States {
-    pub(in crate::campaign) found: Explored,
+    pub(in crate::campaign) found: SearchReport,
     // Number of states that may still be visited for order pairs. All of them share this budget.
     pub(in crate::campaign) left: Cell<u64>,
 }
@@ -21,18 +21,18 @@ pub(in crate::campaign) struct States {
 /// Searches all states, up to `most`. Returns the minimum number of states as an error if there are more, and `None` if
 /// the states of the program cannot be searched.
 pub(in crate::campaign) fn states<P: Program>(
-    plan: &Plan<P>,
+    plan: &CampaignPlan<P>,
     most: u64,
-    context: Context<'_>,
+    context: CampaignContext<'_>,
 ) -> Option<Result<States, u64>> {
     plan.program.search(AllStates { plan, most, context })
 }
 
 // Search of all states.
 struct AllStates<'c, P> {
-    plan: &'c Plan<P>,
+    plan: &'c CampaignPlan<P>,
     most: u64,
-    context: Context<'c>,
+    context: CampaignContext<'c>,
 }
 
 impl<P: Program> Search<P> for AllStates<'_, P> {
@@ -44,16 +44,20 @@ impl<P: Program> Search<P> for AllStates<'_, P> {
     {
         let Self { plan, most, context } = self;
         context.progress.phase("searching all states", 0);
-        let searched = explore::Plan { pairs: true, ..search(plan, most) };
-        let found = explore::exhaust(&searched, &Nothing, explore::Context { stop: context.stop, progress: &Silent })?;
+        let searched = explore::SearchPlan { pairs: true, ..search(plan, most) };
+        let found = explore::exhaust(
+            &searched,
+            &NoMonitor,
+            explore::SearchContext { stop: context.stop, progress: &NoSearchProgress },
+        )?;
         Ok(States { found, left: Cell::new(plan.states.saturating_mul(PRODUCT)) })
     }
 }
 
 /// Returns the plan of a search with at most this number of states.
-pub(in crate::campaign) fn search<P: Program>(plan: &Plan<P>, states: u64) -> explore::Plan<'_, P> {
+pub(in crate::campaign) fn search<P: Program>(plan: &CampaignPlan<P>, states: u64) -> explore::SearchPlan<'_, P> {
     let bounds = Bounds { states, memory: MEMORY, ..Bounds::default() };
-    explore::Plan { limits: plan.limits, jobs: plan.jobs, bounds, ..explore::Plan::new(&plan.program) }
+    explore::SearchPlan { limits: plan.limits, jobs: plan.jobs, bounds, ..explore::SearchPlan::new(&plan.program) }
 }
 
 impl States {

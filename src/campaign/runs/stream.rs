@@ -17,12 +17,12 @@
 
 use super::trial::{Trial, Worker};
 use crate::base::{Rng, mix};
-use crate::campaign::Plan;
-use crate::campaign::run::{Run, RunId};
-use crate::event::{Event, Happening, Outcome, SiteId, ThreadId};
+use crate::campaign::CampaignPlan;
+use crate::campaign::run::{RunId, RunSource};
+use crate::event::{Event, EventKind, Outcome, SiteId, ThreadId};
 use crate::exec::Observer;
 use crate::sched::{AvoidSpec, DelaySpec, PctSpec, RandomSpec, RoundRobinSpec, SiteSpec, StrategySpec};
-use crate::world::{Program, Status, World};
+use crate::world::{Program, ThreadStage, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 
@@ -54,9 +54,9 @@ pub(in crate::campaign) struct Stream {
 
 impl Stream {
     /// Performs the profiling runs, and derives the strategy of detection from them.
-    pub(in crate::campaign) fn new<P: Program>(plan: &Plan<P>, stop: &AtomicBool) -> Self {
+    pub(in crate::campaign) fn new<P: Program>(plan: &CampaignPlan<P>, stop: &AtomicBool) -> Self {
         let mut profile =
-            Profile { worker: Worker::new(plan), stop, longest: 1, fails: false, failing: BTreeSet::new() };
+            ProfileRuns { worker: Worker::new(plan), stop, longest: 1, fails: false, failing: BTreeSet::new() };
         let round_robin = profile.look(StrategySpec::RoundRobin(RoundRobinSpec), 0);
         (1..=WALKS).for_each(|seed| drop(profile.look(StrategySpec::Random(RandomSpec), seed)));
         for round in 0..ROUNDS {
@@ -71,7 +71,7 @@ impl Stream {
                 break;
             }
         }
-        let Profile { longest, fails, failing, .. } = profile;
+        let ProfileRuns { longest, fails, failing, .. } = profile;
         let steps = if fails { longest } else { round_robin.summary.steps };
         let failing: Vec<SiteSpec> = failing.into_iter().map(|site| plan.site(site)).collect();
         let all = plan.setup().sites.ids().filter(|_| !failing.is_empty());
@@ -84,7 +84,7 @@ impl Stream {
     }
 
     /// Returns the run of a seed.
-    pub(in crate::campaign) fn run(&self, seed: u64) -> Run {
+    pub(in crate::campaign) fn run(&self, seed: u64) -> RunSource {
         let avoids = !self.failing.is_empty() && seed >> 2 & 1 == 1;
         let one = self.fails && seed >> 3 & 1 == 1;
         let strategy = match (seed, seed % 4) {
@@ -94,7 +94,7 @@ impl Stream {
             (_, 2) => StrategySpec::Pct(PctSpec { depth: if one { 2 } else { 3 }, steps: Some(self.steps_of(seed)) }),
             _ => StrategySpec::Delay(DelaySpec { delays: if one { 1 } else { 3 }, steps: Some(self.steps_of(seed)) }),
         };
-        Run::Drawn(RunId { strategy, seed })
+        RunSource::Drawn(RunId { strategy, seed })
     }
 
     fn steps_of(&self, seed: u64) -> u32 {
@@ -116,12 +116,12 @@ impl Stream {
 }
 
 /// Returns the seed of the `i`-th detection run, from 0.
-pub(in crate::campaign) fn seed_of<P>(plan: &Plan<P>, i: u64) -> u64 {
+pub(in crate::campaign) fn seed_of<P>(plan: &CampaignPlan<P>, i: u64) -> u64 {
     if i == 0 { 0 } else { mix(plan.seed, i).max(1) }
 }
 
 // State of the profiling runs.
-struct Profile<'p, P: Program> {
+struct ProfileRuns<'p, P: Program> {
     worker: Worker<'p, P>,
     stop: &'p AtomicBool,
     longest: u64,
@@ -129,10 +129,10 @@ struct Profile<'p, P: Program> {
     failing: BTreeSet<SiteId>,
 }
 
-impl<P: Program> Profile<'_, P> {
+impl<P: Program> ProfileRuns<'_, P> {
     fn look(&mut self, strategy: StrategySpec, seed: u64) -> Trial {
-        let mut seen = Last::default();
-        let trial = self.worker.perform(&Run::Drawn(RunId { strategy, seed }), &mut seen, self.stop);
+        let mut seen = LastSteps::default();
+        let trial = self.worker.perform(&RunSource::Drawn(RunId { strategy, seed }), &mut seen, self.stop);
         self.longest = self.longest.max(trial.summary.steps);
         self.fails |= trial.failed();
         let sites: Vec<SiteId> = match trial.summary.outcome() {
@@ -141,7 +141,8 @@ impl<P: Program> Profile<'_, P> {
                 seen.by_thread.get(&seen.last).into_iter().flatten().flatten().copied().collect()
             }
             Some(Outcome::Deadlock(_)) => {
-                let alive = self.worker.machine.world.threads().enumerate().filter(|(_, t)| t.status == Status::Alive);
+                let alive =
+                    self.worker.machine.world.threads().enumerate().filter(|(_, t)| t.status == ThreadStage::Alive);
                 alive.filter_map(|(id, _)| seen.by_thread.get(&Some(id))?[0]).collect()
             }
             _ => Vec::new(),
@@ -157,14 +158,14 @@ impl<P: Program> Profile<'_, P> {
 
 // Thread that acted last, and the last two different statements of each thread, the last one first.
 #[derive(Default)]
-struct Last {
+struct LastSteps {
     last: Option<ThreadId>,
     by_thread: BTreeMap<Option<ThreadId>, [Option<SiteId>; 2]>,
 }
 
-impl Observer for Last {
+impl Observer for LastSteps {
     fn event(&mut self, _: &World, event: &Event) {
-        if let (Happening::Performed { .. } | Happening::Thrown(_), Some(_), Some(_)) =
+        if let (EventKind::Performed { .. } | EventKind::Thrown(_), Some(_), Some(_)) =
             (&event.what, event.thread, event.site)
         {
             self.last = event.thread;

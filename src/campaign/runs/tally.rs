@@ -2,10 +2,10 @@
 
 use super::alike::{key, swapped};
 use super::failures::Failures;
-use super::orders::Came;
+use super::orders::ObservedOrder;
 use super::trial::Trial;
 use crate::campaign::order::First;
-use crate::campaign::run::Run;
+use crate::campaign::run::RunSource;
 use std::collections::BTreeSet;
 
 /// Runs of one order.
@@ -16,7 +16,7 @@ pub(in crate::campaign) struct Tally {
     pub(in crate::campaign) cut_off: u32,
     pub(in crate::campaign) failures: Failures,
     /// First run that did not fail.
-    pub(in crate::campaign) passes: Option<Run>,
+    pub(in crate::campaign) passes: Option<RunSource>,
 }
 
 impl Tally {
@@ -43,9 +43,9 @@ pub(in crate::campaign) struct Tallies {
 }
 
 impl Tallies {
-    pub(in crate::campaign) fn add(&mut self, came: Option<Came>, trial: &Trial) {
-        match came {
-            Some(Came { first, is_cut_off }) => {
+    pub(in crate::campaign) fn add(&mut self, observed: Option<ObservedOrder>, trial: &Trial) {
+        match observed {
+            Some(ObservedOrder { first, is_cut_off }) => {
                 let tally = &mut self.of[first as usize];
                 tally.add(trial);
                 // The end of a run that failed needs no other reason.

@@ -1,12 +1,13 @@
 //! Performs single runs of a campaign. Each run is named so that it can be performed again.
 
-use crate::campaign::Plan;
-use crate::campaign::run::{CONTINUED, Run, RunId, SEARCHED};
+use crate::campaign::CampaignPlan;
+use crate::campaign::run::{CONTINUED, RunId, RunSource, SEARCHED};
 use crate::event::{Actor, Choice, LimitKind, Outcome};
-use crate::exec::{Observer, RunSummary, Unobserved, run};
-use crate::explore::Way;
+use crate::exec::{NoObserver, Observer, RunSummary, run};
+use crate::explore::RunChoices;
 use crate::sched::{
-    ChoiceLog, Divergence, Guide, GuideRecorder, Hit, Named, RawChoices, Recorder, Released, Rerun, Strategy, View,
+    ChoiceLog, Divergence, Guide, GuideRecorder, Hit, NamedStrategy, RawChoices, ReleaseReason, Rerun,
+    ScheduleRecorder, Strategy, View,
 };
 use crate::token::Token;
 use crate::world::{Limits, Machine, Program, Question, signature};
@@ -17,7 +18,7 @@ use std::sync::atomic::AtomicBool;
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// Run that was performed.
-    pub run: Run,
+    pub run: RunSource,
     /// Summary of the run, with its end.
     pub summary: RunSummary,
     /// Signature of the outcome, which is equal for equal failures; empty if the run had no outcome.
@@ -27,7 +28,7 @@ pub struct Trial {
     /// Step at which the first hold began; `None` if nothing was held.
     pub engaged: Option<u64>,
     /// Reason why the hold was released; `None` if nothing was held, or if the run ended before.
-    pub released: Option<Released>,
+    pub released: Option<ReleaseReason>,
 }
 
 impl Trial {
@@ -44,7 +45,7 @@ pub(in crate::campaign) fn fails(outcome: &Outcome) -> bool {
 }
 
 /// Run that was performed again from its raw choices.
-pub struct Remade<G> {
+pub struct RepeatedRun<G> {
     /// Token of the run, with strategy [`SEARCHED`] and seed 0.
     pub token: Token,
     /// Summary of the run, with its end.
@@ -58,11 +59,11 @@ pub struct Remade<G> {
 /// A search ignores the step limit. If the run has more steps than `limits` allows, its token gets a limit that lets it
 /// reach its end.
 #[must_use]
-pub fn remake<P: Program>(program: &P, limits: &Limits, way: &Way) -> Remade<P::Guest> {
+pub fn remake<P: Program>(program: &P, limits: &Limits, way: &RunChoices) -> RepeatedRun<P::Guest> {
     let cut = matches!(way.outcome, Outcome::Limit(LimitKind::Steps, _));
     let limits = Limits { steps: limits.steps.max(way.steps + u64::from(!cut)), ..*limits };
     let mut machine = program.machine(limits);
-    let (mut rerun, mut recorder) = (Rerun::new(Arc::new(way.choices.clone())), Recorder::new());
+    let (mut rerun, mut recorder) = (Rerun::new(Arc::new(way.choices.clone())), ScheduleRecorder::new());
     let summary = run(&mut machine, &mut rerun, 0, &mut recorder, &AtomicBool::new(false));
     let token = Token {
         program: program.digest(),
@@ -73,24 +74,24 @@ pub fn remake<P: Program>(program: &P, limits: &Limits, way: &Way) -> Remade<P::
         signature: summary.outcome().map_or(String::new(), |o| signature(program.setup(), o)),
         schedule: recorder.schedule(&machine.world),
     };
-    Remade { token, summary, machine }
+    RepeatedRun { token, summary, machine }
 }
 
 /// Strategy that follows another one for a number of steps and then diverges. The machine keeps the state that it has
 /// there. A step limit would not do, since it also counts the steps of the `init` block.
-pub(in crate::campaign) struct UpTo<S> {
+pub(in crate::campaign) struct StepPrefix<S> {
     pub(in crate::campaign) inner: S,
     steps: u64,
 }
 
-impl<S> UpTo<S> {
+impl<S> StepPrefix<S> {
     pub(in crate::campaign) fn new(inner: S, steps: u64) -> Self {
         Self { inner, steps }
     }
 }
 
 // The strategy must see forced steps: it ends at a certain step, which may be forced.
-impl<S: Strategy> Strategy for UpTo<S> {
+impl<S: Strategy> Strategy for StepPrefix<S> {
     fn begin(&mut self, seed: u64) {
         self.inner.begin(seed);
     }
@@ -114,16 +115,16 @@ impl<S: Strategy> Strategy for UpTo<S> {
 
 /// Worker: a machine that performs one run after another.
 pub(in crate::campaign) struct Worker<'p, P: Program> {
-    plan: &'p Plan<P>,
+    plan: &'p CampaignPlan<P>,
     pub(in crate::campaign) machine: Machine<P::Guest>,
 }
 
 impl<'p, P: Program> Worker<'p, P> {
-    pub(in crate::campaign) fn new(plan: &'p Plan<P>) -> Self {
+    pub(in crate::campaign) fn new(plan: &'p CampaignPlan<P>) -> Self {
         Self { plan, machine: plan.program.machine(plan.limits) }
     }
 
-    fn drawn(&self, id: &RunId) -> Named {
+    fn drawn(&self, id: &RunId) -> NamedStrategy {
         // This cannot fail: pairs consist of sites of this program, and the sites of a command line are resolved before
         // a campaign starts.
         let sites = &self.plan.setup().sites;
@@ -146,23 +147,23 @@ impl<'p, P: Program> Worker<'p, P> {
     /// Performs a run.
     pub(in crate::campaign) fn perform<O: Observer>(
         &mut self,
-        run: &Run,
+        run: &RunSource,
         observer: &mut O,
         stop: &AtomicBool,
     ) -> Trial {
         let (mut races, mut engaged, mut released) = (Vec::new(), None, None);
         let (summary, signature) = match run {
-            Run::Drawn(id) => {
+            RunSource::Drawn(id) => {
                 let mut strategy = self.drawn(id);
                 let done = self.go(&mut strategy, id.seed, observer, stop);
                 match &strategy {
-                    Named::Directed(directed) => races = directed.races().to_vec(),
-                    Named::Hold(holding) => (engaged, released) = (holding.engaged(), holding.released()),
+                    NamedStrategy::Directed(directed) => races = directed.races().to_vec(),
+                    NamedStrategy::Hold(holding) => (engaged, released) = (holding.engaged(), holding.released()),
                     _ => {}
                 }
                 done
             }
-            Run::Made { choices, .. } => self.go(&mut Rerun::new(choices.clone()), 0, observer, stop),
+            RunSource::Made { choices, .. } => self.go(&mut Rerun::new(choices.clone()), 0, observer, stop),
         };
         Trial { run: run.clone(), summary, signature, races, engaged, released }
     }
@@ -178,23 +179,23 @@ impl<'p, P: Program> Worker<'p, P> {
         let mut log = ChoiceLog::new();
         let (summary, signature) = self.go(&mut strategy, seed, &mut (&mut log, observer), stop);
         let choices = Arc::new(log.choices().clone());
-        let run = Run::Made { choices, by: CONTINUED };
+        let run = RunSource::Made { choices, by: CONTINUED };
         Trial { run, summary, signature, races: Vec::new(), engaged: None, released: None }
     }
 
     /// Returns the state after the given number of steps of a run.
     pub(in crate::campaign) fn machine_after(&mut self, choices: &Arc<RawChoices>, steps: u64) -> Machine<P::Guest> {
         let mut machine = self.plan.program.machine(self.plan.limits);
-        let mut beginning = UpTo::new(Rerun::new(choices.clone()), steps);
-        run(&mut machine, &mut beginning, 0, &mut Unobserved, &AtomicBool::new(false));
+        let mut beginning = StepPrefix::new(Rerun::new(choices.clone()), steps);
+        run(&mut machine, &mut beginning, 0, &mut NoObserver, &AtomicBool::new(false));
         machine
     }
 
     /// Returns the choices of a run. A drawn run is performed again for that.
-    pub(in crate::campaign) fn choices(&mut self, run: &Run) -> Arc<RawChoices> {
+    pub(in crate::campaign) fn choices(&mut self, run: &RunSource) -> Arc<RawChoices> {
         match run {
-            Run::Made { choices, .. } => choices.clone(),
-            Run::Drawn(id) => {
+            RunSource::Made { choices, .. } => choices.clone(),
+            RunSource::Drawn(id) => {
                 let mut log = ChoiceLog::new();
                 self.go(&mut self.drawn(id), id.seed, &mut log, &AtomicBool::new(false));
                 Arc::new(log.choices().clone())
@@ -203,7 +204,7 @@ impl<'p, P: Program> Worker<'p, P> {
     }
 
     /// Performs a run again, and returns it as a guide that other runs can follow.
-    pub(in crate::campaign) fn guide(&mut self, run: &Run) -> Guide {
+    pub(in crate::campaign) fn guide(&mut self, run: &RunSource) -> Guide {
         let choices = self.choices(run);
         let mut recorder = GuideRecorder::new();
         self.go(&mut Rerun::new(choices), 0, &mut recorder, &AtomicBool::new(false));
@@ -211,18 +212,18 @@ impl<'p, P: Program> Worker<'p, P> {
     }
 
     /// Performs a run again, and returns its token.
-    pub(in crate::campaign) fn token(&mut self, run: &Run) -> Token {
+    pub(in crate::campaign) fn token(&mut self, run: &RunSource) -> Token {
         match run {
-            Run::Drawn(id) => {
+            RunSource::Drawn(id) => {
                 let strategy = self.drawn(id);
                 self.recorded(strategy, &id.strategy.to_string(), id.seed)
             }
-            Run::Made { choices, by } => self.recorded(Rerun::new(choices.clone()), by, 0),
+            RunSource::Made { choices, by } => self.recorded(Rerun::new(choices.clone()), by, 0),
         }
     }
 
     fn recorded(&mut self, mut strategy: impl Strategy, name: &str, seed: u64) -> Token {
-        let mut recorder = Recorder::new();
+        let mut recorder = ScheduleRecorder::new();
         let (_, signature) = self.go(&mut strategy, seed, &mut recorder, &AtomicBool::new(false));
         Token {
             program: self.plan.program.digest(),

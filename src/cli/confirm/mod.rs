@@ -1,28 +1,28 @@
 //! `raceflip confirm`: shows which potential pairs are real, which are harmful, and how to replay them.
 
-mod many;
+mod campaigns;
 mod text;
 
 use super::args::{ToolArgs, head};
-use super::campaign::{Bar, CampaignArgs, number_of_runs, potential};
-use super::exit::Status;
+use super::campaign::{CampaignArgs, CampaignBar, number_of_runs, potential};
+use super::exit::ExitStatus;
 use super::gate::{Gate, GateArgs};
 use super::load::{self, Model};
 use super::reports::{Models, ReportFormat};
 use super::seeds::Seeds;
 use super::timer::{Timer, duration};
-use super::{Context, Refusal, files, gate, interrupt, listed, suite};
+use super::{CommandContext, Refusal, files, gate, interrupt, pair_options, suite};
 use crate::campaign::{self, Explore, Subject};
 use crate::formats::campaign::ConfirmReport;
 use crate::formats::campaigns::{Partition, TrialLine};
-use crate::formats::report::text::Extent;
+use crate::formats::report::text::TextExtent;
 use crate::formats::report::words;
+pub(super) use campaigns::print_campaign;
 use clap::ValueEnum;
-pub(super) use many::tell as tell_campaign;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use text::Printer;
+use text::ConfirmPrinter;
 
 const ABOUT: &str = "\
 Detects potential pairs, directs the scheduler at each pair, and prints which pairs are real, harmful or false, with a token for each order.
@@ -83,13 +83,13 @@ pub(super) struct Args {
     #[arg(long, help_heading = head::MODEL)]
     no_orders: bool,
     /// Number of trials of each pair, for each kind of trial
-    #[arg(long, value_name = "N", default_value_t = campaign::Plan::TRIALS, value_parser = number_of_runs(), help_heading = head::EFFORT)]
+    #[arg(long, value_name = "N", default_value_t = campaign::CampaignPlan::TRIALS, value_parser = number_of_runs(), help_heading = head::EFFORT)]
     trials: u32,
     /// When to search all states for pairs
     #[arg(long, value_enum, default_value_t, value_name = "WHEN", help_heading = head::EFFORT)]
     explore: ExploreArg,
     /// Maximum number of states to search
-    #[arg(long, value_name = "STATES", default_value_t = campaign::Plan::STATES, help_heading = head::EFFORT)]
+    #[arg(long, value_name = "STATES", default_value_t = campaign::CampaignPlan::STATES, help_heading = head::EFFORT)]
     explore_limit: u64,
     /// Stop after this time, as in `30s`, `10m` or `1h`
     ///
@@ -125,7 +125,7 @@ pub(super) struct Args {
     #[arg(long, requires = "journal", help_heading = head::LONG)]
     resume: bool,
     /// Confirm only a part of the variants, as in `2/8`; `raceflip merge` combines the parts
-    #[arg(long, value_name = "PART/OF", value_parser = many::partition, help_heading = head::LONG)]
+    #[arg(long, value_name = "PART/OF", value_parser = campaigns::partition, help_heading = head::LONG)]
     partition: Option<Partition>,
     #[command(flatten)]
     campaign: CampaignArgs,
@@ -172,8 +172,8 @@ impl Args {
 }
 
 // Returns the plan of the campaign for a model.
-fn plan(args: &Args, model: &Model) -> campaign::Plan {
-    campaign::Plan {
+fn plan(args: &Args, model: &Model) -> campaign::CampaignPlan {
+    campaign::CampaignPlan {
         orders: !args.no_orders,
         explore: args.explore.into(),
         states: args.explore_limit,
@@ -182,9 +182,9 @@ fn plan(args: &Args, model: &Model) -> campaign::Plan {
     }
 }
 
-pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
     let gate = args.gate.resolve()?;
-    if args.is_of_many() { many::run(&args, &gate, context) } else { one(&args, &gate, context) }
+    if args.is_of_many() { campaigns::run(&args, &gate, context) } else { one(&args, &gate, context) }
 }
 
 // Refuses files for results that cannot be written or that overwrite each other.
@@ -195,13 +195,13 @@ fn results(args: &Args, models: &[&Model]) -> Result<(), Refusal> {
     args.out.iter().chain(&args.trials_out).try_for_each(|path| files::may_write(path))
 }
 
-fn one(args: &Args, gate: &Gate, context: &mut Context) -> Result<Status, Refusal> {
+fn one(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
     if args.timeline && !matches!(args.result.format, ReportFormat::Text | ReportFormat::Json) {
         return Err(Refusal::new("`--timeline` needs text output: remove it, or use `--format text`"));
     }
     let model = load::model(&args.paths[0], &args.campaign.defines.resolve(), &context.out)?;
-    let pairs = listed::pairs(args.pairs_from.as_deref(), &args.pair, &model, &mut context.out)?;
-    let plan = campaign::Plan { pairs, ..plan(args, &model) };
+    let pairs = pair_options::pairs(args.pairs_from.as_deref(), &args.pair, &model, &mut context.out)?;
+    let plan = campaign::CampaignPlan { pairs, ..plan(args, &model) };
     let sites = &model.code.setup.sites;
     let mut given = plan.pairs.iter().flatten();
     if args.no_orders && given.any(|pair| sites[pair.a].is_operation() || sites[pair.b].is_operation()) {
@@ -211,10 +211,10 @@ fn one(args: &Args, gate: &Gate, context: &mut Context) -> Result<Status, Refusa
     }
     results(args, &[&model])?;
     let seeds = if args.save { Some(Seeds::to_keep(&args.saved)?) } else { None };
-    let bar = Bar::new("run");
+    let bar = CampaignBar::new("run");
     let stop = interrupt::install();
     let timer = Timer::start(args.time, stop.clone());
-    let found = campaign::confirm(&plan, campaign::Context { stop: &stop, progress: &bar });
+    let found = campaign::confirm(&plan, campaign::CampaignContext { stop: &stop, progress: &bar });
     bar.finish();
     let out = &mut context.out;
     let report = ConfirmReport::new(model.name(), model.digest(), &plan, &found);
@@ -228,9 +228,9 @@ fn one(args: &Args, gate: &Gate, context: &mut Context) -> Result<Status, Refusa
     match args.result.format {
         ReportFormat::Text => {
             potential(out, &plan.detectors, &found.phase1);
-            let extent = Extent { quiet: args.result.quiet, all_orders: plan.pairs.is_some() };
+            let extent = TextExtent { quiet: args.result.quiet, all_orders: plan.pairs.is_some() };
             let (limits, timeline) = (plan.limits, args.timeline);
-            Printer { model: &model, limits, extent, timeline }.print(&report, out)?;
+            ConfirmPrinter { model: &model, limits, extent, timeline }.print(&report, out)?;
             let more = suite::left_out(&model, &args.campaign.defines.resolve(), out)?;
             text::left_out(more, out);
         }
@@ -248,9 +248,9 @@ fn one(args: &Args, gate: &Gate, context: &mut Context) -> Result<Status, Refusa
     }
     if !found.complete() {
         // The numbers match the summary. Order pairs come after the others.
-        let driven = || found.pairs.iter().chain(&found.orders);
+        let reported = || found.pairs.iter().chain(&found.orders);
         let orders = if plan.orders { found.phase1.orders.len() } else { 0 };
-        let (done, all) = (driven().count(), found.phase1.candidates.len() + orders);
+        let (done, all) = (reported().count(), found.phase1.candidates.len() + orders);
         let what = if timer.is_up() { "the time is up" } else { "interrupted" };
         if done == 0 {
             // The plan says how many there are at least.
@@ -258,13 +258,13 @@ fn one(args: &Args, gate: &Gate, context: &mut Context) -> Result<Status, Refusa
             let of = if runs < least { format!("{runs} of {least}") } else { runs.to_string() };
             out.note(format_args!("{what} after {of} detection runs; no pair was driven"));
         } else {
-            let cut = if driven().all(|p| p.complete) { "" } else { ", the last one incompletely" };
+            let cut = if reported().all(|p| p.complete) { "" } else { ", the last one incompletely" };
             let orders = if orders > 0 { " and order pairs" } else { "" };
             out.note(format_args!("{what}: {done} of {all} pairs{orders} were driven{cut}"));
         }
         out.note("to make a campaign resumable, start it with `--journal FILE`; the same command with `--resume` continues it");
         if !timer.is_up() {
-            return Ok(Status::Interrupted);
+            return Ok(ExitStatus::Interrupted);
         }
         out.note("the same command may give another result");
     }

@@ -4,33 +4,33 @@ use super::super::check::counted;
 use super::super::load::Model;
 use super::super::output::{BAD, BOLD, GOOD, ODD, Output, paint};
 use super::super::timeline::{self, View};
-use super::super::{Refusal, again};
+use super::super::{Refusal, replay_command};
 use crate::event::SiteId;
 use crate::formats::campaign::{About, Access, ConfirmReport, Evidence};
-use crate::formats::report::text::{Block, Extent, render};
-use crate::formats::report::{Line, Replays, Role, Run, Span};
+use crate::formats::report::text::{TextBlock, TextExtent, render};
+use crate::formats::report::{ReplayedRun, Replays, ReportLine, ReportSpan, Role};
 use crate::formats::timeline::Marks;
 use crate::sched::site_text;
 use crate::world::Limits;
 
 /// Model of a result, which is needed for its commands and timelines.
-pub(super) struct Printer<'p> {
+pub(super) struct ConfirmPrinter<'p> {
     pub(super) model: &'p Model,
     /// Limits of the campaign. The commands raise the limits of a replay to these.
     pub(super) limits: Limits,
-    pub(super) extent: Extent,
+    pub(super) extent: TextExtent,
     /// Whether the timelines of failing runs are printed.
     pub(super) timeline: bool,
 }
 
-impl Printer<'_> {
+impl ConfirmPrinter<'_> {
     /// Prints the result of the model.
     pub(super) fn print(&mut self, report: &ConfirmReport, out: &mut Output) -> Result<(), Refusal> {
         for block in render(report, self.extent, self) {
             match block {
-                Block::Line(text) => line(&text, out),
-                Block::Timeline { again, marked } if self.timeline => self.timeline(again, &marked, out)?,
-                Block::Timeline { .. } => {}
+                TextBlock::Line(text) => line(&text, out),
+                TextBlock::Timeline { again, marked } if self.timeline => self.timeline(again, &marked, out)?,
+                TextBlock::Timeline { .. } => {}
             }
         }
         Ok(())
@@ -47,20 +47,20 @@ impl Printer<'_> {
     }
 }
 
-impl Replays for Printer<'_> {
+impl Replays for ConfirmPrinter<'_> {
     // The text contains no steps of runs.
-    fn run(&mut self, _: &About, _: &Evidence, _: &[&Access]) -> Option<Run> {
+    fn run(&mut self, _: &About, _: &Evidence, _: &[&Access]) -> Option<ReplayedRun> {
         None
     }
 
     fn commands(&mut self, _: &About, again: &Evidence) -> Vec<String> {
-        again::replay(self.model, &again.token, &again.strategy, again.seed, &self.limits)
+        replay_command::replay(self.model, &again.token, &again.strategy, again.seed, &self.limits)
     }
 }
 
 /// Prints a line in colors.
-pub(super) fn line(line: &Line, out: &mut Output) {
-    let part = |Span { role, text }: &Span| match role {
+pub(super) fn line(line: &ReportLine, out: &mut Output) {
+    let part = |ReportSpan { role, text }: &ReportSpan| match role {
         Role::Plain => text.clone(),
         Role::Name => paint(BOLD, text),
         Role::Bad => paint(BAD, text),

@@ -2,7 +2,7 @@
 
 use super::super::args::head;
 use super::super::timer::duration;
-use crate::explore::{Bounds, MOST_STATES, Progress, Status};
+use crate::explore::{Bounds, MOST_STATES, SearchProgress, SearchStatus};
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use parking_lot::Mutex;
 use std::io::IsTerminal;
@@ -67,13 +67,13 @@ fn size(text: &str) -> Result<u64, String> {
 const LEAST_MEMORY: u64 = 64 << 10;
 
 /// Progress of a search on stderr, if that is a terminal.
-pub(super) struct Bar {
+pub(super) struct SearchBar {
     bar: ProgressBar,
     // Start of the current phase.
     start: Mutex<Instant>,
 }
 
-impl Bar {
+impl SearchBar {
     pub(super) fn new() -> Self {
         let target =
             if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -96,12 +96,12 @@ impl Bar {
     }
 }
 
-impl Progress for Bar {
-    fn at(&self, status: &Status) {
+impl SearchProgress for SearchBar {
+    fn at(&self, status: &SearchStatus) {
         if self.bar.is_hidden() {
             return;
         }
-        let Status { states, frontier, memory, depth, .. } = *status;
+        let SearchStatus { states, frontier, memory, depth, .. } = *status;
         let rate = states as f64 / self.start.lock().elapsed().as_secs_f64().max(0.001);
         self.bar.set_message(format!(
             "{} states, {}/s, {} to visit, depth {depth}, {}",

@@ -1,25 +1,25 @@
 //! `raceflip explore`: visits every state that a model can reach, and reports the ends, livelocks and orders.
 
 mod bounds;
-mod tell;
+mod text;
 
 use super::args::{Defines, Format, JobArgs, LimitArgs, ResultArgs, head};
 use super::campaign::workers;
-use super::each::Models;
-use super::exit::Status;
+use super::exit::ExitStatus;
 use super::load::Model;
+use super::per_model::Models;
 use super::timer::Timer;
-use super::{Context, Refusal, interrupt};
+use super::{CommandContext, Refusal, interrupt};
 use crate::campaign::named;
 use crate::event::Outcome;
 use crate::explore::{
-    self, Clock, Cut, Explored, First, Livelock, Plan, Preemptions, SiteOrders, explore, explore_with, least_stalls,
-    livelocks, site_orders,
+    self, Clock, Cut, First, Livelock, Preemptions, SearchPlan, SearchReport, SiteOrders, explore, explore_with,
+    least_stalls, livelocks, site_orders,
 };
 use crate::formats::explore::ExploreReport;
 use crate::lang::near;
 use crate::lang::program::GlobalId;
-use bounds::{Bar, BoundArgs};
+use bounds::{BoundArgs, SearchBar};
 use clap::ValueEnum;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -114,11 +114,11 @@ enum ClockArg {
 /// Result of a search.
 pub(super) struct Answer<'m> {
     pub(super) model: &'m Model,
-    pub(super) plan: Plan<'m>,
+    pub(super) plan: SearchPlan<'m>,
     pub(super) preemptions: Option<u32>,
-    pub(super) found: Explored,
+    pub(super) found: SearchReport,
     /// Least stall of each end whose shortest run has one, in milliseconds.
-    pub(super) stalls: BTreeMap<explore::End, u64>,
+    pub(super) stalls: BTreeMap<explore::SearchEnd, u64>,
     /// Possible livelocks; `None` if the search could not decide.
     pub(super) livelocks: Option<Vec<Livelock>>,
     pub(super) orders: Option<SiteOrders>,
@@ -135,7 +135,7 @@ impl Answer<'_> {
     }
 }
 
-pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
     let models = Models::find(&args.paths, args.defines.resolve())?;
     if models.many && args.observe.as_deref().is_some_and(|names| names.iter().any(|name| !name.is_empty())) {
         return Err(Refusal::new("--observe needs a single model: give one file"));
@@ -152,9 +152,9 @@ fn one(
     args: &Args,
     model: &Model,
     (stop, timer): (&AtomicBool, &Timer),
-    context: &mut Context,
-) -> Result<(Status, Option<String>), Refusal> {
-    let plan: Plan<'_> = Plan {
+    context: &mut CommandContext,
+) -> Result<(ExitStatus, Option<String>), Refusal> {
+    let plan: SearchPlan<'_> = SearchPlan {
         limits: args.limits.resolve(),
         jobs: workers(args.jobs.jobs),
         bounds: args.bounds.resolve(),
@@ -163,33 +163,33 @@ fn one(
         reduce: args.reduce,
         pairs: args.pairs,
         observe: observed(args.observe.as_deref(), model)?,
-        ..Plan::new(model)
+        ..SearchPlan::new(model)
     };
-    let bar = Bar::new();
+    let bar = SearchBar::new();
     let answer = search(model, plan, args.preemptions, (stop, &bar), timer);
     bar.finish();
     let json = (args.result.format == Format::Json).then(|| ExploreReport::new(&report(&answer)).to_json());
     if json.is_none() {
-        tell::all(&answer, args.result.quiet, &mut context.out);
+        text::all(&answer, args.result.quiet, &mut context.out);
     }
     if answer.stopped && !answer.timed_out {
-        return Ok((Status::Interrupted, json));
+        return Ok((ExitStatus::Interrupted, json));
     }
     let bad = answer.found.ends.values().any(|way| way.outcome != Outcome::Ok);
     let endless = answer.livelocks.as_ref().is_some_and(|l| !l.is_empty());
-    Ok((if bad || endless { Status::Found } else { Status::Nothing }, json))
+    Ok((if bad || endless { ExitStatus::Found } else { ExitStatus::Nothing }, json))
 }
 
 // Searches all states. Least stalls and livelocks follow only if the search is complete; the orders of pairs follow
 // unless it was stopped.
 fn search<'m>(
     model: &'m Model,
-    plan: Plan<'m>,
+    plan: SearchPlan<'m>,
     preemptions: Option<u32>,
-    (stop, bar): (&AtomicBool, &Bar),
+    (stop, bar): (&AtomicBool, &SearchBar),
     timer: &Timer,
 ) -> Answer<'m> {
-    let context = explore::Context { stop, progress: bar };
+    let context = explore::SearchContext { stop, progress: bar };
     let found = match preemptions {
         Some(bound) => explore_with(&plan, &Preemptions::at_most(bound), context),
         None => explore(&plan, context),
@@ -207,7 +207,7 @@ fn search<'m>(
     };
     if answer.proves() {
         let late = answer.found.ends.iter().filter(|(_, way)| way.stall > 0).map(|(end, _)| end.clone());
-        let late: BTreeSet<explore::End> = late.collect();
+        let late: BTreeSet<explore::SearchEnd> = late.collect();
         if !late.is_empty() {
             bar.phase("least stalls");
             answer.stalls = least_stalls(&answer.plan, answer.found.scale, &late, context);
@@ -248,8 +248,8 @@ fn observed(names: Option<&[String]>, model: &Model) -> Result<BTreeSet<GlobalId
     names.iter().map(find).collect()
 }
 
-fn report<'a>(answer: &'a Answer<'_>) -> crate::formats::explore::About<'a> {
-    crate::formats::explore::About {
+fn report<'a>(answer: &'a Answer<'_>) -> crate::formats::explore::ExploreParts<'a> {
+    crate::formats::explore::ExploreParts {
         file: answer.model.name(),
         plan: &answer.plan,
         found: &answer.found,

@@ -6,7 +6,7 @@ use super::super::load::{self, Model};
 use super::super::output::Output;
 use super::super::suite::{Case, Suite};
 use super::super::{Refusal, check::counted};
-use crate::campaign::{Tested, Truth};
+use crate::campaign::{TestResult, Truth};
 use crate::lang::ast::{Expect, Item, ItemKind};
 use crate::lang::{Source, parse};
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ fn lines(source: &Source) -> Vec<Item> {
 
 /// Result for the lines of all models.
 #[derive(Default)]
-pub(super) struct Blessed {
+pub(super) struct BlessResult {
     /// Number of lines that do not hold and were left.
     pub(super) left: u64,
     /// Number of lines that were rewritten or added.
@@ -51,14 +51,14 @@ pub(super) struct Blessed {
 }
 
 /// Rewrites the lines of all models, each of which was tested in all of its variants.
-pub(super) fn bless(cases: &[Case], tested: &[Tested], out: &mut Output) -> Blessed {
+pub(super) fn bless(cases: &[Case], tested: &[TestResult], out: &mut Output) -> BlessResult {
     let mut files: BTreeMap<&Path, Vec<usize>> = BTreeMap::new();
     for (i, case) in cases.iter().enumerate() {
         files.entry(&case.model.path).or_default().push(i);
     }
-    let mut blessed = Blessed::default();
+    let mut blessed = BlessResult::default();
     for numbers in files.values() {
-        let variants: Vec<(&Model, &Tested)> = numbers.iter().map(|i| (&cases[*i].model, &tested[*i])).collect();
+        let variants: Vec<(&Model, &TestResult)> = numbers.iter().map(|i| (&cases[*i].model, &tested[*i])).collect();
         match file(&variants, out) {
             Ok((left, rewritten)) => {
                 blessed.left += left;
@@ -71,7 +71,7 @@ pub(super) fn bless(cases: &[Case], tested: &[Tested], out: &mut Output) -> Bles
 }
 
 // Rewrites one file. Returns the number of lines that do not hold and were left, and of lines that were rewritten.
-fn file(variants: &[(&Model, &Tested)], out: &mut Output) -> Result<(u64, u64), Refusal> {
+fn file(variants: &[(&Model, &TestResult)], out: &mut Output) -> Result<(u64, u64), Refusal> {
     let (model, source) = (variants[0].0, &variants[0].0.source);
     let written = std::fs::read(&model.path).ok().and_then(|bytes| String::from_utf8(bytes).ok()).ok_or_else(|| {
         Refusal::new(format_args!("{}: the file cannot be read again; nothing was written", model.name()))
@@ -84,7 +84,7 @@ fn file(variants: &[(&Model, &Tested)], out: &mut Output) -> Result<(u64, u64), 
         let name = model.name();
         return Err(Refusal::new(format_args!("{name}: the file changed during the test; nothing was written")));
     }
-    let (mut edits, mut told, mut left, mut known) = (Vec::new(), Vec::new(), 0, given);
+    let (mut edits, mut new_lines, mut left, mut known) = (Vec::new(), Vec::new(), 0, given);
     for item in lines(source) {
         let line = source.place(item.at.0.start).line;
         let text = &source.text()[item.at.0.start as usize..item.at.0.end as usize];
@@ -92,13 +92,13 @@ fn file(variants: &[(&Model, &Tested)], out: &mut Output) -> Result<(u64, u64), 
             None => {}
             Some(Ok(truth)) => match edits_of(&item, &truth, source.text()) {
                 Ok(of_line) => {
-                    told.push((line, apply(text, item.at.0.start as usize, &of_line)));
+                    new_lines.push((line, apply(text, item.at.0.start as usize, &of_line)));
                     edits.extend(of_line);
                 }
-                Err(why) => left += tell_left(model, line, text, why, out),
+                Err(why) => left += note_left(model, line, text, why, out),
             },
             Some(Err(why)) => {
-                left += tell_left(model, line, text, why, out);
+                left += note_left(model, line, text, why, out);
                 // A line is added only if it is known what it should say.
                 known = false;
             }
@@ -118,23 +118,23 @@ fn file(variants: &[(&Model, &Tested)], out: &mut Output) -> Result<(u64, u64), 
     }
     files::replace(&model.path, &raw)
         .map_err(|error| Refusal::new(format_args!("cannot write `{}`: {error}", model.name())))?;
-    if given && told.is_empty() {
-        told.push((source.place(source.text().len() as u32).line - 1, FIRST_LINE.to_owned()));
+    if given && new_lines.is_empty() {
+        new_lines.push((source.place(source.text().len() as u32).line - 1, FIRST_LINE.to_owned()));
     }
-    for (line, text) in &told {
+    for (line, text) in &new_lines {
         out.note(format_args!("blessed {}:{line}: {}", model.name(), text));
     }
-    out.note(format_args!("{}: {} rewritten", model.name(), counted(told.len() as u64, "line")));
-    Ok((left, told.len() as u64))
+    out.note(format_args!("{}: {} rewritten", model.name(), counted(new_lines.len() as u64, "line")));
+    Ok((left, new_lines.len() as u64))
 }
 
-fn tell_left(model: &Model, line: usize, text: &str, why: &str, out: &mut Output) -> u64 {
+fn note_left(model: &Model, line: usize, text: &str, why: &str, out: &mut Output) -> u64 {
     out.note(format_args!("unchanged {}:{line}: {text}: {why}", model.name()));
     1
 }
 
 // Text that makes a line hold in all variants in which it counts, or the reason why none is known; `None` if it holds.
-fn decided(variants: &[(&Model, &Tested)], line: usize, text: &str) -> Option<Result<Truth, &'static str>> {
+fn decided(variants: &[(&Model, &TestResult)], line: usize, text: &str) -> Option<Result<Truth, &'static str>> {
     // Spacing does not distinguish lines.
     let alike = |other: &str| other.split_whitespace().eq(text.split_whitespace());
     let all = variants.iter().flat_map(|(_, tested)| &tested.lines);
@@ -218,7 +218,7 @@ fn apply(text: &str, offset: usize, edits: &[Edit]) -> String {
 }
 
 // Checks that the new text is a valid model in each variant.
-fn fits(text: &str, variants: &[(&Model, &Tested)], out: &Output) -> Result<(), Refusal> {
+fn fits(text: &str, variants: &[(&Model, &TestResult)], out: &Output) -> Result<(), Refusal> {
     for (model, _) in variants {
         let source = Source::new(model.name(), text).map_err(Refusal::new)?;
         let file = load::parsed(&source, out)?;

@@ -1,21 +1,21 @@
 //! `raceflip test`: checks whether the `expect` lines of models hold.
 
 mod bless;
-mod tell;
+mod text;
 
 use super::args::{Defines, JobArgs, LimitArgs, SeedArgs, ToolArgs, head};
-use super::campaign::{Bar, Runs, number_of_runs, workers};
-use super::exit::Status;
+use super::campaign::{CampaignBar, Runs, number_of_runs, workers};
+use super::exit::ExitStatus;
 use super::seeds::{self, Seeds};
-use super::suite::{Case, Given, Suite, Variants};
-use super::{Context, Refusal, interrupt};
-use crate::campaign::{self, Plan, Progress, TestPlan, Tested};
+use super::suite::{Case, Suite, SuiteSelection, Variants};
+use super::{CommandContext, Refusal, interrupt};
+use crate::campaign::{self, CampaignPlan, CampaignProgress, TestPlan, TestResult};
 use crate::formats::report::GateFailure;
 use crate::formats::test::{TestReport, Variant};
 use clap::ValueEnum;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use tell::Told;
+use text::ResultPrinter;
 
 const ABOUT: &str = "\
 Runs models and prints which of their `expect` lines hold. A folder stands for all `.race` files below it.
@@ -68,7 +68,7 @@ pub(super) struct Args {
     /// Number of trials of each pair, for each kind of trial
     ///
     /// Trials are performed for lines about pairs, and where walks do not show required behavior.
-    #[arg(long, value_name = "N", default_value_t = Plan::TRIALS, value_parser = number_of_runs(), help_heading = head::EFFORT)]
+    #[arg(long, value_name = "N", default_value_t = CampaignPlan::TRIALS, value_parser = number_of_runs(), help_heading = head::EFFORT)]
     trials: u32,
     #[command(flatten)]
     seed: SeedArgs,
@@ -120,10 +120,10 @@ fn failed(on: &[FailOn], variants: &[Variant]) -> Vec<GateFailure> {
     failed.map(|(_, count, word, why)| GateFailure { on: word.to_owned(), count, why: why.to_owned() }).collect()
 }
 
-pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
     let mut seeds = Seeds::open(&args.saved)?;
     let defines = args.defines.resolve();
-    let given = Given { paths: &args.paths, defines: &defines, filter: &args.filter, which: Variants::All };
+    let given = SuiteSelection { paths: &args.paths, defines: &defines, filter: &args.filter, which: Variants::All };
     let mut suite = Suite::load(&given, &seeds, &context.out)?;
     if args.bless {
         bless::give_lines(&mut suite, &context.out)?;
@@ -134,12 +134,12 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     // Variants are tested in parallel. If there are more workers than variants, the runs of each variant share the
     // rest.
     let outer = jobs.min(suite.cases.len()).max(1);
-    let plan = |case: &Case| Plan {
+    let plan = |case: &Case| CampaignPlan {
         limits: args.limits.resolve(),
         seed: args.seed.seed,
         trials: args.trials,
         jobs: (jobs / outer).max(1),
-        ..Plan::new(&*case.model)
+        ..CampaignPlan::new(&*case.model)
     };
     let plans: Vec<TestPlan<'_>> = suite
         .cases
@@ -153,33 +153,33 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
             shrinks: !args.no_shrink,
         })
         .collect();
-    let bar = Bar::new("variant");
+    let bar = CampaignBar::new("variant");
     bar.phase("testing", plans.len() as u64);
     let runs = Runs::new(&bar);
-    let mut told = Told::new(&suite, &plans, &args.result, &bar, &mut context.out);
+    let mut printer = ResultPrinter::new(&suite, &plans, &args.result, &bar, &mut context.out);
     let (mut variants, mut all_tested) = (Vec::new(), Vec::new());
     campaign::in_order(
         outer,
         plans.len(),
         &stop,
         || (),
-        |(), i| campaign::test(&plans[i], campaign::Context { stop: &stop, progress: &runs }),
-        |i, tested: Tested| {
+        |(), i| campaign::test(&plans[i], campaign::CampaignContext { stop: &stop, progress: &runs }),
+        |i, tested: TestResult| {
             bar.done();
             let files = if args.no_save || args.bless {
                 seeds::Files::new()
             } else {
                 seeds.save(&suite.cases[i], &plans[i], &tested)
             };
-            variants.push(Variant::new(suite.cases[i].model.name(), told.verdict(&tested), &plans[i], &tested));
+            variants.push(Variant::new(suite.cases[i].model.name(), printer.verdict(&tested), &plans[i], &tested));
             if args.bless {
                 all_tested.push(tested.clone());
             }
-            told.variant(i, tested, files);
+            printer.variant(i, tested, files);
         },
     );
     bar.finish();
-    let tally = told.finish();
+    let tally = printer.finish();
     let tested = variants.iter().filter(|v| v.complete).count();
     let mut refused = suite.refused;
     refused.extend(seeds.refused());
@@ -188,7 +188,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     // rewritten.
     let blesses = args.bless && complete && refused.is_empty();
     let blessed = blesses.then(|| bless::bless(&suite.cases, &all_tested, &mut context.out));
-    let stands = blessed.as_ref().map(|b| b.left > 0 || b.rewritten == 0 && tally.failed > 0);
+    let any_left = blessed.as_ref().map(|b| b.left > 0 || b.rewritten == 0 && tally.failed > 0);
     refused.extend(blessed.into_iter().flat_map(|blessed| blessed.refused));
     if args.bless && !blesses {
         context.out.note("nothing was rewritten");
@@ -216,9 +216,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         context.out.note(format_args!("interrupted: {done} of {all} variants were tested{cut}"));
     }
     Ok(match () {
-        () if interrupted => Status::Interrupted,
-        () if !refused.is_empty() => Status::Refused,
-        () if stands.unwrap_or(tally.failed > 0) || !broken.is_empty() => Status::Found,
-        () => Status::Nothing,
+        () if interrupted => ExitStatus::Interrupted,
+        () if !refused.is_empty() => ExitStatus::Refused,
+        () if any_left.unwrap_or(tally.failed > 0) || !broken.is_empty() => ExitStatus::Found,
+        () => ExitStatus::Nothing,
     })
 }

@@ -1,7 +1,7 @@
 //! `raceflip trace convert`: converts a trace of any format to raceflip's JSON lines.
 
-use super::super::exit::Status;
-use super::super::{Context, Refusal, files};
+use super::super::exit::ExitStatus;
+use super::super::{CommandContext, Refusal, files};
 use crate::formats::traces;
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ pub(super) struct Args {
     out: Option<PathBuf>,
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> Result<Status, Refusal> {
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
     if let Some(path) = &args.out {
         files::may_write(path)?;
     }
@@ -40,5 +40,5 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<Status, Refusal>
     for note in &trace.notes {
         context.out.note(note);
     }
-    Ok(Status::Nothing)
+    Ok(ExitStatus::Nothing)
 }

@@ -3,8 +3,8 @@
 mod convert;
 mod stat;
 
-use super::exit::Status;
-use super::{Context, Refusal, load};
+use super::exit::ExitStatus;
+use super::{CommandContext, Refusal, load};
 use crate::formats::traces;
 use crate::trace::Trace;
 use std::io::BufReader;
@@ -34,7 +34,7 @@ enum Command {
     Convert(convert::Args),
 }
 
-pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
     match args.command {
         Command::Stat(args) => stat::run(&args, context),
         Command::Convert(args) => convert::run(&args, context),

@@ -2,9 +2,9 @@
 
 use super::super::args::Format;
 use super::super::check::counted;
-use super::super::exit::Status;
+use super::super::exit::ExitStatus;
 use super::super::output::{BOLD, paint};
-use super::super::{Context, Refusal};
+use super::super::{CommandContext, Refusal};
 use crate::formats::traces::stat::{Stat, StatReport};
 use std::path::PathBuf;
 
@@ -26,20 +26,20 @@ pub(super) struct Args {
     format: Format,
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> Result<Status, Refusal> {
-    let (mut stats, mut status) = (Vec::new(), Status::Nothing);
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
+    let (mut stats, mut status) = (Vec::new(), ExitStatus::Nothing);
     for path in &args.files {
         match super::read(path) {
             Ok(trace) => {
                 let stat = Stat::new(&super::name(path), &trace);
                 if args.format == Format::Text {
-                    tell(&stat, context);
+                    print_stat(&stat, context);
                 }
                 stats.push(stat);
             }
             Err(refusal) => {
                 context.out.refuse(&refusal);
-                status = Status::Refused;
+                status = ExitStatus::Refused;
             }
         }
     }
@@ -49,7 +49,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<Status, Refusal>
     Ok(status)
 }
 
-fn tell(stat: &Stat, context: &mut Context) {
+fn print_stat(stat: &Stat, context: &mut CommandContext) {
     let out = &mut context.out;
     let some = |n: usize, what: &str| counted(n as u64, what);
     writeln!(out, "{}: {}", paint(BOLD, &stat.file), some(stat.operations, "operation"));

@@ -34,7 +34,7 @@ type Locks<'l> = Option<(&'l Locksets, Lockset)>;
 type Ends = (u64, u64);
 
 /// What the search for races uses of a relation; `C` is a running context.
-pub(in crate::detect) trait Compared<C> {
+pub(in crate::detect) trait AccessQuery<C> {
     /// Returns a context's place in the trace and in the relation.
     fn place(&self, now: &C) -> Place;
     /// Whether a point is before the current operation of a context.
@@ -63,7 +63,7 @@ pub(in crate::detect) struct Place {
 pub(in crate::detect) struct Accesses<'t> {
     trace: &'t Trace,
     places: IndexVec<LocationNo, Lists>,
-    entries: Vec<Seen>,
+    entries: Vec<AccessEntry>,
     // First entry of the list of unused places in `entries`.
     free: u32,
     merging: bool,
@@ -75,15 +75,15 @@ pub(in crate::detect) struct Accesses<'t> {
 
 #[derive(Clone, Copy)]
 struct Lists {
-    reads: List,
-    writes: List,
+    reads: AccessList,
+    writes: AccessList,
     // Number of races of this location.
     races: u32,
 }
 
 // A list of entries, the latest first.
 #[derive(Clone, Copy)]
-struct List {
+struct AccessList {
     head: u32,
     len: u32,
     // Length at which the list is tidied next.
@@ -91,7 +91,7 @@ struct List {
 }
 
 #[derive(Clone, Copy)]
-struct Seen {
+struct AccessEntry {
     next: u32,
     context: u32,
     at: Point,
@@ -101,14 +101,14 @@ struct Seen {
     lockset: Lockset,
 }
 
-impl List {
-    const EMPTY: List = List { head: NONE, len: 0, long: LONG };
+impl AccessList {
+    const EMPTY: AccessList = AccessList { head: NONE, len: 0, long: LONG };
 }
 
 impl<'t> Accesses<'t> {
     /// `merging`: whether accesses of one node count once.
     pub(in crate::detect) fn new(trace: &'t Trace, merging: bool) -> Self {
-        let lists = Lists { reads: List::EMPTY, writes: List::EMPTY, races: 0 };
+        let lists = Lists { reads: AccessList::EMPTY, writes: AccessList::EMPTY, races: 0 };
         Self {
             trace,
             places: trace.places.iter().map(|_| lists).collect(),
@@ -122,9 +122,9 @@ impl<'t> Accesses<'t> {
     }
 
     /// Processes an access of a context to a location. With `locks`, a common lock keeps two threads apart.
-    pub(in crate::detect) fn meet<C>(
+    pub(in crate::detect) fn compare<C>(
         &mut self,
-        order: &impl Compared<C>,
+        order: &impl AccessQuery<C>,
         classes: &Classes<'_>,
         (now, locks): (&C, Locks<'_>),
         op: OpNo,
@@ -132,7 +132,7 @@ impl<'t> Accesses<'t> {
     ) {
         let lockset = locks.map_or(Lockset::EMPTY, |(_, lockset)| lockset);
         let Place { since: began, number, at: point } = order.place(now);
-        let new = Seen { next: NONE, context: number, at: point, site: self.trace.ops[op].site, op, lockset };
+        let new = AccessEntry { next: NONE, context: number, at: point, site: self.trace.ops[op].site, op, lockset };
         let Lists { reads, writes: written, .. } = self.places[at];
         let mine = if writes { written } else { reads };
         let known = self.find(mine, &new, began);
@@ -143,9 +143,9 @@ impl<'t> Accesses<'t> {
         // Entries older than the last access of this context and statement were compared with it: no pair with the
         // new access would be new.
         let since = last.map_or(OpNo(0), |last| last.op);
-        self.meet_all(order, classes, (now, locks), &new, (at, written, since));
+        self.compare_all(order, classes, (now, locks), &new, (at, written, since));
         if writes {
-            self.meet_all(order, classes, (now, locks), &new, (at, reads, since));
+            self.compare_all(order, classes, (now, locks), &new, (at, reads, since));
         }
         match known {
             Some((before, known)) => {
@@ -164,7 +164,7 @@ impl<'t> Accesses<'t> {
                 if list.len >= list.long {
                     self.tidy(order, now, &new, &mut list);
                 }
-                let place = self.add(Seen { next: list.head, ..new });
+                let place = self.add(AccessEntry { next: list.head, ..new });
                 list.head = place;
                 list.len += 1;
                 let lists = &mut self.places[at];
@@ -175,7 +175,7 @@ impl<'t> Accesses<'t> {
 
     // Returns the entry of the same context and statement, and the entry before it in the list. The search ends at
     // entries older than the context, which belong to others.
-    fn find(&self, list: List, new: &Seen, since: OpNo) -> Option<(Option<u32>, u32)> {
+    fn find(&self, list: AccessList, new: &AccessEntry, since: OpNo) -> Option<(Option<u32>, u32)> {
         let (mut before, mut at) = (None, list.head);
         while at != NONE {
             let entry = &self.entries[at as usize];
@@ -190,13 +190,13 @@ impl<'t> Accesses<'t> {
         None
     }
 
-    fn meet_all<C>(
+    fn compare_all<C>(
         &mut self,
-        order: &impl Compared<C>,
+        order: &impl AccessQuery<C>,
         classes: &Classes<'_>,
         (now, locks): (&C, Locks<'_>),
-        new: &Seen,
-        (place, list, since): (LocationNo, List, OpNo),
+        new: &AccessEntry,
+        (place, list, since): (LocationNo, AccessList, OpNo),
     ) {
         // If so, no race of this access is reported: it matters only whether there would have been one.
         let is_left_out = self.places[place].races >= MOST_RACES && !self.ends.contains(&(place, end(new)));
@@ -244,7 +244,7 @@ impl<'t> Accesses<'t> {
         }
     }
 
-    fn add(&mut self, entry: Seen) -> u32 {
+    fn add(&mut self, entry: AccessEntry) -> u32 {
         if self.free == NONE {
             self.entries.push(entry);
             return self.entries.len() as u32 - 1;
@@ -257,7 +257,7 @@ impl<'t> Accesses<'t> {
 
     // Drops entries that can bring no new pair of statements, as far as the new access shows, and the oldest entries
     // if there are too many.
-    fn tidy<C>(&mut self, order: &impl Compared<C>, now: &C, new: &Seen, list: &mut List) {
+    fn tidy<C>(&mut self, order: &impl AccessQuery<C>, now: &C, new: &AccessEntry, list: &mut AccessList) {
         let (mut kept, mut last, mut at) = (0, NONE, list.head);
         while at != NONE {
             let entry = self.entries[at as usize];
@@ -295,7 +295,7 @@ impl<'t> Accesses<'t> {
 }
 
 // Identifies an access in a pair: by its statement, or its context if the statement is not known.
-fn end(entry: &Seen) -> u64 {
+fn end(entry: &AccessEntry) -> u64 {
     match entry.site {
         SiteNo::NONE => 1 << 32 | u64::from(entry.context),
         site => u64::from(site.0),

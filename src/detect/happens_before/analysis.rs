@@ -4,7 +4,7 @@ use super::accesses::Accesses;
 use super::classes::Classes;
 use super::coverage;
 use super::locksets::Locksets;
-use super::order::{Edges, Order};
+use super::order::{TraceEdges, TraceOrder};
 use super::race::Race;
 use super::source::TooLarge;
 use crate::detect::Rank;
@@ -70,7 +70,7 @@ impl Analysis {
 /// }
 /// let found = analyze(&builder.finish(), Options::default(), &stop).expect("nobody stops it");
 /// assert_eq!(found.races[0].class, RaceClass::MultiThreaded);
-/// # Ok::<(), raceflip::trace::Illformed>(())
+/// # Ok::<(), raceflip::trace::TraceError>(())
 /// ```
 #[must_use]
 pub fn analyze(trace: &Trace, options: Options, stop: &AtomicBool) -> Option<Analysis> {
@@ -87,7 +87,7 @@ pub(in crate::detect) struct HappensBefore<'t> {
 
 impl<'t> HappensBefore<'t> {
     pub(in crate::detect) fn new(trace: &'t Trace, options: Options) -> Self {
-        Self { trace, options, classes: Classes::new(trace), full: Pass::new(trace, Edges::Full, options.merging) }
+        Self { trace, options, classes: Classes::new(trace), full: Pass::new(trace, TraceEdges::Full, options.merging) }
     }
 }
 
@@ -113,16 +113,16 @@ impl Detector for HappensBefore<'_> {
 
 // One pass over the trace, up to the current operation.
 struct Pass<'t> {
-    order: Order<'t>,
+    order: TraceOrder<'t>,
     accesses: Accesses<'t>,
     // Without the edges of locks, accesses under a common lock have to be excluded by lock sets.
     locksets: Option<Locksets>,
 }
 
 impl<'t> Pass<'t> {
-    fn new(trace: &'t Trace, edges: Edges, merging: bool) -> Self {
-        let locksets = (edges == Edges::Forced).then(|| Locksets::new(trace));
-        Self { order: Order::new(trace, edges), accesses: Accesses::new(trace, merging), locksets }
+    fn new(trace: &'t Trace, edges: TraceEdges, merging: bool) -> Self {
+        let locksets = (edges == TraceEdges::Forced).then(|| Locksets::new(trace));
+        Self { order: TraceOrder::new(trace, edges), accesses: Accesses::new(trace, merging), locksets }
     }
 
     fn step(&mut self, classes: &Classes<'_>, op: OpNo, operation: &Operation) {
@@ -131,7 +131,7 @@ impl<'t> Pass<'t> {
         if let Some(access) = operation.action.access() {
             if let Some(now) = order.context(operation.thread) {
                 let locks = locksets.as_ref().map(|sets| (sets, sets.of(operation.thread)));
-                accesses.meet(order, classes, (now, locks), op, access);
+                accesses.compare(order, classes, (now, locks), op, access);
             }
         } else if let Some(locksets) = locksets {
             locksets.step(operation.thread, operation.action);
@@ -147,7 +147,7 @@ impl<'t> Pass<'t> {
 
 // The races without the edges of locks and signals. `None` if `stop` was set.
 fn forced(trace: &Trace, classes: &Classes<'_>, merging: bool, stop: &AtomicBool) -> Option<Analysis> {
-    let mut pass = Pass::new(trace, Edges::Forced, merging);
+    let mut pass = Pass::new(trace, TraceEdges::Forced, merging);
     for (op, operation) in trace.ops.enumerate() {
         if op.0 % 1024 == 0 && stop.load(Ordering::Relaxed) {
             return None;

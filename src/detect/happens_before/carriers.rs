@@ -1,18 +1,18 @@
 //! Carriers of order from one thread to another: locks, enables, signals. Each keeps the sent states by thread, since
 //! no order is carried back into its own thread.
 
-use super::state::State;
+use super::state::ContextState;
 use crate::trace::ThreadNo;
 
 /// The states that were sent, joined for each sending thread.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Sent {
+pub(super) struct SendStates {
     // invariant: one for each thread; the thread that has sent last comes last
-    by: Vec<(ThreadNo, State)>,
+    by: Vec<(ThreadNo, ContextState)>,
 }
 
-impl Sent {
-    pub(super) fn send(&mut self, thread: ThreadNo, state: State) {
+impl SendStates {
+    pub(super) fn send(&mut self, thread: ThreadNo, state: ContextState) {
         let at = self.by.iter().rposition(|(t, _)| *t == thread);
         let state = match at.map(|at| self.by.remove(at)) {
             Some((_, mut known)) => {
@@ -24,7 +24,7 @@ impl Sent {
         self.by.push((thread, state));
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &(ThreadNo, State)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &(ThreadNo, ContextState)> {
         self.by.iter()
     }
 }
@@ -35,8 +35,8 @@ impl Sent {
 /// thread this knowledge is worth at least as much as the original states (`state` explains why). So the states of
 /// two releasing threads are enough: those of the last one and, for its own acquisitions, those of the one before.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Released {
-    sent: Sent,
+pub(super) struct ReleaseStates {
+    sent: SendStates,
     releases: u32,
     // Thread and context of the last acquisition, and the number of releases before it.
     acquired: Option<(ThreadNo, u32, u32)>,
@@ -44,15 +44,19 @@ pub(super) struct Released {
     broken: bool,
 }
 
-impl Released {
+impl ReleaseStates {
     /// Records that a thread acquires the lock in a context. Returns the states that it learns, by thread.
-    pub(super) fn acquire(&mut self, thread: ThreadNo, context: u32) -> impl Iterator<Item = &(ThreadNo, State)> {
+    pub(super) fn acquire(
+        &mut self,
+        thread: ThreadNo,
+        context: u32,
+    ) -> impl Iterator<Item = &(ThreadNo, ContextState)> {
         self.acquired = Some((thread, context, self.releases));
         self.sent.iter().filter(move |(from, _)| *from != thread)
     }
 
     /// Records that a thread releases the lock in a context.
-    pub(super) fn release(&mut self, thread: ThreadNo, context: u32, state: State) {
+    pub(super) fn release(&mut self, thread: ThreadNo, context: u32, state: ContextState) {
         self.broken |= self.acquired.take() != Some((thread, context, self.releases));
         self.releases += 1;
         self.sent.send(thread, state);

@@ -4,9 +4,9 @@
 //! chain. Further chains have blocks of their own. A clock of one thread's operations is therefore empty in most
 //! places, and a lookup for a thread reads only its blocks.
 
-use super::queue::Log;
+use super::queue::ChainLog;
 use crate::base::{Id, IndexVec};
-use crate::detect::clock::{Block, ChainId, PAGE, Point, WIDTH};
+use crate::detect::clock::{ChainId, ClockBlock, PAGE, Point, WIDTH};
 use crate::trace::ThreadNo;
 use std::ops::{Index, IndexMut, Range};
 
@@ -18,7 +18,7 @@ pub(super) type Lanes = u32;
 
 pub(super) struct Chains {
     // Logs of all chains, also of reserved numbers that are not in use.
-    logs: IndexVec<ChainId, Log>,
+    logs: IndexVec<ChainId, ChainLog>,
     // Last epoch of each chain, or `RUNNING` if its last context has not ended.
     lasts: Vec<u32>,
     owners: IndexVec<ChainId, ThreadNo>,
@@ -37,7 +37,7 @@ enum Owner {
 
 /// Owner of the chains of a block, from the point of view of a thread.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Whose {
+pub(super) enum ChainOwner {
     /// The chains are the thread's own.
     Own,
     /// The chains belong to another thread.
@@ -93,7 +93,7 @@ impl Chains {
         let from = self.logs.len();
         self.blocks.extend((0..blocks).map(|_| owner));
         for _ in 0..blocks * WIDTH {
-            self.logs.add(Log::default());
+            self.logs.add(ChainLog::default());
             self.lasts.push(RUNNING);
             self.owners.add(ThreadNo(u32::MAX));
         }
@@ -118,7 +118,7 @@ impl Chains {
     }
 
     /// Returns the same as [`next`](Self::next) for the first suitable chain of a block.
-    pub(super) fn next_of(&self, block: usize, known: &Block) -> Option<Point> {
+    pub(super) fn next_of(&self, block: usize, known: &ClockBlock) -> Option<Point> {
         let lasts = &self.lasts[block * WIDTH..][..WIDTH];
         // This rarely succeeds, so all chains are tested at once first.
         if !known.iter().zip(lasts).fold(false, |any, (known, last)| any | (known >= last)) {
@@ -139,11 +139,11 @@ impl Chains {
     }
 
     /// Returns the owner of the chains of a block, from the point of view of a thread.
-    pub(super) fn whose(&self, block: usize, thread: ThreadNo) -> Whose {
+    pub(super) fn owner_of(&self, block: usize, thread: ThreadNo) -> ChainOwner {
         match self.blocks[block] {
-            Owner::One(owner) if owner == thread => Whose::Own,
-            Owner::One(owner) => Whose::Of(owner),
-            Owner::Several => Whose::Several(self.lanes(block, thread)),
+            Owner::One(owner) if owner == thread => ChainOwner::Own,
+            Owner::One(owner) => ChainOwner::Of(owner),
+            Owner::Several => ChainOwner::Several(self.lanes(block, thread)),
         }
     }
 
@@ -195,15 +195,15 @@ fn set(lanes: &mut Vec<Lanes>, chain: ChainId) {
 }
 
 impl Index<ChainId> for Chains {
-    type Output = Log;
+    type Output = ChainLog;
 
-    fn index(&self, chain: ChainId) -> &Log {
+    fn index(&self, chain: ChainId) -> &ChainLog {
         &self.logs[chain]
     }
 }
 
 impl IndexMut<ChainId> for Chains {
-    fn index_mut(&mut self, chain: ChainId) -> &mut Log {
+    fn index_mut(&mut self, chain: ChainId) -> &mut ChainLog {
         &mut self.logs[chain]
     }
 }

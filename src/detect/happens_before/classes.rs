@@ -1,6 +1,6 @@
 //! Classes of races (DroidRacer, section 4.3), computed from the posts that led to each task.
 
-use super::accesses::Compared;
+use super::accesses::AccessQuery;
 use super::race::RaceClass;
 use crate::base::IndexVec;
 use crate::trace::{Action, TaskNo, ThreadNo, Trace};
@@ -8,12 +8,12 @@ use crate::trace::{Action, TaskNo, ThreadNo, Trace};
 /// The chain of posts of each task, reduced to what classes depend on.
 pub(in crate::detect) struct Classes<'t> {
     trace: &'t Trace,
-    lines: IndexVec<TaskNo, Line>,
+    lines: IndexVec<TaskNo, PostLine>,
 }
 
 /// The most recent posts of three kinds in the chain of posts that leads to a task, named by the tasks that they post.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(super) struct Line {
+pub(super) struct PostLine {
     /// The last post of an event's handler.
     pub(super) event: Option<TaskNo>,
     /// The last post with a delay.
@@ -22,10 +22,10 @@ pub(super) struct Line {
     pub(super) cross: Option<TaskNo>,
 }
 
-impl Line {
+impl PostLine {
     /// Returns the class of a race between two tasks of one looper. `co_enabled` decides whether two events are
     /// co-enabled in the relation.
-    pub(super) fn class(self, other: Line, co_enabled: impl FnOnce(TaskNo, TaskNo) -> bool) -> RaceClass {
+    pub(super) fn class(self, other: PostLine, co_enabled: impl FnOnce(TaskNo, TaskNo) -> bool) -> RaceClass {
         if self.event.zip(other.event).is_some_and(|(a, b)| co_enabled(a, b)) {
             RaceClass::CoEnabled
         } else if self.delayed != other.delayed {
@@ -40,14 +40,14 @@ impl Line {
 
 impl<'t> Classes<'t> {
     pub(in crate::detect) fn new(trace: &'t Trace) -> Self {
-        let mut lines: IndexVec<TaskNo, Line> = trace.tasks.iter().map(|_| Line::default()).collect();
+        let mut lines: IndexVec<TaskNo, PostLine> = trace.tasks.iter().map(|_| PostLine::default()).collect();
         let parents = trace.parents();
         for operation in trace.ops.iter() {
             let Action::Post(task) = operation.action else { continue };
-            let from = parents[task].map_or_else(Line::default, |parent| lines[parent]);
+            let from = parents[task].map_or_else(PostLine::default, |parent| lines[parent]);
             let about = &trace.tasks[task];
             let own = |holds: bool| holds.then_some(task);
-            lines[task] = Line {
+            lines[task] = PostLine {
                 event: own(trace.is_event(task)).or(from.event),
                 delayed: own(about.is_delayed()).or(from.delayed),
                 // Without such a post of its own, the task runs on the same thread as its parent.
@@ -67,12 +67,12 @@ impl<'t> Classes<'t> {
     }
 
     /// Returns the class of a race between an access of one context and a later access of another one.
-    pub(super) fn of<C>(&self, order: &impl Compared<C>, first: u32, second: u32) -> RaceClass {
+    pub(super) fn of<C>(&self, order: &impl AccessQuery<C>, first: u32, second: u32) -> RaceClass {
         let ((first_thread, first), (second_thread, second)) = (self.task_of(first), self.task_of(second));
         if first_thread != second_thread {
             return RaceClass::MultiThreaded;
         }
-        let line = |task: Option<TaskNo>| task.map_or_else(Line::default, |task| self.lines[task]);
+        let line = |task: Option<TaskNo>| task.map_or_else(PostLine::default, |task| self.lines[task]);
         line(first).class(line(second), |a, b| !order.is_post_before(a, b))
     }
 

@@ -5,8 +5,8 @@
 //! A second pass over the trace computes for each access of a race which of the other accesses are before it. Only
 //! the example pair of each race is considered.
 
-use super::order::Edges;
-use super::ordered::Ordered;
+use super::order::TraceEdges;
+use super::ordered::OrderQuery;
 use super::race::Race;
 use crate::trace::{OpNo, Trace};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +23,7 @@ pub(super) fn cover(trace: &Trace, races: &mut [Race], stop: &AtomicBool) -> boo
     let mut ends: Vec<OpNo> = races.iter().flat_map(|race| [race.first, race.second]).collect();
     ends.sort_unstable();
     ends.dedup();
-    let Some(before) = Ordered::new(trace, Edges::Full, &ends, stop) else { return false };
+    let Some(before) = OrderQuery::new(trace, TraceEdges::Full, &ends, stop) else { return false };
     let pairs: Vec<(OpNo, OpNo)> = races.iter().map(|race| (race.first, race.second)).collect();
     let covers = |q: usize, r: usize| {
         let ((a, b), (c, d)) = (pairs[q], pairs[r]);

@@ -4,29 +4,29 @@
 //! Two facts rule out most chains. First, a task of the looper that is before this one is known up to its end, and so
 //! is everything that `st` knows through such tasks: NOPRE brings nothing new for a chain that is known that far.
 //! Second, a task of the same class that is before this one has already searched for its predecessors, for all posts
-//! that its own post knew. [`Ended::asked`] contains those posts, and those that its predecessors in turn have
+//! that its own post knew. [`EndedTask::asked`] contains those posts, and those that its predecessors in turn have
 //! searched.
 
 use super::chains::Lanes;
-use super::order::Order;
-use super::queue::{Ended, Posted};
-use super::state::{NOTHING, State, news};
+use super::order::TraceOrder;
+use super::queue::{EndedTask, PostedTask};
+use super::state::{ContextState, NOTHING, news};
 use crate::base::Id;
-use crate::detect::clock::{Block, ChainId, Clock, WIDTH, join};
+use crate::detect::clock::{ChainId, Clock, ClockBlock, WIDTH, join};
 use crate::trace::{TaskNo, ThreadNo};
-use crate::world::Class;
+use crate::world::PostClass;
 use std::sync::Arc;
 
 // Number of overtaken tasks that are kept as examples.
 const MOST_OVERTAKEN: usize = 16;
 
 // A task that begins, and the results of the search for its predecessors.
-struct Following<'s> {
+struct PredecessorSearch<'s> {
     looper: ThreadNo,
     task: TaskNo,
-    class: Class,
+    class: PostClass,
     // State of the task, as known from ended tasks so far.
-    state: &'s mut State,
+    state: &'s mut ContextState,
     // The posts for which predecessors were searched.
     asked: Arc<Clock>,
     // Chains of the predecessors.
@@ -37,12 +37,12 @@ struct Following<'s> {
 
 // Chains of a block that are searched: `own` for NOPRE and firings, `posts` for FIFO of posts. `reach` is how far the
 // post of the task knows each chain.
-struct Asked<'b> {
+struct ChainQuery<'b> {
     block: usize,
     own: Lanes,
     posts: Lanes,
-    reach: &'b Block,
-    state: &'b State,
+    reach: &'b ClockBlock,
+    state: &'b ContextState,
 }
 
 fn ones(mut lanes: Lanes) -> impl Iterator<Item = usize> {
@@ -53,19 +53,19 @@ fn ones(mut lanes: Lanes) -> impl Iterator<Item = usize> {
     })
 }
 
-impl Order<'_> {
+impl TraceOrder<'_> {
     // Adds the knowledge of all predecessors to the state of the task. Blocks with later chains come first: their
     // tasks know most of the others. Returns the chains of the predecessors and, if all tasks that should be before
     // this one have ended, the posts that were searched.
     pub(super) fn follow(
         &mut self,
         (looper, task): (ThreadNo, TaskNo),
-        posted: &Posted,
-        state: &mut State,
+        posted: &PostedTask,
+        state: &mut ContextState,
     ) -> (Vec<ChainId>, Option<Arc<Clock>>) {
         let class = self.trace.tasks[task].class();
         let (asked, followed) = (Arc::default(), Vec::new());
-        let mut now = Following { looper, task, class, state, asked, followed, all_ended: true };
+        let mut now = PredecessorSearch { looper, task, class, state, asked, followed, all_ended: true };
         if let Some(base) = self.base(looper, class, posted) {
             self.come_after(base, &mut now);
         }
@@ -81,7 +81,7 @@ impl Order<'_> {
             if own | posts == 0 {
                 continue;
             }
-            let reach = posted.state.reach(block, self.chains.whose(block, posted.poster));
+            let reach = posted.state.reach(block, self.chains.owner_of(block, posted.poster));
             // FIFO can bring something new only for posts that were not searched yet.
             posts &= match (&reach, now.asked.block(block)) {
                 (None, _) => 0,
@@ -93,16 +93,16 @@ impl Order<'_> {
             }
             let reach = reach.as_deref().unwrap_or(&NOTHING);
             if own | posts != 0 {
-                self.follow_chains(&Asked { block, own, posts, reach, state: &posted.state }, &mut now);
+                self.follow_chains(&ChainQuery { block, own, posts, reach, state: &posted.state }, &mut now);
             }
         }
-        let Following { asked, followed, all_ended, .. } = now;
+        let PredecessorSearch { asked, followed, all_ended, .. } = now;
         (followed, all_ended.then_some(asked))
     }
 
     // Records that an ended task is before the one that begins.
-    fn come_after(&self, task: TaskNo, now: &mut Following<'_>) {
-        let Some(Ended { end, state, asked }) = self.ended[task].as_deref() else { return };
+    fn come_after(&self, task: TaskNo, now: &mut PredecessorSearch<'_>) {
+        let Some(EndedTask { end, state, asked }) = self.ended[task].as_deref() else { return };
         if now.state.st(end.chain) >= end.epoch {
             return;
         }
@@ -116,7 +116,7 @@ impl Order<'_> {
     // Returns a task that ends before this one begins and that has searched for predecessors of all messages that
     // matter here: the task that was posted before it in the same way, or the task that posted it or enabled its
     // event.
-    fn base(&self, looper: ThreadNo, class: Class, posted: &Posted) -> Option<TaskNo> {
+    fn base(&self, looper: ThreadNo, class: PostClass, posted: &PostedTask) -> Option<TaskNo> {
         let same_row = posted.row.and_then(|(chain, row, at)| self.chains[chain].before(row, at));
         let is_base = |task: &TaskNo| {
             let about = &self.trace.tasks[*task];
@@ -128,7 +128,7 @@ impl Order<'_> {
     }
 
     // Searches some chains of a block, as far as the post knows them.
-    fn follow_chains(&mut self, asked: &Asked<'_>, now: &mut Following<'_>) {
+    fn follow_chains(&mut self, asked: &ChainQuery<'_>, now: &mut PredecessorSearch<'_>) {
         let (mut before, mut overtaken) = (Vec::new(), Vec::new());
         for k in ones(asked.own | asked.posts) {
             let chain = ChainId::new(asked.block * WIDTH + k);

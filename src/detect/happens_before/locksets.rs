@@ -33,6 +33,6 @@ impl Locksets {
 
     /// Whether two sets have a lock in common.
     pub(in crate::detect) fn exclude(&self, a: Lockset, b: Lockset) -> bool {
-        self.sets.meet(a, b)
+        self.sets.intersects(a, b)
     }
 }

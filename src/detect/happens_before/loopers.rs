@@ -1,14 +1,14 @@
 //! Posts, and the rules of a looper's queue.
 
-use super::order::Order;
-use super::queue::{Ended, Posted};
-use super::state::State;
+use super::order::TraceOrder;
+use super::queue::{EndedTask, PostedTask};
+use super::state::ContextState;
 use crate::detect::clock::Point;
 use crate::trace::{TaskNo, ThreadNo};
 
-impl Order<'_> {
+impl TraceOrder<'_> {
     // Adds the knowledge that a post receives (ATTACH-Q-MT, ENABLE-ST, ENABLE-MT).
-    fn causes(&self, poster: ThreadNo, task: TaskNo, into: &mut State) {
+    fn causes(&self, poster: ThreadNo, task: TaskNo, into: &mut ContextState) {
         let looper = self.trace.tasks[task].looper;
         if let Some(attached) = self.threads[looper].attached.as_ref().filter(|_| looper != poster) {
             self.carry(attached, looper, poster, into);
@@ -34,20 +34,20 @@ impl Order<'_> {
             let row = self.chains[chain].posted((chain, epoch), about.looper, (task, about.class()));
             self.chains.has_posted(chain, about.looper);
             let parent = self.threads[poster].running;
-            self.posted[task] = Some(Box::new(Posted { poster, state, row: Some(row), parent }));
+            self.posted[task] = Some(Box::new(PostedTask { poster, state, row: Some(row), parent }));
         }
     }
 
     // Processes a post of the environment, which is a thread of its own.
     pub(super) fn fire(&mut self, environment: ThreadNo, task: TaskNo) {
-        let mut state = State::default();
+        let mut state = ContextState::default();
         self.causes(environment, task, &mut state);
         self.keep_event(task, &state);
         let parent = self.trace.tasks[task].events.iter().find_map(|event| self.enablers[*event]);
-        self.posted[task] = Some(Box::new(Posted { poster: environment, state, row: None, parent }));
+        self.posted[task] = Some(Box::new(PostedTask { poster: environment, state, row: None, parent }));
     }
 
-    fn keep_event(&mut self, task: TaskNo, state: &State) {
+    fn keep_event(&mut self, task: TaskNo, state: &ContextState) {
         if self.trace.is_event(task) {
             self.events[task] = Some(state.clone());
         }
@@ -93,7 +93,7 @@ impl Order<'_> {
         if let (Some(end), Some(state)) = (at, self.close(looper)) {
             let asked = self.threads[looper].asked.take();
             self.threads[looper].running = None;
-            self.ended[task] = Some(Box::new(Ended { end, state, asked }));
+            self.ended[task] = Some(Box::new(EndedTask { end, state, asked }));
         }
     }
 

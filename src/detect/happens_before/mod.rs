@@ -1,11 +1,12 @@
 //! Happens-before over traces, for threads and loopers (DroidRacer: Maiya, Kanade, Majumdar, PLDI 2014).
 //!
 //! [`analyze`] finds the races of a trace in the relation of figures 6 and 7, in one pass. [`SourceOrder`] computes
-//! the relation of DroidRacer's program, as a closure. [`Ordered`] gives the order of any set of operations.
+//! the relation of DroidRacer's program, as a closure. [`OrderQuery`] gives the order of any set of operations.
 //!
 //! # Where it departs from the paper
 //!
-//! - Posts to the front, posts at an instant and asynchronous posts have their place in FIFO (`crate::world::Class`).
+//! - Posts to the front, posts at an instant and asynchronous posts have their place in FIFO
+//!   (`crate::world::PostClass`).
 //! - Signals are edges between threads, as locks are.
 //! - A looper leaves its loop after all its tasks.
 //! - Each act of the environment is a thread of its own.
@@ -48,13 +49,13 @@ mod state;
 #[cfg(test)]
 pub(super) mod tests;
 
-pub(super) use accesses::{Accesses, Compared, Place};
+pub(super) use accesses::{AccessQuery, Accesses, Place};
 pub(super) use analysis::HappensBefore;
 pub use analysis::{Analysis, Options, analyze};
 pub(super) use classes::Classes;
 pub(super) use locksets::Locksets;
-pub use order::Edges;
-pub use ordered::Ordered;
+pub use order::TraceEdges;
+pub use ordered::OrderQuery;
 pub use race::{Race, RaceClass};
 pub(super) use source::SourceRules;
 pub use source::{SourceOrder, TooLarge};

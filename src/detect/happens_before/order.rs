@@ -5,15 +5,15 @@
 //! operation sends the state at it. Edges within a thread join states; edges between threads carry them over.
 //!
 //! Additions to the printed rules: `Leave` comes after all tasks of its looper; signals are edges between threads, as
-//! locks are; the class of a message is more than a delay ([`crate::world::Class`]). Without [`Edges::Full`] neither
-//! locks nor signals order anything, since the scheduler chose their order.
+//! locks are; the class of a message is more than a delay ([`crate::world::PostClass`]). Without [`TraceEdges::Full`]
+//! neither locks nor signals order anything, since the scheduler chose their order.
 
-use super::accesses::{Compared, Place};
-use super::carriers::{Released, Sent};
+use super::accesses::{AccessQuery, Place};
+use super::carriers::{ReleaseStates, SendStates};
 use super::chains::Chains;
 use super::classes::Classes;
-use super::queue::{Ended, Posted};
-use super::state::{Hop, State};
+use super::queue::{EndedTask, PostedTask};
+use super::state::{ContextState, ThreadEdge};
 use crate::base::IndexVec;
 use crate::detect::Rank;
 use crate::detect::clock::{ChainId, Clock, Point};
@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 /// The edges of the relation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Edges {
+pub enum TraceEdges {
     /// All edges.
     Full,
     /// The edges that every run with the same posts, forks, joins and enables has: neither locks nor signals.
@@ -30,20 +30,20 @@ pub enum Edges {
 }
 
 /// The order of a trace up to the current operation.
-pub(super) struct Order<'t> {
+pub(super) struct TraceOrder<'t> {
     pub(super) trace: &'t Trace,
-    pub(super) edges: Edges,
+    pub(super) edges: TraceEdges,
     pub(super) chains: Chains,
-    pub(super) threads: IndexVec<ThreadNo, Thread>,
-    pub(super) posted: IndexVec<TaskNo, Option<Box<Posted>>>,
-    pub(super) ended: IndexVec<TaskNo, Option<Box<Ended>>>,
+    pub(super) threads: IndexVec<ThreadNo, ThreadProgress>,
+    pub(super) posted: IndexVec<TaskNo, Option<Box<PostedTask>>>,
+    pub(super) ended: IndexVec<TaskNo, Option<Box<EndedTask>>>,
     // States at the posts of tasks that handle events, for the classes of races.
-    pub(super) events: IndexVec<TaskNo, Option<State>>,
+    pub(super) events: IndexVec<TaskNo, Option<ContextState>>,
     pub(super) posts: IndexVec<TaskNo, Option<Point>>,
     pub(super) begins: IndexVec<TaskNo, Option<Point>>,
-    pub(super) locks: IndexVec<LockNo, Released>,
-    pub(super) channels: IndexVec<ChannelNo, Sent>,
-    pub(super) enables: IndexVec<EventNo, Sent>,
+    pub(super) locks: IndexVec<LockNo, ReleaseStates>,
+    pub(super) channels: IndexVec<ChannelNo, SendStates>,
+    pub(super) enables: IndexVec<EventNo, SendStates>,
     // The last task that has enabled each event.
     pub(super) enablers: IndexVec<EventNo, Option<TaskNo>>,
     // Whether threads of the app post the handlers of an event.
@@ -54,15 +54,15 @@ pub(super) struct Order<'t> {
 }
 
 #[derive(Default)]
-pub(super) struct Thread {
+pub(super) struct ThreadProgress {
     // State with which the thread was forked.
-    pub(super) forked: Option<State>,
+    pub(super) forked: Option<ContextState>,
     // The thread's own code, or the task that it runs.
-    pub(super) context: Option<Context>,
+    pub(super) context: Option<RunningContext>,
     // States at its attachQ, at its loopOnQ, and at its end.
-    pub(super) attached: Option<State>,
-    pub(super) looped: Option<State>,
-    pub(super) exit: Option<State>,
+    pub(super) attached: Option<ContextState>,
+    pub(super) looped: Option<ContextState>,
+    pub(super) exit: Option<ContextState>,
     pub(super) ended: bool,
     pub(super) running: Option<TaskNo>,
     // Posts for which the running task has searched its predecessors, if all of them have ended.
@@ -70,17 +70,17 @@ pub(super) struct Thread {
 }
 
 /// A running context.
-pub(super) struct Context {
+pub(super) struct RunningContext {
     /// Operation with which the context began.
     pub(super) since: OpNo,
     pub(super) number: u32,
     pub(super) at: Point,
     thread: ThreadNo,
-    pub(super) state: State,
+    pub(super) state: ContextState,
 }
 
-impl Context {
-    pub(super) fn send(&mut self) -> State {
+impl RunningContext {
+    pub(super) fn send(&mut self) -> ContextState {
         let mut state = self.state.clone();
         state.learn(self.at);
         self.at.epoch += 1;
@@ -97,22 +97,22 @@ fn posted_inside(trace: &Trace) -> IndexVec<EventNo, bool> {
     inside
 }
 
-impl<'t> Order<'t> {
-    pub(super) fn new(trace: &'t Trace, edges: Edges) -> Self {
+impl<'t> TraceOrder<'t> {
+    pub(super) fn new(trace: &'t Trace, edges: TraceEdges) -> Self {
         let tasks = || trace.tasks.ids();
         Self {
             trace,
             edges,
             chains: Chains::new(trace.threads.len()),
-            threads: trace.threads.iter().map(|_| Thread::default()).collect(),
+            threads: trace.threads.iter().map(|_| ThreadProgress::default()).collect(),
             posted: tasks().map(|_| None).collect(),
             ended: tasks().map(|_| None).collect(),
             events: tasks().map(|_| None).collect(),
             posts: tasks().map(|_| None).collect(),
             begins: tasks().map(|_| None).collect(),
-            locks: (0..trace.locks.len()).map(|_| Released::default()).collect(),
-            channels: (0..trace.channels).map(|_| Sent::default()).collect(),
-            enables: (0..trace.events.len()).map(|_| Sent::default()).collect(),
+            locks: (0..trace.locks.len()).map(|_| ReleaseStates::default()).collect(),
+            channels: (0..trace.channels).map(|_| SendStates::default()).collect(),
+            enables: (0..trace.events.len()).map(|_| SendStates::default()).collect(),
             enablers: (0..trace.events.len()).map(|_| None).collect(),
             posted_inside: posted_inside(trace),
             overtaken: Vec::new(),
@@ -126,14 +126,14 @@ impl<'t> Order<'t> {
     }
 
     /// Returns the context that a thread runs.
-    pub(super) fn context(&self, thread: ThreadNo) -> Option<&Context> {
+    pub(super) fn context(&self, thread: ThreadNo) -> Option<&RunningContext> {
         self.threads[thread].context.as_ref()
     }
 
     /// Whether the firing of a task is before the current operation of this context. The point is the begin of the
     /// task that the environment has posted.
     #[cfg(test)]
-    pub(super) fn is_firing_before(&self, begin: Point, now: &Context) -> bool {
+    pub(super) fn is_firing_before(&self, begin: Point, now: &RunningContext) -> bool {
         begin.chain == now.at.chain || now.state.any(begin.chain, self.owner(begin.chain)) >= begin.epoch
     }
 
@@ -142,7 +142,7 @@ impl<'t> Order<'t> {
     }
 
     // Returns the epoch up to which a chain is before the operations of a thread with this state.
-    pub(super) fn reach(&self, state: &State, chain: ChainId, thread: ThreadNo) -> u32 {
+    pub(super) fn reach(&self, state: &ContextState, chain: ChainId, thread: ThreadNo) -> u32 {
         let owner = self.owner(chain);
         if owner == thread { state.st(chain) } else { state.mt(chain, owner) }
     }
@@ -185,7 +185,7 @@ impl<'t> Order<'t> {
         match action {
             Action::Fork(child) => {
                 let state = self.send(thread);
-                let mut forked = State::default();
+                let mut forked = ContextState::default();
                 self.carry(&state, thread, child, &mut forked);
                 self.threads[child].forked = Some(forked);
             }
@@ -215,7 +215,7 @@ impl<'t> Order<'t> {
                 self.enablers[event] = self.threads[thread].running;
             }
             Action::Acquire(_) | Action::Release(_) | Action::Send(_) | Action::Receive(_) => {
-                if self.edges == Edges::Full {
+                if self.edges == TraceEdges::Full {
                     self.signal(thread, action);
                 }
             }
@@ -252,18 +252,18 @@ impl<'t> Order<'t> {
         }
     }
 
-    pub(super) fn send(&mut self, thread: ThreadNo) -> State {
-        self.threads[thread].context.as_mut().map(Context::send).unwrap_or_default()
+    pub(super) fn send(&mut self, thread: ThreadNo) -> ContextState {
+        self.threads[thread].context.as_mut().map(RunningContext::send).unwrap_or_default()
     }
 
-    fn hop(&self, from: ThreadNo, to: ThreadNo) -> Hop<'_> {
+    fn hop(&self, from: ThreadNo, to: ThreadNo) -> ThreadEdge<'_> {
         let is_environment = |thread: ThreadNo| self.trace.threads[thread].environment;
         let fleeting = is_environment(from) || is_environment(to) || self.threads[from].ended;
-        Hop { from, to, fleeting, own: self.chains.of(to) }
+        ThreadEdge { from, to, fleeting, own: self.chains.of(to) }
     }
 
     // Carries a state along an edge, within a thread or between two threads.
-    pub(super) fn carry(&self, state: &State, from: ThreadNo, to: ThreadNo, into: &mut State) {
+    pub(super) fn carry(&self, state: &ContextState, from: ThreadNo, to: ThreadNo, into: &mut ContextState) {
         if from == to {
             into.join(state);
         } else {
@@ -271,46 +271,46 @@ impl<'t> Order<'t> {
         }
     }
 
-    pub(super) fn learn(&mut self, thread: ThreadNo, from: ThreadNo, state: &State) {
+    pub(super) fn learn(&mut self, thread: ThreadNo, from: ThreadNo, state: &ContextState) {
         if let Some(mut context) = self.threads[thread].context.take() {
             self.carry(state, from, thread, &mut context.state);
             self.threads[thread].context = Some(context);
         }
     }
 
-    pub(super) fn open(&mut self, thread: ThreadNo, number: u32, state: State, preferred: &[ChainId]) -> Point {
+    pub(super) fn open(&mut self, thread: ThreadNo, number: u32, state: ContextState, preferred: &[ChainId]) -> Point {
         // Any chain is suitable whose last context is before the new one: fewer chains mean smaller states.
         let free = preferred.iter().find_map(|chain| self.chains.next(*chain, state.st(*chain)));
         let mut blocks = 0..state.st_blocks().min(self.chains.blocks());
         let free = free.or_else(|| blocks.find_map(|block| self.chains.next_of(block, state.st_block(block))));
         let at = free.unwrap_or_else(|| Point { chain: self.chains.add(thread), epoch: 1 });
         self.chains.begin(at.chain);
-        self.threads[thread].context = Some(Context { since: self.now, number, at, thread, state });
+        self.threads[thread].context = Some(RunningContext { since: self.now, number, at, thread, state });
         at
     }
 
     // Ends the context of a thread. Returns the state at its end, the end included.
-    pub(super) fn close(&mut self, thread: ThreadNo) -> Option<State> {
-        let Context { at, mut state, .. } = self.threads[thread].context.take()?;
+    pub(super) fn close(&mut self, thread: ThreadNo) -> Option<ContextState> {
+        let RunningContext { at, mut state, .. } = self.threads[thread].context.take()?;
         state.learn(at);
         self.chains.end(at);
         Some(state)
     }
 }
 
-impl Compared<Context> for Order<'_> {
-    fn place(&self, now: &Context) -> Place {
+impl AccessQuery<RunningContext> for TraceOrder<'_> {
+    fn place(&self, now: &RunningContext) -> Place {
         Place { since: now.since, number: now.number, at: now.at }
     }
 
-    fn is_before(&self, point: Point, now: &Context) -> bool {
+    fn is_before(&self, point: Point, now: &RunningContext) -> bool {
         if point.chain == now.at.chain {
             return true;
         }
         self.reach(&now.state, point.chain, now.thread) >= point.epoch
     }
 
-    fn is_st_before(&self, (point, _): (Point, ThreadNo), now: &Context) -> bool {
+    fn is_st_before(&self, (point, _): (Point, ThreadNo), now: &RunningContext) -> bool {
         point.chain == now.at.chain || self.owner(point.chain) == now.thread && now.state.st(point.chain) >= point.epoch
     }
 
@@ -327,7 +327,7 @@ impl Compared<Context> for Order<'_> {
         first == second || point.is_some_and(is_known)
     }
 
-    fn rank(&self, classes: &Classes<'_>, (_, old): (OpNo, u32), now: &Context) -> Rank {
+    fn rank(&self, classes: &Classes<'_>, (_, old): (OpNo, u32), now: &RunningContext) -> Rank {
         if classes.by_queue(old, now.number) { Rank::ByQueue } else { Rank::Unordered }
     }
 }

@@ -1,7 +1,7 @@
 //! The order among some operations of a trace, for all pairs of them.
 
-use super::accesses::Compared;
-use super::order::{Edges, Order};
+use super::accesses::AccessQuery;
+use super::order::{TraceEdges, TraceOrder};
 use crate::detect::clock::Point;
 use crate::trace::{OpNo, Trace};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// # Examples
 ///
 /// ```
-/// use raceflip::detect::happens_before::{Edges, Ordered};
+/// use raceflip::detect::happens_before::{TraceEdges, OrderQuery};
 /// use raceflip::trace::{Action, Builder, OpNo, SiteNo};
 /// # use std::sync::atomic::AtomicBool;
 ///
@@ -22,12 +22,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 ///     builder.push(thread, action, SiteNo::NONE, 0)?;
 /// }
 /// let accesses = [OpNo(0), OpNo(2), OpNo(3)];
-/// let order = Ordered::new(&builder.finish(), Edges::Full, &accesses, &AtomicBool::new(false)).expect("nobody stops it");
+/// let order = OrderQuery::new(&builder.finish(), TraceEdges::Full, &accesses, &AtomicBool::new(false)).expect("nobody stops it");
 /// assert!(order.is_ordered(OpNo(0), OpNo(2)) && !order.is_ordered(OpNo(2), OpNo(3)));
-/// # Ok::<(), raceflip::trace::Illformed>(())
+/// # Ok::<(), raceflip::trace::TraceError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Ordered {
+pub struct OrderQuery {
     // invariant: ascending
     ops: Vec<OpNo>,
     words: usize,
@@ -35,15 +35,15 @@ pub struct Ordered {
     bits: Vec<u64>,
 }
 
-impl Ordered {
+impl OrderQuery {
     /// Computes the order among these operations, which must be in the order of the trace. `None` if `stop` was set.
     /// Operations of the environment are before and after nothing.
     #[must_use]
-    pub fn new(trace: &Trace, edges: Edges, ops: &[OpNo], stop: &AtomicBool) -> Option<Self> {
+    pub fn new(trace: &Trace, edges: TraceEdges, ops: &[OpNo], stop: &AtomicBool) -> Option<Self> {
         debug_assert!(ops.is_sorted(), "in the order of the trace");
         let words = ops.len().div_ceil(64);
         let mut ordered = Self { ops: ops.to_vec(), words, bits: vec![0; words * ops.len()] };
-        let mut order = Order::new(trace, edges);
+        let mut order = TraceOrder::new(trace, edges);
         let mut points: Vec<Option<Point>> = Vec::with_capacity(ops.len());
         for op in trace.ops.ids() {
             if op.0 % 4096 == 0 && stop.load(Ordering::Relaxed) {

@@ -7,19 +7,19 @@
 //! ones are before it by FIFO, unless they had not ended when it began (messages were then overtaken by a post to the
 //! front that the trace does not record).
 
-use super::state::State;
+use super::state::ContextState;
 use crate::detect::clock::{ChainId, Clock, Point};
 use crate::trace::{TaskNo, ThreadNo};
-use crate::world::Class;
+use crate::world::PostClass;
 use std::sync::Arc;
 
 /// A posted task that has not begun.
 #[derive(Clone, Debug)]
-pub(super) struct Posted {
+pub(super) struct PostedTask {
     /// Thread that posted the task.
     pub(super) poster: ThreadNo,
     /// State at the post, the post included.
-    pub(super) state: State,
+    pub(super) state: ContextState,
     /// Chain of the poster, row there and place in the row; `None` if the environment posted the task.
     pub(super) row: Option<(ChainId, usize, usize)>,
     /// Task that posted this one, or enabled its event.
@@ -28,11 +28,11 @@ pub(super) struct Posted {
 
 /// A task that has ended.
 #[derive(Clone, Debug)]
-pub(super) struct Ended {
+pub(super) struct EndedTask {
     /// Last epoch of the task.
     pub(super) end: Point,
     /// State at the end of the task, the end included.
-    pub(super) state: State,
+    pub(super) state: ContextState,
     /// Posts that were searched for predecessors, if all tasks that should be before this one had ended when it
     /// began. A message of the same class that comes after this task comes after the tasks of these posts.
     pub(super) asked: Option<Arc<Clock>>,
@@ -40,19 +40,19 @@ pub(super) struct Ended {
 
 /// The posts and tasks of one chain.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Log {
+pub(super) struct ChainLog {
     // Tasks that ran on the chain. invariant: ascending by their first epoch
     tasks: Vec<(u32, TaskNo)>,
-    rows: Vec<Row>,
+    rows: Vec<PostRow>,
 }
 
 // Posts of the chain to one looper in one way. If `fired`: tasks posted by the environment that began on the chain,
 // since a state that knows the begin comes after the post.
 #[derive(Clone, Debug)]
-struct Row {
+struct PostRow {
     looper: ThreadNo,
     fired: bool,
-    class: Class,
+    class: PostClass,
     // invariant: ascending by epoch
     posts: Vec<Post>,
 }
@@ -65,7 +65,7 @@ struct Post {
     covers: bool,
 }
 
-impl Log {
+impl ChainLog {
     /// Records that a task begins on the chain.
     pub(super) fn began(&mut self, epoch: u32, task: TaskNo) {
         self.tasks.push((epoch, task));
@@ -76,7 +76,7 @@ impl Log {
         &mut self,
         (chain, epoch): (ChainId, u32),
         looper: ThreadNo,
-        (task, class): (TaskNo, Class),
+        (task, class): (TaskNo, PostClass),
     ) -> (ChainId, usize, usize) {
         let at = self.row(looper, false, class);
         let posts = &mut self.rows[at].posts;
@@ -85,15 +85,15 @@ impl Log {
     }
 
     /// Records that a task that the environment has posted begins on the chain.
-    pub(super) fn fired(&mut self, epoch: u32, looper: ThreadNo, (task, class): (TaskNo, Class)) {
+    pub(super) fn fired(&mut self, epoch: u32, looper: ThreadNo, (task, class): (TaskNo, PostClass)) {
         let at = self.row(looper, true, class);
         self.rows[at].posts.push(Post { epoch, task, covers: true });
     }
 
-    fn row(&mut self, looper: ThreadNo, fired: bool, class: Class) -> usize {
-        let same = |row: &Row| row.looper == looper && row.fired == fired && row.class == class;
+    fn row(&mut self, looper: ThreadNo, fired: bool, class: PostClass) -> usize {
+        let same = |row: &PostRow| row.looper == looper && row.fired == fired && row.class == class;
         self.rows.iter().position(same).unwrap_or_else(|| {
-            self.rows.push(Row { looper, fired, class, posts: Vec::new() });
+            self.rows.push(PostRow { looper, fired, class, posts: Vec::new() });
             self.rows.len() - 1
         })
     }
@@ -125,7 +125,7 @@ impl Log {
         &self,
         (posted, fired): (u32, u32),
         looper: ThreadNo,
-        (task, class): (TaskNo, Class),
+        (task, class): (TaskNo, PostClass),
         ended: impl Fn(TaskNo) -> bool,
         mut found: impl FnMut(TaskNo, bool),
     ) {
@@ -144,7 +144,7 @@ impl Log {
 
     /// Records that a task of a row begins.
     pub(super) fn begin(&mut self, row: usize, at: usize, ended: impl Fn(TaskNo) -> bool) {
-        let Row { class, posts, .. } = &mut self.rows[row];
+        let PostRow { class, posts, .. } = &mut self.rows[row];
         let before = at.checked_sub(1).map(|i| &posts[i]);
         let covers = class.is_fifo() && before.is_none_or(|post| post.covers && ended(post.task));
         posts[at].covers = covers;

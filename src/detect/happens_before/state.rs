@@ -20,14 +20,14 @@
 //! in `two`, `long` or `back`. Clocks of these that `far` covers are therefore dropped, so that after some exchange
 //! there is one clock, whose blocks all states share.
 
-use super::chains::{Lanes, Whose};
-use crate::detect::clock::{Block, ChainId, Clock, Point, WIDTH, join, join_block, knows};
+use super::chains::{ChainOwner, Lanes};
+use crate::detect::clock::{ChainId, Clock, ClockBlock, Point, WIDTH, join, join_block, knows};
 use crate::trace::ThreadNo;
 use std::sync::Arc;
 
 /// An edge from one thread to another.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Hop<'c> {
+pub(super) struct ThreadEdge<'c> {
     pub(super) from: ThreadNo,
     pub(super) to: ThreadNo,
     /// Whether nothing can go back: one of the two threads is the environment, whose every act is a thread of its
@@ -38,14 +38,14 @@ pub(super) struct Hop<'c> {
 }
 
 /// A block of which nothing is known.
-pub(super) const NOTHING: Block = [0; WIDTH];
+pub(super) const NOTHING: ClockBlock = [0; WIDTH];
 
 /// Clocks by thread. invariant: ascending
 type ByThread = Vec<(ThreadNo, Arc<Clock>)>;
 
 /// The state of a context. A copy shares all clocks.
 #[derive(Clone, Default, Debug)]
-pub(super) struct State {
+pub(super) struct ContextState {
     st: Arc<Clock>,
     far: Arc<Clock>,
     two: ByThread,
@@ -59,7 +59,7 @@ pub(super) struct State {
 // Number of clocks by thread above which `many` is kept.
 const MANY: usize = if cfg!(test) { 3 } else { 16 };
 
-impl State {
+impl ContextState {
     /// Returns the epoch up to which a chain of this thread is st-before.
     pub(super) fn st(&self, chain: ChainId) -> u32 {
         self.st.get(chain)
@@ -90,21 +90,21 @@ impl State {
     }
 
     /// Returns the epochs up to which the chains of a block are st-before.
-    pub(super) fn st_block(&self, block: usize) -> &Block {
+    pub(super) fn st_block(&self, block: usize) -> &ClockBlock {
         self.st.block(block).map_or(&NOTHING, |st| st)
     }
 
     /// Returns the epochs up to which the chains of a block are before the context's next operation.
-    pub(super) fn reach(&self, block: usize, whose: Whose) -> Option<Arc<Block>> {
-        match whose {
-            Whose::Own => self.st.block(block).cloned(),
-            Whose::Of(thread) => {
+    pub(super) fn reach(&self, block: usize, owner_of: ChainOwner) -> Option<Arc<ClockBlock>> {
+        match owner_of {
+            ChainOwner::Own => self.st.block(block).cloned(),
+            ChainOwner::Of(thread) => {
                 let mut reach = self.far.block(block).cloned();
                 let two = of(&self.two, thread).and_then(|two| two.block(block));
                 two.into_iter().for_each(|two| join_block(&mut reach, two));
                 reach
             }
-            Whose::Several(own) => {
+            ChainOwner::Several(own) => {
                 let (st, far) = (self.st_block(block), self.far.block(block).map_or(&NOTHING, |far| far));
                 let is_own = |k: usize| own >> k & 1 == 1;
                 let mut reach = Some(Arc::new(std::array::from_fn(|k| if is_own(k) { st[k] } else { far[k] })));
@@ -116,7 +116,7 @@ impl State {
     }
 
     /// Returns the chains of a block that are known further than `known` by a path of any shape.
-    pub(super) fn any_news(&self, block: usize, known: &Block) -> Lanes {
+    pub(super) fn any_news(&self, block: usize, known: &ClockBlock) -> Lanes {
         let plain = self.far.block(block).into_iter().chain(self.st.block(block));
         let lists = [&self.two, &self.long, &self.back].into_iter().flat_map(|list| blocks(list, block));
         plain.chain(lists).fold(0, |lanes, reach| lanes | news(reach, known))
@@ -130,7 +130,7 @@ impl State {
     }
 
     /// Learns a state that is st-before, by an edge within the thread.
-    pub(super) fn join(&mut self, other: &State) {
+    pub(super) fn join(&mut self, other: &ContextState) {
         join(&mut self.st, &other.st);
         let grown = join(&mut self.far, &other.far);
         let lists = [(&mut self.two, &other.two), (&mut self.long, &other.long), (&mut self.back, &other.back)];
@@ -151,8 +151,8 @@ impl State {
     }
 
     /// Learns the state of another thread, by an edge from there.
-    pub(super) fn receive(&mut self, other: &State, hop: Hop<'_>) {
-        let Hop { from, to, fleeting, own } = hop;
+    pub(super) fn receive(&mut self, other: &ContextState, hop: ThreadEdge<'_>) {
+        let ThreadEdge { from, to, fleeting, own } = hop;
         let mut grown = join(&mut self.far, &other.far);
         // For the receiver's own points the state keeps through which thread they came back, unless nothing can go
         // back.
@@ -238,14 +238,14 @@ fn get(list: &ByThread, thread: ThreadNo, chain: ChainId) -> u32 {
 }
 
 /// Returns the chains of a block that `reach` knows further than `known`.
-pub(super) fn news(reach: &Block, known: &Block) -> Lanes {
+pub(super) fn news(reach: &ClockBlock, known: &ClockBlock) -> Lanes {
     if knows(known, reach) {
         return 0;
     }
     (0..WIDTH).fold(0, |lanes, k| lanes | Lanes::from(reach[k] > known[k]) << k)
 }
 
-fn blocks(list: &ByThread, block: usize) -> impl Iterator<Item = &Arc<Block>> {
+fn blocks(list: &ByThread, block: usize) -> impl Iterator<Item = &Arc<ClockBlock>> {
     list.iter().filter_map(move |(_, clock)| clock.block(block))
 }
 

@@ -1,9 +1,9 @@
 //! One case for each edge, and for each order that is no edge: the candidates of 60 random walks together.
 
 use super::run;
-use super::script::{Script, Step, post, site};
+use super::script::{Script, ScriptStep, post, site};
 use crate::base::IndexVec;
-use crate::detect::{Candidates, ContextKind, Pair, Place};
+use crate::detect::{Candidates, ConflictPlace, ContextKind, Pair};
 use crate::event::{
     BarrierId, BodyId, EventId, Location, LockId, ObjectId, Op, PostTime, RwLockId, SemaphoreId, Target, ThreadId,
 };
@@ -22,17 +22,17 @@ pub(super) const IO: ThreadId = ThreadId(1);
 pub(super) fn global(cell: u32) -> Location {
     Location { cell, object: None }
 }
-pub(super) fn write() -> Step {
-    Step::Do(Op::Write(global(0), 1))
+pub(super) fn write() -> ScriptStep {
+    ScriptStep::Do(Op::Write(global(0), 1))
 }
-pub(super) fn read() -> Step {
-    Step::Do(Op::Read(global(0)))
+pub(super) fn read() -> ScriptStep {
+    ScriptStep::Do(Op::Read(global(0)))
 }
-pub(super) fn to(looper: ThreadId, body: BodyId, time: PostTime) -> Step {
-    Step::Do(post(looper, body, time))
+pub(super) fn to(looper: ThreadId, body: BodyId, time: PostTime) -> ScriptStep {
+    ScriptStep::Do(post(looper, body, time))
 }
-fn to_async(body: BodyId, time: PostTime) -> Step {
-    Step::Do(Op::Post {
+fn to_async(body: BodyId, time: PostTime) -> ScriptStep {
+    ScriptStep::Do(Op::Post {
         target: Target::Thread(UI),
         body,
         args: Default::default(),
@@ -41,29 +41,30 @@ fn to_async(body: BodyId, time: PostTime) -> Step {
         instance: None,
     })
 }
-pub(super) fn fork(body: BodyId) -> Step {
-    Step::Do(Op::Fork { body, args: Default::default() })
+pub(super) fn fork(body: BodyId) -> ScriptStep {
+    ScriptStep::Do(Op::Fork { body, args: Default::default() })
 }
-pub(super) fn enable() -> Step {
-    Step::Do(Op::Enable { event: EventId(0), args: Default::default(), instance: None })
+pub(super) fn enable() -> ScriptStep {
+    ScriptStep::Do(Op::Enable { event: EventId(0), args: Default::default(), instance: None })
 }
-pub(super) fn locked(steps: Vec<Step>) -> Vec<Step> {
+pub(super) fn locked(steps: Vec<ScriptStep>) -> Vec<ScriptStep> {
     around(Op::Acquire(LockId(0)), steps, Op::Release(LockId(0)))
 }
-pub(super) fn around(before: Op, steps: Vec<Step>, after: Op) -> Vec<Step> {
-    [vec![Step::Do(before)], steps, vec![Step::Do(after)]].concat()
+pub(super) fn around(before: Op, steps: Vec<ScriptStep>, after: Op) -> Vec<ScriptStep> {
+    [vec![ScriptStep::Do(before)], steps, vec![ScriptStep::Do(after)]].concat()
 }
 
 // `bodies`: A, B, C as far as the case uses them. Loopers are the threads that loop without attaching a queue
 // themselves.
-pub(super) fn app(bodies: Vec<Vec<Step>>, threads: Vec<Vec<Step>>) -> Script {
+pub(super) fn app(bodies: Vec<Vec<ScriptStep>>, threads: Vec<Vec<ScriptStep>>) -> Script {
     let mut all = bodies;
     all.resize(T as usize, vec![]);
-    let has = |steps: &[Step], what: fn(&Step) -> bool| steps.iter().any(what);
-    let thread = |(i, steps): (usize, &Vec<Step>)| ThreadSetup {
+    let has = |steps: &[ScriptStep], what: fn(&ScriptStep) -> bool| steps.iter().any(what);
+    let thread = |(i, steps): (usize, &Vec<ScriptStep>)| ThreadSetup {
         name: format!("t{i}"),
         daemon: false,
-        looper: has(steps, |s| matches!(s, Step::Loop)) && !has(steps, |s| matches!(s, Step::Do(Op::AttachQueue))),
+        looper: has(steps, |s| matches!(s, ScriptStep::Loop))
+            && !has(steps, |s| matches!(s, ScriptStep::Do(Op::AttachQueue))),
     };
     let event = EventSetup { name: "e".to_owned(), body: A, looper: UI, initially: 0 };
     let setup = Setup {
@@ -96,17 +97,17 @@ fn union(script: &Script) -> Candidates {
     all
 }
 
-type Found = ((u32, usize), (u32, usize), ContextKind);
+type EdgeFinding = ((u32, usize), (u32, usize), ContextKind);
 
-fn check(script: Script, expected: &[Found]) {
+fn check(script: Script, expected: &[EdgeFinding]) {
     let of = |(body, pc): (u32, usize)| site(BodyId(body), pc);
     let expected: BTreeSet<_> = expected.iter().map(|(a, b, kind)| (Pair::new(of(*a), of(*b)), *kind)).collect();
     let found: BTreeSet<_> = union(&script).iter().flat_map(|c| c.kinds.iter().map(|k| (c.pair, *k))).collect();
     assert_eq!(found, expected, "{:?}", script.bodies);
 }
 
-pub(super) fn looper() -> Vec<Step> {
-    vec![Step::Loop]
+pub(super) fn looper() -> Vec<ScriptStep> {
+    vec![ScriptStep::Loop]
 }
 
 #[test]
@@ -143,13 +144,13 @@ fn locks_guard_threads_and_never_order() {
 #[test]
 fn a_wait_keeps_the_lock_at_every_access() {
     let waits = Op::Wait { on: crate::event::WaitSet::Lock(LockId(0)), lock: LockId(0), timeout: Some(1) };
-    let waiter = locked(locked(vec![Step::Do(waits), write()]));
+    let waiter = locked(locked(vec![ScriptStep::Do(waits), write()]));
     check(app(vec![], vec![waiter, locked(vec![write()])]), &[]);
 }
 
 #[test]
 fn fork_and_join() {
-    let parent = vec![write(), fork(A), write(), Step::Join(0), write()];
+    let parent = vec![write(), fork(A), write(), ScriptStep::Join(0), write()];
     check(app(vec![vec![write()]], vec![parent]), &[((0, 0), (T, 2), ThreadThread)]);
 }
 
@@ -199,7 +200,7 @@ fn fifo_of_ordered_posts() {
 
 #[test]
 fn fifo_of_the_posts_of_init() {
-    let order = |first, second, expected: &[Found]| {
+    let order = |first, second, expected: &[EdgeFinding]| {
         let mut app = app(vec![vec![write()], vec![write()]], vec![looper()]);
         app.init = vec![post(UI, A, first), post(UI, B, second)];
         check(app, expected);
@@ -224,7 +225,7 @@ fn posts_of_two_threads_are_not_ordered_by_chance() {
 
 #[test]
 fn tasks_run_to_completion() {
-    let app = |first: Step| {
+    let app = |first: ScriptStep| {
         app(vec![vec![first, write()], vec![write()], vec![to(UI, B, Front)]], vec![looper(), vec![to(UI, A, Now)]])
     };
     check(app(to(UI, B, Front)), &[]);
@@ -234,29 +235,40 @@ fn tasks_run_to_completion() {
 
 #[test]
 fn attach_to_post() {
-    let late = vec![write(), Step::Do(Op::AttachQueue), write(), Step::Loop];
+    let late = vec![write(), ScriptStep::Do(Op::AttachQueue), write(), ScriptStep::Loop];
     check(app(vec![], vec![late.clone(), vec![to(UI, A, Now), write()]]), &[((T, 2), (T + 1, 1), ThreadThread)]);
     // A second queue is refused, and orders nothing.
-    let refused = vec![write(), Step::Do(Op::AttachQueue)];
+    let refused = vec![write(), ScriptStep::Do(Op::AttachQueue)];
     let twice = app(vec![refused], vec![looper(), vec![to(UI, A, Now)], vec![to(UI, B, Now), write()]]);
     check(twice, &[((0, 0), (T + 2, 1), ThreadTask)]);
 }
 
 #[test]
 fn the_code_around_a_loop() {
-    let main = vec![to(UI, A, Now), Step::Do(Op::Quit { looper: UI, safely: true }), Step::Do(Op::Join(UI)), write()];
-    check(app(vec![vec![write()]], vec![vec![write(), Step::Loop, write()], main]), &[]);
+    let main = vec![
+        to(UI, A, Now),
+        ScriptStep::Do(Op::Quit { looper: UI, safely: true }),
+        ScriptStep::Do(Op::Join(UI)),
+        write(),
+    ];
+    check(app(vec![vec![write()]], vec![vec![write(), ScriptStep::Loop, write()], main]), &[]);
     // An exception ends the looper in the middle of its task.
-    let thrower = vec![write(), Step::Do(Op::Release(LockId(0)))];
-    check(app(vec![thrower], vec![looper(), vec![to(UI, A, Now), Step::Do(Op::Join(UI)), write()]]), &[]);
+    let thrower = vec![write(), ScriptStep::Do(Op::Release(LockId(0)))];
+    check(app(vec![thrower], vec![looper(), vec![to(UI, A, Now), ScriptStep::Do(Op::Join(UI)), write()]]), &[]);
     // A spawned looper.
-    let main = vec![Step::Do(Op::SpawnLooper), Step::Post(0, A, Now), Step::Quit(0), Step::Join(0), write()];
-    check(app(vec![vec![write()], vec![], vec![Step::Loop]], vec![main]), &[]);
+    let main = vec![
+        ScriptStep::Do(Op::SpawnLooper),
+        ScriptStep::Post(0, A, Now),
+        ScriptStep::Quit(0),
+        ScriptStep::Join(0),
+        write(),
+    ];
+    check(app(vec![vec![write()], vec![], vec![ScriptStep::Loop]], vec![main]), &[]);
 }
 
 #[test]
 fn barriers_in_both_directions() {
-    let arrive = || Step::Do(Op::Arrive(BarrierId(0)));
+    let arrive = || ScriptStep::Do(Op::Arrive(BarrierId(0)));
     let thread = || vec![write(), arrive(), write()];
     check(
         app(vec![], vec![thread(), thread()]),
@@ -281,7 +293,7 @@ fn enables_pay_firings() {
     // Two firings: the environment has no program order.
     check(app(vec![vec![write()]], vec![looper(), vec![enable(), enable()]]), &[((0, 0), (0, 0), SameLooper)]);
     // A disabled enable pays for no firing: the firing is paid for by a later enable, unless it came before.
-    let disable = Step::Do(Op::Disable(EventId(0)));
+    let disable = ScriptStep::Do(Op::Disable(EventId(0)));
     let main = vec![enable(), disable, write(), enable()];
     check(app(vec![vec![read()]], vec![looper(), main]), &[((0, 0), (T + 1, 2), ThreadTask)]);
     // A firing is an ordinary post with the clock of its enable.
@@ -295,23 +307,23 @@ fn enables_pay_firings() {
 fn signals_and_atomics_are_no_edges() {
     let s = SemaphoreId(0);
     check(
-        app(vec![], vec![vec![write(), Step::Do(Op::Up(s))], vec![Step::Do(Op::Down(s)), write()]]),
+        app(vec![], vec![vec![write(), ScriptStep::Do(Op::Up(s))], vec![ScriptStep::Do(Op::Down(s)), write()]]),
         &[((T, 0), (T + 1, 1), ThreadThread)],
     );
-    let atomic = || vec![Step::Do(Op::AtomicWrite(global(0), 1)), Step::Do(Op::FetchAdd(global(0), 1))];
+    let atomic = || vec![ScriptStep::Do(Op::AtomicWrite(global(0), 1)), ScriptStep::Do(Op::FetchAdd(global(0), 1))];
     check(app(vec![], vec![atomic(), atomic()]), &[]);
 }
 
 #[test]
 fn a_free_meets_uses_and_every_cell() {
     let (o, field) = (ObjectId(0), Location { cell: 1, object: Some(ObjectId(0)) });
-    let user = vec![Step::Do(Op::Use(o)), Step::Do(Op::Read(field))];
-    let script = app(vec![], vec![vec![Step::Do(Op::Free(o))], user]);
+    let user = vec![ScriptStep::Do(Op::Use(o)), ScriptStep::Do(Op::Read(field))];
+    let script = app(vec![], vec![vec![ScriptStep::Do(Op::Free(o))], user]);
     check(script.clone(), &[((T, 0), (T + 1, 0), ThreadThread), ((T, 0), (T + 1, 1), ThreadThread)]);
     let all = union(&script);
     for candidate in all.iter() {
         let evidence = &candidate.evidence;
-        assert_eq!(evidence.place, Some(Place::Life { object: "init-block/Node#1".to_owned(), class: 0 }));
+        assert_eq!(evidence.place, Some(ConflictPlace::Life { object: "init-block/Node#1".to_owned(), class: 0 }));
         assert_eq!(evidence.location, "init-block/Node#1");
         assert_eq!(evidence.contexts, ("t0".to_owned(), "t1".to_owned()));
     }
@@ -324,7 +336,7 @@ fn evidence_stands_in_the_order_of_the_pair() {
     assert_eq!(all.len(), 1);
     let candidate = all.get(Pair::new(site(BodyId(T + 1), 2), site(A, 0))).expect("the pair");
     let evidence = &candidate.evidence;
-    assert_eq!((evidence.run, evidence.place.clone()), (0, Some(Place::Global { cell: 0 })));
+    assert_eq!((evidence.run, evidence.place.clone()), (0, Some(ConflictPlace::Global { cell: 0 })));
     assert_eq!(evidence.location, "x");
     assert_eq!(evidence.contexts, ("t1/b0#1".to_owned(), "t1".to_owned()));
     assert_eq!(evidence.locksets, (vec![], vec!["lock l".to_owned()]));
@@ -348,7 +360,7 @@ fn many_ordered_tasks_share_a_chain_and_many_threads_fit() {
     // The time is linear: 20,000 tasks of one poster, each of which has another access to be compared with; then
     // 1,000 threads that each post two tasks.
     let mut posts = vec![to(UI, A, Now); 20_000];
-    posts.push(Step::Join(0));
+    posts.push(ScriptStep::Join(0));
     let script = app(vec![vec![write()]], vec![looper(), posts]);
     assert_eq!(run(script, 1, 100_000).candidates, []);
     let poster = vec![to(UI, A, Now), to(UI, A, Now)];

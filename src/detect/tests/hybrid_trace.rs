@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 // A location, and two statements, or contexts where statements are not known.
 type Key = (LocationNo, BTreeSet<(u32, u32, u32)>);
 
-struct Naive<'t> {
+struct NaiveHybrid<'t> {
     trace: &'t Trace,
     // The task of each operation.
     tasks: Vec<Option<TaskNo>>,
@@ -20,7 +20,7 @@ struct Naive<'t> {
     before: Vec<Vec<bool>>,
 }
 
-impl<'t> Naive<'t> {
+impl<'t> NaiveHybrid<'t> {
     fn new(trace: &'t Trace) -> Self {
         let n = trace.ops.len();
         let mut running = vec![None; trace.threads.len()];
@@ -134,7 +134,7 @@ fn over_a_trace_it_finds_what_the_rules_leave_unordered() {
     let (mut total, mut overtaken) = (0, 0);
     for seed in 0..1500 {
         let trace = generate::trace(&mut Rng::seeded(seed), 60);
-        let naive = Naive::new(&trace);
+        let naive = NaiveHybrid::new(&trace);
         let n = trace.ops.len();
         let pairs = (0..n).flat_map(|j| (0..j).map(move |i| (i, j)));
         let expected: BTreeSet<Key> =

@@ -12,22 +12,22 @@ mod script;
 
 use super::{Candidate, ContextKind, Hybrid, OrderPairs, Pair};
 use crate::base::Rng;
-use crate::event::{Actor, Choice, Event, Happening, Op, ThreadId};
+use crate::event::{Actor, Choice, Event, EventKind, Op, ThreadId};
 use crate::world::{Limits, Machine, Question};
 use script::Script;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A recorded run.
-struct Recorded {
+struct RecordedRun {
     machine: Machine<Script>,
-    events: Vec<Seen>,
+    events: Vec<EventRecord>,
     candidates: Vec<Candidate>,
     orders: Vec<Candidate>,
 }
 
 /// An event with the further data that the naive rules need.
 #[derive(Clone)]
-struct Seen {
+struct EventRecord {
     event: Event,
     /// Looper to which a post goes.
     looper: Option<ThreadId>,
@@ -39,35 +39,35 @@ struct Seen {
     waiting: BTreeSet<ThreadId>,
 }
 
-type Found = BTreeSet<(Pair, ContextKind)>;
+type PairKinds = BTreeSet<(Pair, ContextKind)>;
 
-impl Recorded {
-    fn found(&self) -> Found {
+impl RecordedRun {
+    fn found(&self) -> PairKinds {
         found(&self.candidates)
     }
 }
 
-fn found<'a>(candidates: impl IntoIterator<Item = &'a Candidate>) -> Found {
+fn found<'a>(candidates: impl IntoIterator<Item = &'a Candidate>) -> PairKinds {
     candidates.into_iter().flat_map(|c| c.kinds.iter().map(|k| (c.pair, *k))).collect()
 }
 
 /// Runs the script under a random walk of at most `most` steps, which sometimes continues with one thread for a
 /// while.
-fn run(script: Script, seed: u64, most: u64) -> Recorded {
+fn run(script: Script, seed: u64, most: u64) -> RecordedRun {
     let mut rng = Rng::seeded(seed);
     let mut machine = Machine::new(script, Limits::default());
     let (mut hybrid, mut events) = (Hybrid::with_order_pairs(), Vec::new());
     let mut alone = OrderPairs::new();
     machine.start(true);
-    let mut tell = |machine: &Machine<Script>| {
+    let mut record_events = |machine: &Machine<Script>| {
         for event in machine.world.recorded() {
             hybrid.observe(&machine.world, event);
             alone.observe(&machine.world, event);
             let looper = match &event.what {
-                Happening::Performed { op: Op::Post { target, .. }, .. } => Some(machine.world.thread_of(*target)),
+                EventKind::Performed { op: Op::Post { target, .. }, .. } => Some(machine.world.thread_of(*target)),
                 _ => None,
             };
-            let threw = matches!(event.what, Happening::Performed { .. }) && machine.guest.threw;
+            let threw = matches!(event.what, EventKind::Performed { .. }) && machine.guest.threw;
             let world = &machine.world;
             let alive = world.threads().ids().filter(|t| !world.finished(*t));
             let (mut awaits, mut waiting) = (BTreeMap::new(), BTreeSet::new());
@@ -78,10 +78,10 @@ fn run(script: Script, seed: u64, most: u64) -> Recorded {
                     _ => {}
                 }
             }
-            events.push(Seen { event: event.clone(), looper, threw, awaits, waiting });
+            events.push(EventRecord { event: event.clone(), looper, threw, awaits, waiting });
         }
     };
-    tell(&machine);
+    record_events(&machine);
     let mut last = None;
     while machine.world.outcome().is_none() && machine.world.steps() < most {
         let openings = machine.world.openings();
@@ -106,9 +106,9 @@ fn run(script: Script, seed: u64, most: u64) -> Recorded {
         };
         machine.guest.threw = false;
         machine.step(Choice { actor, argument });
-        tell(&machine);
+        record_events(&machine);
     }
     let (candidates, orders) = hybrid.finish_both();
     assert_eq!(orders, alone.finish());
-    Recorded { machine, events, candidates, orders }
+    RecordedRun { machine, events, candidates, orders }
 }

@@ -1,10 +1,10 @@
 //! The rules implemented literally: a matrix over all events, a fixpoint for FIFO and NOPRE, all pairs of accesses.
 
-use super::{Found, Pair, Recorded, Seen, naive_edges};
-use crate::detect::relation::Edges;
+use super::{EventRecord, Pair, PairKinds, RecordedRun, naive_edges};
+use crate::detect::relation::RelationEdges;
 use crate::detect::{ContextKind, Rank};
-use crate::event::{ContextId, Event, EventId, Happening, LockId, Op, PostTime, RwLockId, ThreadId};
-use crate::world::{Made, World};
+use crate::event::{ContextId, Event, EventId, EventKind, LockId, Op, PostTime, RwLockId, ThreadId};
+use crate::world::{CreationKind, World};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 // Pseudo-thread of `init`.
@@ -12,8 +12,8 @@ const INIT: ThreadId = ThreadId(u32::MAX);
 
 pub(super) struct Relation<'a> {
     world: &'a World,
-    edges: Edges,
-    pub(super) all: Vec<Seen>,
+    edges: RelationEdges,
+    pub(super) all: Vec<EventRecord>,
     // direct[j][i]: an edge from i to j.
     direct: Vec<Vec<bool>>,
     // before[j][i]: i happens before j.
@@ -31,10 +31,10 @@ struct Task {
 }
 
 /// Returns the candidates of the run of this hybrid relation, each with the ranks of all its occurrences.
-pub(super) fn candidates(run: &Recorded, relation: &Relation<'_>) -> (Found, BTreeMap<Pair, BTreeSet<Rank>>) {
-    let (precise, queued) = (Relation::new(run, Edges::Precise), Relation::new(run, Edges::Queued));
+pub(super) fn candidates(run: &RecordedRun, relation: &Relation<'_>) -> (PairKinds, BTreeMap<Pair, BTreeSet<Rank>>) {
+    let (precise, queued) = (Relation::new(run, RelationEdges::Precise), Relation::new(run, RelationEdges::Queued));
     let all = &relation.all;
-    let (mut found, mut ranks) = (Found::new(), BTreeMap::<_, BTreeSet<_>>::new());
+    let (mut found, mut ranks) = (PairKinds::new(), BTreeMap::<_, BTreeSet<_>>::new());
     for j in 0..all.len() {
         for i in 0..j {
             let (x, y) = (&all[i].event, &all[j].event);
@@ -60,7 +60,7 @@ pub(super) fn candidates(run: &Recorded, relation: &Relation<'_>) -> (Found, BTr
     (found, ranks)
 }
 
-pub(super) fn kind(run: &Recorded, x: &Event, y: &Event) -> ContextKind {
+pub(super) fn kind(run: &RecordedRun, x: &Event, y: &Event) -> ContextKind {
     let task = |e: &Event| e.thread.is_some_and(|t| Some(run.machine.world.thread(t).home) != e.context);
     match (task(x), task(y)) {
         _ if x.thread == y.thread => ContextKind::SameLooper,
@@ -76,25 +76,25 @@ fn access(event: &Event) -> Option<crate::event::Access> {
 
 pub(super) fn op(event: &Event) -> Option<&Op> {
     match &event.what {
-        Happening::Performed { op, .. } => Some(op),
+        EventKind::Performed { op, .. } => Some(op),
         _ => None,
     }
 }
 
 pub(super) fn made(event: &Event) -> Option<ContextId> {
     match &event.what {
-        Happening::Performed { made, .. } => *made,
-        Happening::Fire(_, context) => Some(*context),
+        EventKind::Performed { made, .. } => *made,
+        EventKind::Fire(_, context) => Some(*context),
         _ => None,
     }
 }
 
 // Locks, read sides and write sides that the thread of event `at` holds at that event. They are counted from its
 // operations without those that threw.
-pub(super) type Holds = (BTreeMap<LockId, i64>, BTreeMap<RwLockId, i64>, BTreeMap<RwLockId, i64>);
+pub(super) type HeldLocks = (BTreeMap<LockId, i64>, BTreeMap<RwLockId, i64>, BTreeMap<RwLockId, i64>);
 
-pub(super) fn holds(all: &[Seen], at: usize) -> Holds {
-    let (mut locks, mut reads, mut writes) = Holds::default();
+pub(super) fn holds(all: &[EventRecord], at: usize) -> HeldLocks {
+    let (mut locks, mut reads, mut writes) = HeldLocks::default();
     let mut put_aside = BTreeMap::new();
     for seen in all[..at].iter().filter(|s| s.event.thread == all[at].event.thread) {
         match op(&seen.event) {
@@ -120,7 +120,7 @@ pub(super) fn holds(all: &[Seen], at: usize) -> Holds {
     (locks, reads, writes)
 }
 
-pub(super) fn guarded(all: &[Seen], i: usize, j: usize) -> bool {
+pub(super) fn guarded(all: &[EventRecord], i: usize, j: usize) -> bool {
     let ((l1, r1, w1), (l2, r2, w2)) = (holds(all, i), holds(all, j));
     l1.keys().any(|l| l2.contains_key(l))
         || w1.keys().any(|l| w2.contains_key(l) || r2.contains_key(l))
@@ -128,7 +128,7 @@ pub(super) fn guarded(all: &[Seen], i: usize, j: usize) -> bool {
 }
 
 impl<'a> Relation<'a> {
-    pub(super) fn new(run: &'a Recorded, edges: Edges) -> Self {
+    pub(super) fn new(run: &'a RecordedRun, edges: RelationEdges) -> Self {
         let world = &run.machine.world;
         let mut all = init_events(run);
         let init = all.len();
@@ -137,8 +137,8 @@ impl<'a> Relation<'a> {
         let direct = vec![vec![false; n]; n];
         let mut relation = Self { world, edges, all, direct, before: Vec::new() };
         relation.basic(init);
-        if edges != Edges::Hybrid {
-            for (i, j) in naive_edges::carried(&relation.all) {
+        if edges != RelationEdges::Hybrid {
+            for (i, j) in naive_edges::channel_edges(&relation.all) {
                 relation.edge(i, j);
             }
         }
@@ -183,9 +183,9 @@ impl<'a> Relation<'a> {
             for i in 0..j {
                 let x = &self.all[i].event;
                 let same_context = x.context.is_some() && x.context == y.context;
-                let forks = matches!(y.what, Happening::ThreadInit) && made(x).is_some() && made(x) == y.context;
+                let forks = matches!(y.what, EventKind::ThreadInit) && made(x).is_some() && made(x) == y.context;
                 let posts = matches!(op(y), Some(Op::Begin)) && made(x).is_some() && made(x) == made(y);
-                let joins = matches!(x.what, Happening::ThreadExit)
+                let joins = matches!(x.what, EventKind::ThreadExit)
                     && matches!(op(y), Some(Op::Join(t)) if Some(*t) == x.thread);
                 let attaches = matches!(op(x), Some(Op::AttachQueue))
                     && !self.all[i].threw
@@ -195,7 +195,7 @@ impl<'a> Relation<'a> {
                 let enters = same_thread && x.context == x.thread.and_then(home) && matches!(op(y), Some(Op::Begin));
                 let leaves = same_thread
                     && (matches!(op(y), Some(Op::Begin)) && made(y).is_none()
-                        || matches!(y.what, Happening::ThreadExit));
+                        || matches!(y.what, EventKind::ThreadExit));
                 if same_context || forks || posts || joins || attaches || enters || leaves {
                     edges.push((i, j));
                 }
@@ -242,7 +242,7 @@ impl<'a> Relation<'a> {
             match (&seen.event.what, op(&seen.event)) {
                 (_, Some(Op::Enable { event, .. })) => left.entry(*event).or_default().push_back(Some(j)),
                 (_, Some(Op::Disable(event))) => left.entry(*event).or_default().clear(),
-                (Happening::Fire(event, _), _) => {
+                (EventKind::Fire(event, _), _) => {
                     let enable = left.entry(*event).or_default().pop_front().expect("an enable");
                     edges.extend(enable.map(|i| (i, j)));
                 }
@@ -259,7 +259,7 @@ impl<'a> Relation<'a> {
             let cause = (0..begin).find(|i| made(&self.all[*i].event) == Some(context)).expect("a post");
             let end = (begin..self.all.len()).find(|i| {
                 let e = &self.all[*i].event;
-                matches!(e.what, Happening::End) && e.context == Some(context)
+                matches!(e.what, EventKind::End) && e.context == Some(context)
             });
             tasks.push(Task { looper: seen.event.thread.expect("a looper"), begin, end, cause });
         }
@@ -293,7 +293,7 @@ impl<'a> Relation<'a> {
     fn ordered_by_queue(&self, e1: &Task, e2: &Task) -> bool {
         let posts = |i: usize| self.all[i].looper == Some(e1.looper) && made(&self.all[i].event).is_some();
         let known = |i: usize| i == e2.cause || self.before[e2.cause][i];
-        self.edges == Edges::Queued && posts(e1.cause) && (e1.cause..=e2.cause).any(|i| posts(i) && known(i))
+        self.edges == RelationEdges::Queued && posts(e1.cause) && (e1.cause..=e2.cause).any(|i| posts(i) && known(i))
     }
 
     // Whether the first message is before the second one at whatever instants they are posted, and no fence lets the
@@ -321,20 +321,21 @@ impl<'a> Relation<'a> {
 }
 
 // Returns the operations of `init`, which are not recorded, with the contexts that they created, in order.
-fn init_events(run: &Recorded) -> Vec<Seen> {
+fn init_events(run: &RecordedRun) -> Vec<EventRecord> {
     let (world, script) = (&run.machine.world, &run.machine.guest);
     let contexts = world.contexts();
     let all = (0..contexts.len() as u32).map(ContextId);
-    let Some(init) = all.clone().find(|c| contexts.made(*c) == Made::Init) else { return Vec::new() };
+    let Some(init) = all.clone().find(|c| contexts.made(*c) == CreationKind::Init) else { return Vec::new() };
     let mut children = all.filter(|c| contexts.parent(*c) == Some(init));
     let event = |op: &Op| {
         let made = match op {
             Op::Post { .. } | Op::Fork { .. } => children.next(),
             _ => None,
         };
-        let what = Happening::Performed { op: *op, value: 0, made };
+        let what = EventKind::Performed { op: *op, value: 0, made };
         Event { step: 0, thread: Some(INIT), context: Some(init), site: None, now: 1, what }
     };
-    let seen = |event| Seen { event, looper: None, threw: false, awaits: BTreeMap::new(), waiting: BTreeSet::new() };
+    let seen =
+        |event| EventRecord { event, looper: None, threw: false, awaits: BTreeMap::new(), waiting: BTreeSet::new() };
     script.init.iter().map(event).map(seen).collect()
 }

@@ -1,12 +1,12 @@
 //! The edges of locks, signals, atomics and awaits, implemented literally: for each event all earlier events from
 //! which it learns.
 
-use super::Seen;
+use super::EventRecord;
 use super::naive::{holds, made, op};
-use crate::event::{Happening, Location, Op};
+use crate::event::{EventKind, Location, Op};
 
 /// Returns the edges of the precise relation that the hybrid one does not have.
-pub(super) fn carried(all: &[Seen]) -> Vec<(usize, usize)> {
+pub(super) fn channel_edges(all: &[EventRecord]) -> Vec<(usize, usize)> {
     let mut edges = Vec::new();
     for j in 0..all.len() {
         edges.extend((0..j).filter(|i| passes(all, *i, j)).map(|i| (i, j)));
@@ -18,7 +18,7 @@ pub(super) fn carried(all: &[Seen]) -> Vec<(usize, usize)> {
 }
 
 // Whether there is an edge that does not depend on the events between.
-fn passes(all: &[Seen], i: usize, j: usize) -> bool {
+fn passes(all: &[EventRecord], i: usize, j: usize) -> bool {
     let (x, y) = (&all[i], &all[j]);
     let Some((a, b)) = op(&x.event).zip(op(&y.event)) else { return false };
     let apart = x.event.thread != y.event.thread;
@@ -38,17 +38,17 @@ fn passes(all: &[Seen], i: usize, j: usize) -> bool {
     }
 }
 
-impl Seen {
+impl EventRecord {
     fn value(&self) -> crate::event::Value {
         match self.event.what {
-            Happening::Performed { value, .. } => value,
+            EventKind::Performed { value, .. } => value,
             _ => 0,
         }
     }
 }
 
-fn written(seen: &Seen) -> Option<Location> {
-    let Happening::Performed { op, value, .. } = &seen.event.what else { return None };
+fn written(seen: &EventRecord) -> Option<Location> {
+    let EventKind::Performed { op, value, .. } = &seen.event.what else { return None };
     match *op {
         _ if seen.threw => None,
         Op::AtomicWrite(at, _) | Op::FetchAdd(at, _) | Op::Exchange(at, _) => Some(at),
@@ -57,7 +57,7 @@ fn written(seen: &Seen) -> Option<Location> {
     }
 }
 
-fn read(seen: &Seen) -> Option<Location> {
+fn read(seen: &EventRecord) -> Option<Location> {
     match *op(&seen.event)? {
         Op::AtomicRead(at) | Op::FetchAdd(at, _) | Op::Exchange(at, _) | Op::Cas { at, .. } => Some(at),
         _ => None,
@@ -65,7 +65,7 @@ fn read(seen: &Seen) -> Option<Location> {
 }
 
 // Returns the notify after which the thread was no longer in its wait set.
-fn woken(all: &[Seen], j: usize) -> Option<usize> {
+fn woken(all: &[EventRecord], j: usize) -> Option<usize> {
     let thread = all[j].event.thread?;
     let Op::Reacquire { .. } = op(&all[j].event)? else { return None };
     let wait = (0..j).rfind(|i| all[*i].event.thread == Some(thread))?;
@@ -76,8 +76,8 @@ fn woken(all: &[Seen], j: usize) -> Option<usize> {
 }
 
 // Whether a pending interrupt ends the operation of this event.
-fn spends(all: &[Seen], j: usize) -> bool {
-    let Happening::Performed { op, value, .. } = &all[j].event.what else { return false };
+fn spends(all: &[EventRecord], j: usize) -> bool {
+    let EventKind::Performed { op, value, .. } = &all[j].event.what else { return false };
     match op {
         Op::Sleep(_) | Op::Wake => true,
         Op::Reacquire { .. } => *value == 0,
@@ -86,7 +86,7 @@ fn spends(all: &[Seen], j: usize) -> bool {
     }
 }
 
-fn interrupted(all: &[Seen], j: usize) -> Vec<usize> {
+fn interrupted(all: &[EventRecord], j: usize) -> Vec<usize> {
     let thread = all[j].event.thread;
     if !spends(all, j) {
         return vec![];
@@ -97,7 +97,7 @@ fn interrupted(all: &[Seen], j: usize) -> Vec<usize> {
 }
 
 /// Returns the events that turned the condition of the `await` that event `j` ends, and whether to true.
-pub(super) fn turns(all: &[Seen], j: usize) -> Vec<(usize, bool)> {
+pub(super) fn turns(all: &[EventRecord], j: usize) -> Vec<(usize, bool)> {
     let (Some(thread), Some(Op::Await { .. })) = (all[j].event.thread, op(&all[j].event)) else { return vec![] };
     let Some(arrival) = (0..j).rfind(|i| all[*i].event.thread == Some(thread)) else { return vec![] };
     let holds = |i: usize| all[i].awaits.get(&thread).copied();
@@ -105,8 +105,8 @@ pub(super) fn turns(all: &[Seen], j: usize) -> Vec<(usize, bool)> {
     turns.filter_map(|i| Some((i, holds(i)?))).collect()
 }
 
-fn awaited(all: &[Seen], j: usize) -> Vec<usize> {
-    let Happening::Performed { op: Op::Await { .. }, value, .. } = all[j].event.what else { return vec![] };
+fn awaited(all: &[EventRecord], j: usize) -> Vec<usize> {
+    let EventKind::Performed { op: Op::Await { .. }, value, .. } = all[j].event.what else { return vec![] };
     let writes = |i: &usize| {
         matches!(op(&all[*i].event), Some(Op::Write(..) | Op::ListWrite { .. } | Op::Free(_)))
             || written(&all[*i]).is_some()

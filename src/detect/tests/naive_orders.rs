@@ -2,15 +2,15 @@
 
 use super::naive::{Relation, guarded, holds, kind, op};
 use super::naive_edges::turns;
-use super::{Found, Pair, Recorded, Seen};
+use super::{EventRecord, Pair, PairKinds, RecordedRun};
 use crate::detect::ContextKind;
-use crate::event::{AccessKind, AccessPlace, Happening, Op, WaitSet};
+use crate::event::{AccessKind, AccessPlace, EventKind, Op, WaitSet};
 use crate::world::World;
 
 /// Returns the order pairs of a run.
-pub(super) fn pairs(run: &Recorded, relation: &Relation<'_>) -> Found {
+pub(super) fn pairs(run: &RecordedRun, relation: &Relation<'_>) -> PairKinds {
     let all = &relation.all;
-    let mut found = Found::new();
+    let mut found = PairKinds::new();
     let mut add = |i: usize, j: usize| {
         let (x, y) = (&all[i].event, &all[j].event);
         found.extend(x.site.zip(y.site).map(|(s, t)| (Pair::new(s, t), kind(run, x, y))));
@@ -24,10 +24,10 @@ pub(super) fn pairs(run: &Recorded, relation: &Relation<'_>) -> Found {
     for (n, y) in sections.iter().enumerate() {
         for x in &sections[..n] {
             let apart = kind(run, &all[x.acquired].event, &all[y.acquired].event) != ContextKind::SameLooper;
-            let met = all[x.acquired].event.context != all[y.acquired].event.context
+            let by_two_contexts = all[x.acquired].event.context != all[y.acquired].event.context
                 && !relation.before[y.start][x.start]
                 && !guarded(all, x.acquired, y.acquired);
-            if apart && met && excluding(all, x, y) && conflict(run, all, x, y) {
+            if apart && by_two_contexts && excluding(all, x, y) && conflict(run, all, x, y) {
                 add(x.acquired, y.acquired);
             }
         }
@@ -36,7 +36,7 @@ pub(super) fn pairs(run: &Recorded, relation: &Relation<'_>) -> Found {
 }
 
 // Whether the two operations are of kinds whose order matters.
-fn ordered(run: &Recorded, all: &[Seen], i: usize, j: usize) -> bool {
+fn ordered(run: &RecordedRun, all: &[EventRecord], i: usize, j: usize) -> bool {
     let (x, y) = (&all[i], &all[j]);
     let Some((a, b)) = op(&x.event).zip(op(&y.event)) else { return false };
     if let Some(((at, writes), (other, too))) = atomic(x).zip(atomic(y)) {
@@ -46,7 +46,7 @@ fn ordered(run: &Recorded, all: &[Seen], i: usize, j: usize) -> bool {
     signals((a, x), (b, y), &run.machine.world) || signals((b, y), (a, x), &run.machine.world)
 }
 
-fn signals((a, x): (&Op, &Seen), (b, y): (&Op, &Seen), world: &World) -> bool {
+fn signals((a, x): (&Op, &EventRecord), (b, y): (&Op, &EventRecord), world: &World) -> bool {
     match (a, b) {
         (Op::Post { target, body, .. }, Op::Cancel { target: of, body: what }) => {
             target == of && (what.is_none() || *what == Some(*body))
@@ -63,8 +63,8 @@ fn signals((a, x): (&Op, &Seen), (b, y): (&Op, &Seen), world: &World) -> bool {
     }
 }
 
-fn atomic(seen: &Seen) -> Option<(u32, bool)> {
-    let Happening::Performed { op, value, .. } = &seen.event.what else { return None };
+fn atomic(seen: &EventRecord) -> Option<(u32, bool)> {
+    let EventKind::Performed { op, value, .. } = &seen.event.what else { return None };
     match *op {
         _ if seen.threw => None,
         Op::AtomicRead(at) => Some((at.cell, false)),
@@ -81,7 +81,7 @@ struct Section {
     end: usize,
 }
 
-fn sections(all: &[Seen]) -> Vec<Section> {
+fn sections(all: &[EventRecord]) -> Vec<Section> {
     let mut sections = Vec::new();
     for acquired in (0..all.len()).filter(|i| takes(all, *i)) {
         let mut start = acquired;
@@ -103,7 +103,7 @@ fn sections(all: &[Seen]) -> Vec<Section> {
 }
 
 // Whether the event is an acquisition by a thread that does not hold the lock yet.
-fn takes(all: &[Seen], i: usize) -> bool {
+fn takes(all: &[EventRecord], i: usize) -> bool {
     let (locks, reads, _) = holds(all, i);
     match op(&all[i].event) {
         Some(Op::Acquire(lock)) => !all[i].threw && !locks.contains_key(lock),
@@ -113,7 +113,7 @@ fn takes(all: &[Seen], i: usize) -> bool {
     }
 }
 
-fn gives_up(all: &[Seen], acquired: usize, i: usize) -> bool {
+fn gives_up(all: &[EventRecord], acquired: usize, i: usize) -> bool {
     let (locks, reads, _) = holds(all, i);
     match (op(&all[acquired].event), op(&all[i].event)) {
         _ if all[i].threw => false,
@@ -125,7 +125,7 @@ fn gives_up(all: &[Seen], acquired: usize, i: usize) -> bool {
     }
 }
 
-fn excluding(all: &[Seen], x: &Section, y: &Section) -> bool {
+fn excluding(all: &[EventRecord], x: &Section, y: &Section) -> bool {
     match (op(&all[x.acquired].event), op(&all[y.acquired].event)) {
         (Some(Op::Acquire(l)), Some(Op::Acquire(m))) => l == m,
         (Some(Op::WriteLock(l)), Some(Op::WriteLock(m) | Op::ReadLock(m))) => l == m,
@@ -134,7 +134,7 @@ fn excluding(all: &[Seen], x: &Section, y: &Section) -> bool {
     }
 }
 
-fn conflict(run: &Recorded, all: &[Seen], x: &Section, y: &Section) -> bool {
+fn conflict(run: &RecordedRun, all: &[EventRecord], x: &Section, y: &Section) -> bool {
     let (mine, theirs) = (touched(run, all, x), touched(run, all, y));
     mine.iter().any(|(a, how)| {
         theirs.iter().any(|(b, too)| (*how || *too) && (a == b || a == "any" || b == "any" || frees(a, b, *how, *too)))
@@ -150,7 +150,7 @@ fn frees(a: &str, b: &str, how: bool, too: bool) -> bool {
     how && one(a, b) || too && one(b, a)
 }
 
-fn touched(run: &Recorded, all: &[Seen], section: &Section) -> Vec<(String, bool)> {
+fn touched(run: &RecordedRun, all: &[EventRecord], section: &Section) -> Vec<(String, bool)> {
     let (locks, reads, writes) = holds(all, section.acquired);
     let mut touched: Vec<_> = locks.keys().map(|l| (format!("{l:?}"), true)).collect();
     touched.extend(reads.keys().map(|l| (format!("{l:?}"), false)));
@@ -161,7 +161,7 @@ fn touched(run: &Recorded, all: &[Seen], section: &Section) -> Vec<(String, bool
     touched
 }
 
-fn touch(run: &Recorded, all: &[Seen], i: usize) -> Vec<(String, bool)> {
+fn touch(run: &RecordedRun, all: &[EventRecord], i: usize) -> Vec<(String, bool)> {
     let world = &run.machine.world;
     let Some(op) = op(&all[i].event) else { return vec![] };
     let queue = |looper| vec![(format!("queue {looper:?}"), true)];

@@ -2,8 +2,8 @@
 
 use super::edges::{A, B, IO, T, UI, app, around, enable, fork, global, locked, looper, read, to, write};
 use super::run;
-use super::script::{Script, Step, site};
-use crate::detect::{Candidate, Candidates, ContextKind, Pair, Place, Rank};
+use super::script::{Script, ScriptStep, site};
+use crate::detect::{Candidate, Candidates, ConflictPlace, ContextKind, Pair, Rank};
 use crate::event::{
     BodyId, EventId, ListenerId, Location, LockId, ObjectId, Op, PostTime, RwLockId, SemaphoreId, Target, ThreadId,
     WaitSet,
@@ -14,13 +14,13 @@ use PostTime::Now;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-type Found<'a> = ((u32, usize), (u32, usize), ContextKind, &'a str);
+type OrderFinding<'a> = ((u32, usize), (u32, usize), ContextKind, &'a str);
 
-fn act(op: Op) -> Step {
-    Step::Do(op)
+fn act(op: Op) -> ScriptStep {
+    ScriptStep::Do(op)
 }
 
-fn mutex(steps: Vec<Step>) -> Vec<Step> {
+fn mutex(steps: Vec<ScriptStep>) -> Vec<ScriptStep> {
     around(Op::Acquire(LockId(1)), steps, Op::Release(LockId(1)))
 }
 
@@ -32,16 +32,16 @@ fn union(script: &Script) -> Candidates {
     all
 }
 
-fn check(script: Script, expected: &[Found<'_>]) {
+fn check(script: Script, expected: &[OrderFinding<'_>]) {
     let of = |(body, pc): (u32, usize)| site(BodyId(body), pc);
     let expected: BTreeSet<_> =
         expected.iter().map(|(a, b, kind, at)| (Pair::new(of(*a), of(*b)), *kind, (*at).to_owned())).collect();
     let all = union(&script);
-    let told = |c: &Candidate| -> Vec<_> {
+    let fields_of = |c: &Candidate| -> Vec<_> {
         assert!(c.rank == Rank::Order && !c.is_race());
         c.kinds.iter().map(|k| (c.pair, *k, c.evidence.location.clone())).collect()
     };
-    let found: BTreeSet<_> = all.iter().flat_map(told).collect();
+    let found: BTreeSet<_> = all.iter().flat_map(fields_of).collect();
     assert_eq!(found, expected, "{:?}", script.bodies);
 }
 
@@ -49,7 +49,7 @@ fn check(script: Script, expected: &[Found<'_>]) {
 fn sections_that_conflict() {
     let l = "lock l";
     // Two stages: the operations between the two sections are under no lock.
-    let stages = |step: fn() -> Step| [locked(vec![step()]), mutex(vec![step()])].concat();
+    let stages = |step: fn() -> ScriptStep| [locked(vec![step()]), mutex(vec![step()])].concat();
     check(
         app(vec![], vec![stages(write), stages(read)]),
         &[((T, 0), (T + 1, 0), ThreadThread, l), ((T, 3), (T + 1, 3), ThreadThread, "mutex m")],
@@ -233,7 +233,7 @@ fn instances_are_named_and_where_their_causes_part() {
     for candidate in union(&script).iter() {
         let evidence = &candidate.evidence;
         assert_eq!((evidence.instances.0.visit, evidence.instances.1.visit), (1, 1));
-        assert_eq!(evidence.place, Some(Place::Object { name: evidence.location.clone() }));
+        assert_eq!(evidence.place, Some(ConflictPlace::Object { name: evidence.location.clone() }));
     }
 }
 
@@ -241,7 +241,7 @@ fn instances_are_named_and_where_their_causes_part() {
 fn many_threads_and_many_sections_fit() {
     let script = app(vec![locked(vec![write()])], vec![vec![fork(A); 1_000]]);
     assert_eq!(run(script, 1, 100_000).orders.len(), 1);
-    let often = |step: fn() -> Step| (0..1_000).flat_map(|_| locked(vec![step()])).collect();
+    let often = |step: fn() -> ScriptStep| (0..1_000).flat_map(|_| locked(vec![step()])).collect();
     let script = app(vec![], vec![often(write), often(read)]);
     assert!(!run(script, 1, 100_000).orders.is_empty());
 }

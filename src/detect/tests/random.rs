@@ -1,11 +1,11 @@
 //! Random programs: the detector and the naive rules must find the same candidates.
 
 use super::run;
-use super::script::{Script, Step};
+use super::script::{Script, ScriptStep};
 use super::{naive, naive_orders};
 use crate::base::{IndexVec, Rng, mix};
 use crate::detect::Rank;
-use crate::detect::relation::Edges;
+use crate::detect::relation::RelationEdges;
 use crate::event::{
     BarrierId, BodyId, ConditionId, EventId, HandlerId, ListId, ListRead, ListWrite, ListenerId, Location, LockId,
     ObjectId, Op, PostTime, RwLockId, SemaphoreId, Target, ThreadId, WaitSet,
@@ -128,14 +128,14 @@ fn any_access(rng: &mut Rng) -> Op {
 }
 
 // A section of a lock, with accesses, a wait or a fork, and sections in it.
-fn section(rng: &mut Rng, depth: u32, to: &mut Vec<Step>) {
+fn section(rng: &mut Rng, depth: u32, to: &mut Vec<ScriptStep>) {
     let (lock, rw) = (LockId(rng.below(2)), RwLockId(0));
     let (begin, end) = match rng.below(8) {
         0 => (Op::ReadLock(rw), Op::ReadUnlock(rw)),
         1 => (Op::WriteLock(rw), Op::WriteUnlock(rw)),
         _ => (Op::Acquire(lock), Op::Release(lock)),
     };
-    let push = |to: &mut Vec<Step>, op| to.push(Step::Do(op));
+    let push = |to: &mut Vec<ScriptStep>, op| to.push(ScriptStep::Do(op));
     push(to, begin);
     for _ in 0..rng.below(3) {
         match rng.below(8) {
@@ -168,13 +168,13 @@ fn any_signal(rng: &mut Rng) -> Op {
 }
 
 // Adds steps to a body: mostly an operation, sometimes a section of a lock.
-fn steps(rng: &mut Rng, shape: &Shape, to: &mut Vec<Step>) {
-    let push = |to: &mut Vec<Step>, op| to.push(Step::Do(op));
+fn steps(rng: &mut Rng, shape: &Shape, to: &mut Vec<ScriptStep>) {
+    let push = |to: &mut Vec<ScriptStep>, op| to.push(ScriptStep::Do(op));
     let (lock, rw) = (LockId(rng.below(2)), RwLockId(0));
     let condition = if rng.coin() { WaitSet::Lock(lock) } else { WaitSet::Condition(ConditionId(0)) };
     let event = EventId(rng.below(2));
     if shape.events && rng.coin() {
-        to.push(Step::Do(match rng.below(6) {
+        to.push(ScriptStep::Do(match rng.below(6) {
             0 => Op::Disable(event),
             1 | 2 => any_access(rng),
             _ => Op::Enable { event, args: Default::default(), instance: None },
@@ -191,17 +191,17 @@ fn steps(rng: &mut Rng, shape: &Shape, to: &mut Vec<Step>) {
         0..8 => push(to, any_access(rng)),
         8..13 => push(to, any_post(rng, shape)),
         13 => push(to, Op::Fork { body: BodyId(TASKS + rng.below(FORKED)), args: Default::default() }),
-        14 => to.push(Step::Join(rng.below(2) as usize)),
+        14 => to.push(ScriptStep::Join(rng.below(2) as usize)),
         15 => push(to, Op::Enable { event: EventId(rng.below(2)), args: Default::default(), instance: None }),
         16 if rng.coin() => push(to, Op::Disable(EventId(rng.below(2)))),
         16 => push(to, Op::Register { listener: ListenerId(0), body: BodyId(TASKS) }),
         17 => push(to, Op::Arrive(BarrierId(0))),
         18 if rng.coin() => push(to, Op::SpawnLooper),
-        18 => to.push(Step::Post(rng.below(2) as usize, BodyId(rng.below(TASKS)), time(rng, shape))),
+        18 => to.push(ScriptStep::Post(rng.below(2) as usize, BodyId(rng.below(TASKS)), time(rng, shape))),
         19 if rng.below(3) == 0 => push(to, Op::Quit { looper: ThreadId(rng.below(2)), safely: rng.coin() }),
-        19 => to.push(Step::Quit(rng.below(2) as usize)),
+        19 => to.push(ScriptStep::Quit(rng.below(2) as usize)),
         20 if shape.times > 4 => push(to, Op::Fence(ThreadId(rng.below(2)))),
-        21 => to.push(Step::Lift),
+        21 => to.push(ScriptStep::Lift),
         22 if rng.coin() => {
             push(to, Op::Cancel { target: Target::Thread(ThreadId(0)), body: Some(BodyId(rng.below(TASKS))) })
         }
@@ -237,7 +237,7 @@ fn steps(rng: &mut Rng, shape: &Shape, to: &mut Vec<Step>) {
     }
 }
 
-fn body(rng: &mut Rng, shape: &Shape, most: u32) -> Vec<Step> {
+fn body(rng: &mut Rng, shape: &Shape, most: u32) -> Vec<ScriptStep> {
     let mut to = Vec::new();
     for _ in 0..1 + rng.below(most) {
         steps(rng, shape, &mut to);
@@ -257,16 +257,16 @@ fn program(seed: u64) -> Script {
         nests: rng.below(4) == 0,
     };
     let setup = setup(rng);
-    let mut bodies: Vec<Vec<Step>> = (0..TASKS + FORKED).map(|_| body(rng, &shape, 3)).collect();
-    bodies.push(vec![Step::Do(any_access(rng)), Step::Loop, Step::Do(any_access(rng))]);
+    let mut bodies: Vec<Vec<ScriptStep>> = (0..TASKS + FORKED).map(|_| body(rng, &shape, 3)).collect();
+    bodies.push(vec![ScriptStep::Do(any_access(rng)), ScriptStep::Loop, ScriptStep::Do(any_access(rng))]);
     for thread in 0..THREADS {
         let mut own = body(rng, &shape, shape.busy);
         if thread == 2 {
-            own.push(Step::Do(Op::AttachQueue));
+            own.push(ScriptStep::Do(Op::AttachQueue));
             own.extend(body(rng, &shape, 2));
         }
         if thread < LOOPERS {
-            own.push(Step::Loop);
+            own.push(ScriptStep::Loop);
             own.extend(body(rng, &shape, 2));
         }
         bodies.push(own);
@@ -296,7 +296,7 @@ fn finds_what_the_rules_say_on_random_programs() {
     let (mut kinds, mut ranks, mut words) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     for seed in 0..PROGRAMS {
         let run = run(program(mix(1, seed)), mix(2, seed), STEPS);
-        let relation = naive::Relation::new(&run, Edges::Hybrid);
+        let relation = naive::Relation::new(&run, RelationEdges::Hybrid);
         let (expected, all_ranks) = naive::candidates(&run, &relation);
         for (_, kind) in &expected {
             *kinds.entry(*kind).or_insert(0) += 1;

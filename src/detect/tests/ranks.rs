@@ -2,7 +2,7 @@
 
 use super::edges::{A, B, T, UI, app, enable, global, locked, looper, read, to, write};
 use super::run;
-use super::script::{Script, Step, site};
+use super::script::{Script, ScriptStep, site};
 use crate::detect::{Candidates, Pair, Rank};
 use crate::event::{BodyId, Location, LockId, ObjectId, Op, PostTime, RwLockId, SemaphoreId, ThreadId, WaitSet};
 use PostTime::Now;
@@ -22,8 +22,8 @@ fn check(script: Script, (a, b): ((u32, usize), (u32, usize)), expected: &[Rank]
     assert_eq!(all.get(pair).map(|c| c.rank), expected.iter().copied().min());
 }
 
-fn act(op: Op) -> Step {
-    Step::Do(op)
+fn act(op: Op) -> ScriptStep {
+    ScriptStep::Do(op)
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn locks_and_what_is_like_them() {
     let script = app(vec![], vec![vec![write(), enter.clone(), leave.clone()], vec![enter, leave, write()]]);
     check(script, ((t0, 0), (t1, 2)), &[Unordered]);
     let quits = vec![write(), act(Op::Quit { looper: UI, safely: true })];
-    check(app(vec![], vec![vec![Step::Loop, write()], quits]), ((t0, 1), (t1, 0)), &[ByLocks]);
+    check(app(vec![], vec![vec![ScriptStep::Loop, write()], quits]), ((t0, 1), (t1, 0)), &[ByLocks]);
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! A guest whose bodies are lists of operations.
 
-use crate::event::{BodyId, Failure, Happening, Op, PostTime, SiteId, Target, ThreadId, Value};
+use crate::event::{BodyId, EventKind, Failure, Op, PostTime, SiteId, Target, ThreadId, Value};
 use crate::world::{Guest, Next, Reply, Setup, World};
 use std::sync::Arc;
 
 /// A statement.
 #[derive(Clone, Debug)]
-pub(super) enum Step {
+pub(super) enum ScriptStep {
     /// An operation.
     Do(Op),
     /// Joins the k-th thread that this thread has forked, if there is one.
@@ -22,7 +22,7 @@ pub(super) enum Step {
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Kind {
+enum BodyKind {
     Root,
     Task,
     Callback,
@@ -30,7 +30,7 @@ enum Kind {
 
 #[derive(Clone, Default, Debug)]
 struct Fiber {
-    frames: Vec<(BodyId, usize, Kind)>,
+    frames: Vec<(BodyId, usize, BodyKind)>,
     forked: Vec<ThreadId>,
     fence: Option<Value>,
 }
@@ -39,7 +39,7 @@ struct Fiber {
 #[derive(Clone)]
 pub(super) struct Script {
     pub(super) setup: Arc<Setup>,
-    pub(super) bodies: Vec<Vec<Step>>,
+    pub(super) bodies: Vec<Vec<ScriptStep>>,
     /// Body of each declared thread.
     pub(super) starts: Vec<BodyId>,
     /// Body of a spawned looper.
@@ -61,7 +61,7 @@ pub(super) fn site(body: BodyId, pc: usize) -> SiteId {
 impl Script {
     pub(super) fn new(
         setup: Setup,
-        bodies: Vec<Vec<Step>>,
+        bodies: Vec<Vec<ScriptStep>>,
         starts: Vec<BodyId>,
         looper: BodyId,
         init: Vec<Op>,
@@ -83,18 +83,18 @@ impl Script {
             let Some(&(body, pc, kind)) = fiber.frames.last() else { return Next::Finished };
             let op = match self.bodies[body.0 as usize].get(pc) {
                 None => {
-                    if kind == Kind::Task {
+                    if kind == BodyKind::Task {
                         world.end_task(thread);
                     }
                     self.fiber(thread).frames.pop();
                     continue;
                 }
-                Some(Step::Do(op)) => Some(*op),
-                Some(Step::Join(k)) => fiber.forked.get(*k).map(|t| Op::Join(*t)),
-                Some(Step::Quit(k)) => fiber.forked.get(*k).map(|t| Op::Quit { looper: *t, safely: false }),
-                Some(Step::Post(k, body, time)) => fiber.forked.get(*k).map(|t| post(*t, *body, *time)),
-                Some(Step::Lift) => fiber.fence.map(Op::Lift),
-                Some(Step::Loop) => {
+                Some(ScriptStep::Do(op)) => Some(*op),
+                Some(ScriptStep::Join(k)) => fiber.forked.get(*k).map(|t| Op::Join(*t)),
+                Some(ScriptStep::Quit(k)) => fiber.forked.get(*k).map(|t| Op::Quit { looper: *t, safely: false }),
+                Some(ScriptStep::Post(k, body, time)) => fiber.forked.get(*k).map(|t| post(*t, *body, *time)),
+                Some(ScriptStep::Lift) => fiber.fence.map(Op::Lift),
+                Some(ScriptStep::Loop) => {
                     world.pend(thread, Op::Begin, None);
                     return Next::Pending;
                 }
@@ -147,7 +147,7 @@ impl Guest for Script {
             Some(Op::Fork { body, .. }) => body,
             Some(_) => self.looper,
         };
-        self.fiber(thread).frames.push((body, 0, Kind::Root));
+        self.fiber(thread).frames.push((body, 0, BodyKind::Root));
         self.run(world, thread)
     }
 
@@ -155,16 +155,16 @@ impl Guest for Script {
         let frame = self.fiber(thread).frames.last().copied();
         let step = frame.and_then(|(body, pc, _)| self.bodies[body.0 as usize].get(pc)).cloned();
         match reply {
-            Reply::Task(body, _) => self.fiber(thread).frames.push((body, 0, Kind::Task)),
+            Reply::Task(body, _) => self.fiber(thread).frames.push((body, 0, BodyKind::Task)),
             Reply::Callbacks(listener) => {
                 self.advance(thread);
                 let bodies = world.callbacks(listener).iter();
-                self.fiber(thread).frames.extend(bodies.rev().map(|b| (*b, 0, Kind::Callback)));
+                self.fiber(thread).frames.extend(bodies.rev().map(|b| (*b, 0, BodyKind::Callback)));
             }
             Reply::Throw(_) => {
                 self.threw = true;
                 let context = world.thread(thread).context;
-                world.record(Some(thread), Some(context), None, || Happening::Thrown(String::new()));
+                world.record(Some(thread), Some(context), None, || EventKind::Thrown(String::new()));
                 if world.setup().uncaught_ends_thread {
                     self.fiber(thread).frames.clear();
                     world.abandon_queue(thread);
@@ -174,10 +174,10 @@ impl Guest for Script {
             }
             Reply::Value(value) | Reply::Awaited(value) => {
                 match step {
-                    Some(Step::Do(Op::Fork { .. } | Op::SpawnLooper)) => {
+                    Some(ScriptStep::Do(Op::Fork { .. } | Op::SpawnLooper)) => {
                         self.fiber(thread).forked.push(ThreadId(value as u32));
                     }
-                    Some(Step::Do(Op::Fence(_))) => self.fiber(thread).fence = Some(value),
+                    Some(ScriptStep::Do(Op::Fence(_))) => self.fiber(thread).fence = Some(value),
                     _ => {}
                 }
                 self.advance(thread);

@@ -8,7 +8,7 @@ mod read;
 mod select;
 
 pub use read::read;
-pub use select::{Never, Why, Wrong};
+pub use select::{IgnoreReason, NoConflict, PairMistake};
 
 use super::campaign::context;
 use crate::base::IndexVec;
@@ -27,13 +27,13 @@ const FORMAT: &str = "raceflip-pairs";
 /// # Examples
 ///
 /// ```
-/// use raceflip::campaign::{Context, Plan, Silent, detect};
+/// use raceflip::campaign::{CampaignContext, CampaignPlan, NoProgress, detect};
 /// use raceflip::formats::pairs::{PairsFile, read};
 /// # use raceflip::vm::Model;
 /// # use std::sync::atomic::AtomicBool;
 /// # let model = Model::from_text("add.race", "var x = 0; thread a { @up: x += 1 }; thread b { x += 1 }", &[])?;
 /// # let stop = AtomicBool::new(false);
-/// let found = detect(&Plan::new(&model), Context { stop: &stop, progress: &Silent });
+/// let found = detect(&CampaignPlan::new(&model), CampaignContext { stop: &stop, progress: &NoProgress });
 /// let sites = &model.program.sites;
 /// let text = PairsFile::new("add.race", model.digest(), sites, &found.candidates).to_json();
 /// assert_eq!(read(&text, sites)?.pairs.len(), 3);
@@ -48,13 +48,13 @@ pub struct PairsFile {
     pub version: u32,
     pub file: String,
     pub program: String,
-    pub pairs: Vec<Entry>,
+    pub pairs: Vec<PairEntry>,
 }
 
 /// A potential pair, in the form that is written.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub struct Entry {
+pub struct PairEntry {
     pub a: String,
     pub b: String,
     /// The rank that the detector gives to the pair, if it gives one.
@@ -70,7 +70,7 @@ impl PairsFile {
     /// these sites.
     #[must_use]
     pub fn new(file: &str, program: u64, sites: &IndexVec<SiteId, Site>, found: &[Candidate]) -> Self {
-        let entry = |c: &Candidate| Entry {
+        let entry = |c: &Candidate| PairEntry {
             a: site_text(sites, c.pair.a),
             b: site_text(sites, c.pair.b),
             rank: Some(c.rank.letter().to_string()),
@@ -96,12 +96,12 @@ impl PairsFile {
 
 /// The part of a list that applies to a model.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Listed {
+pub struct ListedPairs {
     /// The pairs, sorted and without duplicates. A text that selects several accesses stands for all combinations of
     /// them that can conflict.
     pub pairs: Vec<Pair>,
     /// The entries that select nothing in this model, in the order of the list.
-    pub unmatched: Vec<Unmatched>,
+    pub unmatched: Vec<UnmatchedPlace>,
     /// The digest of the program that the list was made for, if the list has one: 16 hexadecimal digits. In another
     /// program a `LINE:COLUMN` may select another statement.
     pub program: Option<String>,
@@ -110,13 +110,13 @@ pub struct Listed {
 /// A place of the real app that selects nothing in this model, or a pair of places that cannot conflict there.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("line {line}: {}: {why}", select::shown(.text))]
-pub struct Unmatched {
+pub struct UnmatchedPlace {
     /// The line in the list, from 1.
     pub line: usize,
     /// The place as written in the list; for a whole pair, `A ~ B`.
     pub text: String,
     /// The reason why the entry is ignored.
-    pub why: Why,
+    pub why: IgnoreReason,
 }
 
 /// Reasons why a text is not a list of pairs of a model.
@@ -146,7 +146,7 @@ pub enum PairsError {
         /// The line in the list, from 1.
         line: usize,
         /// The mistake in the pair.
-        wrong: Wrong,
+        wrong: PairMistake,
     },
     /// The list has no entries, only comments.
     #[error("it lists no pair: a line is `SITE SITE` or `SITE ~ SITE`")]
@@ -159,6 +159,6 @@ pub enum PairsError {
         /// Number of pairs in the list.
         listed: usize,
         /// The first entry that selects nothing.
-        first: Unmatched,
+        first: UnmatchedPlace,
     },
 }

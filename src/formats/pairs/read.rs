@@ -1,7 +1,7 @@
 //! Reads a list of pairs, as JSON if its first character is a brace, else as plain lines.
 
-use super::select::{Never, Wrong, combine, is_spec, select, shown};
-use super::{FORMAT, Listed, PairsError, Unmatched, VERSION, Why};
+use super::select::{NoConflict, PairMistake, combine, is_spec, select, shown};
+use super::{FORMAT, IgnoreReason, ListedPairs, PairsError, UnmatchedPlace, VERSION};
 use crate::base::IndexVec;
 use crate::detect::Pair;
 use crate::event::{Site, SiteId};
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 // The fields to read first: another version may have other fields.
 #[derive(Deserialize)]
-struct Head {
+struct PairsHead {
     format: String,
     version: u64,
 }
@@ -48,9 +48,9 @@ struct Ends {
 /// assert_eq!(error.to_string(), "line 1: no statement has the label `@gut`; did you mean `@get`?");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn read(text: &str, sites: &IndexVec<SiteId, Site>) -> Result<Listed, PairsError> {
+pub fn read(text: &str, sites: &IndexVec<SiteId, Site>) -> Result<ListedPairs, PairsError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut list = List { sites, listed: 0, pairs: BTreeSet::new(), unmatched: Vec::new() };
+    let mut list = PairList { sites, listed: 0, pairs: BTreeSet::new(), unmatched: Vec::new() };
     let mut program = None;
     if text.trim_start().starts_with('{') {
         program = list.json(text)?;
@@ -60,24 +60,24 @@ pub fn read(text: &str, sites: &IndexVec<SiteId, Site>) -> Result<Listed, PairsE
             return Err(PairsError::Empty);
         }
     }
-    let List { listed, pairs, unmatched, .. } = list;
+    let PairList { listed, pairs, unmatched, .. } = list;
     match unmatched.first() {
         Some(first) if pairs.is_empty() => Err(PairsError::Nothing { listed, first: first.clone() }),
-        _ => Ok(Listed { pairs: pairs.into_iter().collect(), unmatched, program }),
+        _ => Ok(ListedPairs { pairs: pairs.into_iter().collect(), unmatched, program }),
     }
 }
 
-struct List<'s> {
+struct PairList<'s> {
     sites: &'s IndexVec<SiteId, Site>,
     listed: usize,
     pairs: BTreeSet<Pair>,
-    unmatched: Vec<Unmatched>,
+    unmatched: Vec<UnmatchedPlace>,
 }
 
-impl List<'_> {
+impl PairList<'_> {
     // Reads a JSON list, and returns the digest of its program, if it has one.
     fn json(&mut self, text: &str) -> Result<Option<String>, PairsError> {
-        let head: Head = from_json(text, text)?;
+        let head: PairsHead = from_json(text, text)?;
         if head.format != FORMAT {
             return Err(PairsError::Foreign(head.format));
         }
@@ -111,7 +111,7 @@ impl List<'_> {
                 [a, b] if !a.is_empty() && !b.is_empty() => self.pair(line, a, b)?,
                 _ => {
                     let there = ends.iter().filter(|end| !end.is_empty()).count();
-                    return Err(PairsError::Pair { line, wrong: Wrong::NotTwo(there) });
+                    return Err(PairsError::Pair { line, wrong: PairMistake::NotTwo(there) });
                 }
             }
         }
@@ -124,18 +124,18 @@ impl List<'_> {
         let ends = [(a, select(a, self.sites).map_err(error)?), (b, select(b, self.sites).map_err(error)?)];
         let [(_, Ok(of_a)), (_, Ok(of_b))] = &ends else {
             let why = ends.into_iter().filter_map(|(text, found)| Some((text, found.err()?)));
-            self.unmatched.extend(why.map(|(text, why)| Unmatched { line, text: text.to_owned(), why }));
+            self.unmatched.extend(why.map(|(text, why)| UnmatchedPlace { line, text: text.to_owned(), why }));
             return Ok(());
         };
         let found = combine(of_a, of_b, self.sites);
         if found.is_empty() {
-            let never = Never::of(of_a, of_b, self.sites);
+            let never = NoConflict::of(of_a, of_b, self.sites);
             // Two statements of the model that cannot conflict are a mistake. A list that names places of the real app
             // may be about more than the model.
             if is_spec(a) && is_spec(b) {
-                return Err(error(Wrong::Never(format!("{} ~ {}", shown(a), shown(b)), never)));
+                return Err(error(PairMistake::Never(format!("{} ~ {}", shown(a), shown(b)), never)));
             }
-            self.unmatched.push(Unmatched { line, text: format!("{a} ~ {b}"), why: Why::Never(never) });
+            self.unmatched.push(UnmatchedPlace { line, text: format!("{a} ~ {b}"), why: IgnoreReason::Never(never) });
         }
         self.pairs.extend(found);
         Ok(())

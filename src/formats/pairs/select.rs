@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 /// Mistakes in a pair of a list.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Wrong {
+pub enum PairMistake {
     /// A line has one site, or more than two.
     #[error("a pair has two sites, and here {verb} {0}: write `SITE SITE`, or `SITE ~ SITE` if one of them has blanks", verb = if *.0 == 1 { "is" } else { "are" })]
     NotTwo(usize),
@@ -23,12 +23,12 @@ pub enum Wrong {
     Site(#[from] SpecError),
     /// The two sites are not a pair.
     #[error("`{0}` is no pair: {1}; take it out of the list")]
-    Never(String, Never),
+    Never(String, NoConflict),
 }
 
 /// Reasons why a place of the real app is ignored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Why {
+pub enum IgnoreReason {
     /// The model leaves the place out.
     #[error("no label's `from` names it")]
     Unnamed,
@@ -37,12 +37,12 @@ pub enum Why {
     NoAccess,
     /// The statements of the pair never conflict.
     #[error("{0}")]
-    Never(Never),
+    Never(NoConflict),
 }
 
 /// Why two statements never conflict.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Never {
+pub enum NoConflict {
     /// Both statements only read.
     #[error("both only read")]
     Reads,
@@ -56,15 +56,15 @@ pub enum Never {
     Apart,
 }
 
-impl Never {
+impl NoConflict {
     /// Returns why none of these sites can conflict.
     pub(super) fn of(a: &[SiteId], b: &[SiteId], sites: &IndexVec<SiteId, Site>) -> Self {
         let is_access = |id: &SiteId| sites[*id].kind.access().is_some();
         if a.iter().any(is_access) != b.iter().any(is_access) {
-            return Never::Unlike;
+            return NoConflict::Unlike;
         }
         let writes = a.iter().chain(b).any(|id| sites[*id].kind.access() == Some(AccessKind::Write));
-        if writes { Never::Apart } else { Never::Reads }
+        if writes { NoConflict::Apart } else { NoConflict::Reads }
     }
 }
 
@@ -84,9 +84,12 @@ pub(super) fn is_spec(text: &str) -> bool {
 }
 
 /// Returns the accesses that a text selects. A place of the real app may select none, which is not a mistake.
-pub(super) fn select(text: &str, sites: &IndexVec<SiteId, Site>) -> Result<Result<Vec<SiteId>, Why>, Wrong> {
+pub(super) fn select(
+    text: &str,
+    sites: &IndexVec<SiteId, Site>,
+) -> Result<Result<Vec<SiteId>, IgnoreReason>, PairMistake> {
     if is_spec(text) {
-        let spec: SiteSpec = text.parse().map_err(|_| Wrong::NoSite(shown(text)))?;
+        let spec: SiteSpec = text.parse().map_err(|_| PairMistake::NoSite(shown(text)))?;
         return match spec.resolve_any(sites) {
             Err(SpecError::NoSite { spec, missing, near }) => {
                 Err(SpecError::NoSite { spec: shown(&spec), missing, near }.into())
@@ -99,9 +102,9 @@ pub(super) fn select(text: &str, sites: &IndexVec<SiteId, Site>) -> Result<Resul
     let found: Vec<SiteId> = modeled.iter().filter(|(_, s)| s.kind.access().is_some()).map(|(id, _)| *id).collect();
     match (modeled.is_empty(), found.is_empty()) {
         (_, false) => Ok(Ok(found)),
-        (false, true) => Ok(Err(Why::NoAccess)),
-        (true, true) if is_place(text) => Ok(Err(Why::Unnamed)),
-        (true, true) => Err(Wrong::NoSite(shown(text))),
+        (false, true) => Ok(Err(IgnoreReason::NoAccess)),
+        (true, true) if is_place(text) => Ok(Err(IgnoreReason::Unnamed)),
+        (true, true) => Err(PairMistake::NoSite(shown(text))),
     }
 }
 

@@ -1,20 +1,20 @@
 //! Counts pairs by their verdicts.
 
-use crate::campaign::{Judged, Verdict};
+use crate::campaign::{PairFacts, Verdict};
 use crate::formats::campaign::Pair;
 
 /// The number of pairs with each verdict.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(super) struct Counts {
+pub(super) struct VerdictCounts {
     pub(super) harmful: usize,
     pub(super) real: usize,
     pub(super) refuted: usize,
     pub(super) unconfirmed: usize,
 }
 
-impl Counts {
+impl VerdictCounts {
     pub(super) fn of(pairs: &[Pair]) -> Self {
-        let mut counts = Counts::default();
+        let mut counts = VerdictCounts::default();
         for pair in pairs {
             *match pair.verdict() {
                 Verdict::Harmful => &mut counts.harmful,
@@ -30,7 +30,7 @@ impl Counts {
         self.harmful + self.real + self.refuted + self.unconfirmed
     }
 
-    pub(super) fn add(&mut self, other: Counts) {
+    pub(super) fn add(&mut self, other: VerdictCounts) {
         self.harmful += other.harmful;
         self.real += other.real;
         self.refuted += other.refuted;

@@ -13,7 +13,7 @@
 //! how many are left out.
 
 use super::words::{self, Example};
-use super::{Entry, GateFailure, Replays, Subject, all, counted, place};
+use super::{GateFailure, Replays, ReportEntry, Subject, all, counted, place};
 use crate::base::clean;
 use crate::campaign::Verdict;
 use crate::formats::campaign::ConfirmReport;
@@ -58,7 +58,8 @@ pub(super) fn gate(failures: &[GateFailure]) -> String {
 
 // Renders the annotations of findings, if `errors` errors are already printed.
 fn annotations(reports: &[ConfirmReport], replays: &mut dyn Replays, errors: usize) -> String {
-    let mut entries: Vec<Entry<'_>> = all(reports).filter(|e| e.finding.verdict() != Some(Verdict::Refuted)).collect();
+    let mut entries: Vec<ReportEntry<'_>> =
+        all(reports).filter(|e| e.finding.verdict() != Some(Verdict::Refuted)).collect();
     entries.sort_by_key(|e| e.finding.importance());
     let of = |kind: &str| entries.iter().filter(|e| word(e.finding.verdict()) == kind).count();
     let room = |kind: &str| if kind == "error" { MOST.saturating_sub(errors) } else { MOST };
@@ -94,8 +95,8 @@ fn word(verdict: Option<Verdict>) -> &'static str {
     }
 }
 
-fn annotation(text: &mut String, entry: &Entry<'_>, replays: &mut dyn Replays) {
-    let Entry { report, finding } = entry;
+fn annotation(text: &mut String, entry: &ReportEntry<'_>, replays: &mut dyn Replays) {
+    let ReportEntry { report, finding } = entry;
     let verdict = finding.verdict();
     let about = &report.about;
     let path = place::path(&replays.path(&about.file));

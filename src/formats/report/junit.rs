@@ -14,9 +14,9 @@
 //! There are no times and no host names: the same campaign gives the same bytes.
 
 use super::words::{self, Example};
-use super::{Entry, GateFailure, Replays, Subject, entries, place};
+use super::{GateFailure, Replays, ReportEntry, Subject, entries, place};
 use crate::base::clean;
-use crate::campaign::{Judged, Verdict};
+use crate::campaign::{PairFacts, Verdict};
 use crate::formats::campaign::ConfirmReport;
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 use std::collections::BTreeMap;
@@ -100,8 +100,8 @@ pub(super) fn gate(document: &mut Report, failures: &[GateFailure]) {
     document.add_test_suite(suite);
 }
 
-fn case(entry: &Entry<'_>, replays: &mut dyn Replays) -> TestCase {
-    let Entry { report, finding } = entry;
+fn case(entry: &ReportEntry<'_>, replays: &mut dyn Replays) -> TestCase {
+    let ReportEntry { report, finding } = entry;
     let mut body = body(&entry.examples(replays));
     words::belonging(entry).iter().for_each(|line| body.push_str(&format!("\n{line}")));
     let (pair, order) = match finding.subject {

@@ -3,16 +3,16 @@
 
 /// A line of text.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Line {
+pub struct ReportLine {
     /// The parts of the line, from left to right.
-    pub spans: Vec<Span>,
+    pub spans: Vec<ReportSpan>,
     /// Whether the line is prose, which may be broken between words.
     pub prose: bool,
 }
 
 /// A part of a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Span {
+pub struct ReportSpan {
     /// The role of the part.
     pub role: Role,
     /// The text of the part. It may contain control characters of a model.
@@ -34,7 +34,7 @@ pub enum Role {
     Good,
 }
 
-impl Line {
+impl ReportLine {
     /// Creates a line without emphasis.
     pub(crate) fn new(text: impl Into<String>) -> Self {
         Self::default().and(text)
@@ -47,12 +47,12 @@ impl Line {
 
     /// Returns the line with a further part.
     pub(crate) fn with(mut self, role: Role, text: impl Into<String>) -> Self {
-        self.spans.push(Span { role, text: text.into() });
+        self.spans.push(ReportSpan { role, text: text.into() });
         self
     }
 
     /// Returns this line, followed by the parts of another one.
-    pub(crate) fn join(mut self, other: Line) -> Self {
+    pub(crate) fn join(mut self, other: ReportLine) -> Self {
         self.spans.extend(other.spans);
         self
     }

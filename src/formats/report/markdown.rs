@@ -5,10 +5,10 @@
 //! in raceflip and a user on GitHub. GitHub accepts comments of 65,536 characters. The least important findings beyond
 //! that are left out, and a line tells how many.
 
-use super::counts::Counts;
+use super::counts::VerdictCounts;
 use super::words::{self, Example};
-use super::{Entry, GateFailure, Replays, Subject, all, counted, place};
-use crate::campaign::{Judged, Verdict};
+use super::{GateFailure, Replays, ReportEntry, Subject, all, counted, place};
+use crate::campaign::{PairFacts, Verdict};
 use crate::formats::campaign::ConfirmReport;
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ const MOST_OF_TABLES: usize = 30_000;
 /// Renders all reports as GitHub Markdown.
 #[must_use]
 pub fn render(reports: &[ConfirmReport], failures: &[GateFailure], replays: &mut dyn Replays) -> String {
-    let mut found: Vec<Entry<'_>> = all(reports).collect();
+    let mut found: Vec<ReportEntry<'_>> = all(reports).collect();
     found.sort_by_key(|e| e.finding.importance());
     let mut text = format!("## raceflip: {}\n\n", headline(reports, &found));
     text.push_str(&gate(failures));
@@ -50,7 +50,7 @@ pub(super) fn gate(failures: &[GateFailure]) -> String {
 }
 
 // Returns the counts for the heading, failures first.
-fn headline(reports: &[ConfirmReport], found: &[Entry<'_>]) -> String {
+fn headline(reports: &[ConfirmReport], found: &[ReportEntry<'_>]) -> String {
     let of = |verdict: Option<Verdict>| found.iter().filter(move |e| e.finding.verdict() == verdict);
     let harmful = of(Some(Verdict::Harmful)).map(|e| e.finding.count()).sum::<u64>();
     let mut parts = vec![counted(harmful, "harmful pair")];
@@ -77,8 +77,8 @@ fn counts(text: &mut String, reports: &[ConfirmReport], replays: &mut dyn Replay
     let mut left_out = 0_u64;
     for report in reports {
         // A pair that shows the same failures as another one still counts as a pair.
-        let races = Counts::of(&report.pairs);
-        let hurt = Counts::of(&report.order_pairs).harmful;
+        let races = VerdictCounts::of(&report.pairs);
+        let hurt = VerdictCounts::of(&report.order_pairs).harmful;
         let failures = report.findings().iter().filter(|f| f.verdict().is_none()).count();
         let orders = match (report.order_pairs.len(), hurt) {
             (all, 0) => all.to_string(),
@@ -106,14 +106,14 @@ fn counts(text: &mut String, reports: &[ConfirmReport], replays: &mut dyn Replay
 }
 
 // Renders a table with a row for each finding, the most important one first.
-fn table(text: &mut String, found: &[Entry<'_>], replays: &mut dyn Replays) {
+fn table(text: &mut String, found: &[ReportEntry<'_>], replays: &mut dyn Replays) {
     if found.is_empty() {
         return;
     }
     text.push_str("\n| verdict | model | where | statements | what is known |\n|---|---|---|---|---|\n");
     let mut left_out = 0_u64;
     for entry in found {
-        let Entry { report, finding } = entry;
+        let ReportEntry { report, finding } = entry;
         let known = match finding.subject {
             Subject::Failure(fails, runs) => words::fails(report, fails, runs, replays).head.plain(),
             Subject::Pair { pair, .. } if pair.verdict() == Verdict::Harmful => words::harm(pair),
@@ -158,13 +158,13 @@ fn verdict(subject: Subject<'_>) -> &'static str {
     }
 }
 
-fn variant(entry: &Entry<'_>, replays: &mut dyn Replays) -> String {
+fn variant(entry: &ReportEntry<'_>, replays: &mut dyn Replays) -> String {
     let about = &entry.report.about;
     words::variant(about, &place::path(&replays.path(&about.file)))
 }
 
-fn details(entry: &Entry<'_>, replays: &mut dyn Replays) -> String {
-    let Entry { report, finding } = entry;
+fn details(entry: &ReportEntry<'_>, replays: &mut dyn Replays) -> String {
+    let ReportEntry { report, finding } = entry;
     let what = match finding.subject {
         Subject::Pair { pair, order } => {
             let order = if order { "order " } else { "" };
@@ -206,7 +206,7 @@ fn list_item(text: &mut String, example: &Example<'_>) {
 }
 
 // Returns a diagram of the failing run, if the run is short.
-fn diagram(entry: &Entry<'_>, replays: &mut dyn Replays) -> Option<String> {
+fn diagram(entry: &ReportEntry<'_>, replays: &mut dyn Replays) -> Option<String> {
     let about = &entry.report.about;
     match entry.finding.subject {
         Subject::Pair { pair, .. } => {

@@ -30,8 +30,8 @@ pub mod tested;
 pub mod text;
 pub(crate) mod words;
 
-pub use line::{Line, Role, Span};
-pub use run::{Run, Step, replayed};
+pub use line::{ReportLine, ReportSpan, Role};
+pub use run::{ReplayedRun, RunStep, replayed};
 
 use super::campaign::{About, Access, ConfirmReport, Evidence, Pair};
 use super::shell;
@@ -44,7 +44,7 @@ pub trait Replays {
     /// Replays the token of a run of this model, and marks the steps of these statements. Returns `None` if the run
     /// cannot be reproduced here, for example because the model is missing or was edited. The report then lacks what
     /// depends on the run.
-    fn run(&mut self, about: &About, again: &Evidence, marked: &[&Access]) -> Option<Run>;
+    fn run(&mut self, about: &About, again: &Evidence, marked: &[&Access]) -> Option<ReplayedRun>;
 
     /// Returns the commands that replay a run.
     fn commands(&mut self, about: &About, again: &Evidence) -> Vec<String> {
@@ -63,7 +63,7 @@ pub trait Replays {
 /// # Examples
 ///
 /// ```
-/// use raceflip::campaign::{Context, Plan, Silent, confirm};
+/// use raceflip::campaign::{CampaignContext, CampaignPlan, NoProgress, confirm};
 /// use raceflip::formats::campaign::ConfirmReport;
 /// use raceflip::formats::report::{NoReplays, github, junit, markdown, sarif};
 /// # use raceflip::vm::Model;
@@ -71,8 +71,8 @@ pub trait Replays {
 /// # let text = "var x = 0; thread a { x = 1 }; thread b { x = 2; assert x == 2 }";
 /// # let model = Model::from_text("add.race", text, &[])?;
 /// # let stop = AtomicBool::new(false);
-/// let plan = Plan::new(&model);
-/// let found = confirm(&plan, Context { stop: &stop, progress: &Silent });
+/// let plan = CampaignPlan::new(&model);
+/// let found = confirm(&plan, CampaignContext { stop: &stop, progress: &NoProgress });
 /// let reports = [ConfirmReport::new("add.race", model.digest(), &plan, &found)];
 /// assert!(junit::render(&reports, &[], &mut NoReplays).contains("<testsuite name=\"add.race\""));
 /// assert!(sarif::render(&reports, &mut NoReplays).contains("\"version\": \"2.1.0\""));
@@ -84,7 +84,7 @@ pub trait Replays {
 pub struct NoReplays;
 
 impl Replays for NoReplays {
-    fn run(&mut self, _: &About, _: &Evidence, _: &[&Access]) -> Option<Run> {
+    fn run(&mut self, _: &About, _: &Evidence, _: &[&Access]) -> Option<ReplayedRun> {
         None
     }
 }
@@ -109,18 +109,18 @@ impl GateFailure {
 }
 
 // A finding with its report.
-struct Entry<'r> {
+struct ReportEntry<'r> {
     report: &'r ConfirmReport,
     finding: Finding<'r, Pair>,
 }
 
 // Returns the findings of a report.
-fn entries(report: &ConfirmReport) -> impl Iterator<Item = Entry<'_>> {
-    report.findings().into_iter().map(move |finding| Entry { report, finding })
+fn entries(report: &ConfirmReport) -> impl Iterator<Item = ReportEntry<'_>> {
+    report.findings().into_iter().map(move |finding| ReportEntry { report, finding })
 }
 
 // Returns the findings of all reports.
-fn all(reports: &[ConfirmReport]) -> impl Iterator<Item = Entry<'_>> {
+fn all(reports: &[ConfirmReport]) -> impl Iterator<Item = ReportEntry<'_>> {
     reports.iter().flat_map(entries)
 }
 

@@ -1,18 +1,18 @@
 //! Renders a campaign over many variants as text for people: a line for each variant, and each harmful pair with the
 //! command that shows it. Everything comes from the reports, whether they are new, read from a journal, or merged.
 
-use super::counts::Counts;
-use super::line::{Line, Role};
+use super::counts::VerdictCounts;
+use super::line::{ReportLine, Role};
 use super::text::verdict;
 use super::{Subject, counted, words};
-use crate::campaign::{Judged, Verdict};
+use crate::campaign::{PairFacts, Verdict};
 use crate::formats::campaign::{ConfirmReport, Failure, Pair};
 use crate::formats::campaigns::{CampaignReport, variant_name};
 use crate::formats::shell;
 
 /// Renders the result of a variant: one line, and unless `quiet` each harmful pair and each other failure.
 #[must_use]
-pub fn variant(report: &ConfirmReport, quiet: bool) -> Vec<Line> {
+pub fn variant(report: &ConfirmReport, quiet: bool) -> Vec<ReportLine> {
     let mut lines = vec![head(report)];
     if quiet {
         return lines;
@@ -25,7 +25,7 @@ pub fn variant(report: &ConfirmReport, quiet: bool) -> Vec<Line> {
             }
             Subject::Pair { .. } => {}
             Subject::Failure(other, _) => {
-                let line = Line::new("  ").with(Role::Bad, words::failure(other));
+                let line = ReportLine::new("  ").with(Role::Bad, words::failure(other));
                 lines.push(line.and(format!(", {}", counted(other.runs, "run"))));
                 lines.push(replay(report, other));
             }
@@ -36,11 +36,11 @@ pub fn variant(report: &ConfirmReport, quiet: bool) -> Vec<Line> {
 
 /// Renders the summary of a campaign.
 #[must_use]
-pub fn summary(campaign: &CampaignReport) -> Vec<Line> {
-    let (mut pairs, mut orders, mut others) = (Counts::default(), Counts::default(), 0);
+pub fn summary(campaign: &CampaignReport) -> Vec<ReportLine> {
+    let (mut pairs, mut orders, mut others) = (VerdictCounts::default(), VerdictCounts::default(), 0);
     for result in &campaign.results {
-        pairs.add(Counts::of(&result.report.pairs));
-        orders.add(Counts::of(&result.report.order_pairs));
+        pairs.add(VerdictCounts::of(&result.report.pairs));
+        orders.add(VerdictCounts::of(&result.report.order_pairs));
         others += failures(&result.report);
     }
     let finished = campaign.finished();
@@ -48,22 +48,22 @@ pub fn summary(campaign: &CampaignReport) -> Vec<Line> {
     if finished < campaign.results.len() {
         variants = format!("{variants} and {} incomplete", campaign.results.len() - finished);
     }
-    let of = |counts: Counts, what: &str| match counts.all() {
+    let of = |counts: VerdictCounts, what: &str| match counts.all() {
         0 => format!("no {what}"),
         n => format!("{} ({})", counted(n as u64, what), counts.words()),
     };
     let others = if others == 0 { String::new() } else { format!(", {}", unexplained(others)) };
     let counts = format!("{variants}: {}, {}{others}", of(pairs, "pair"), of(orders, "order pair"));
     let unknown = unknown(campaign.results.iter().map(|r| &r.report));
-    let unknown = (!unknown.is_empty()).then(|| Line::default().with(Role::Open, unknown.join(", ")));
-    [Line::new(""), Line::new(counts)].into_iter().chain(unknown).collect()
+    let unknown = (!unknown.is_empty()).then(|| ReportLine::default().with(Role::Open, unknown.join(", ")));
+    [ReportLine::new(""), ReportLine::new(counts)].into_iter().chain(unknown).collect()
 }
 
 // Renders the line of a variant.
-fn head(report: &ConfirmReport) -> Line {
+fn head(report: &ConfirmReport) -> ReportLine {
     let about = &report.about;
-    let (counts, others) = (Counts::of(&report.pairs), failures(report));
-    let orders = Counts::of(&report.order_pairs).harmful;
+    let (counts, others) = (VerdictCounts::of(&report.pairs), failures(report));
+    let orders = VerdictCounts::of(&report.order_pairs).harmful;
     let mut parts = vec![counted(counts.all() as u64, "pair")];
     if counts.all() > 0 {
         parts[0] = format!("{}: {}", parts[0], counts.words());
@@ -83,32 +83,32 @@ fn head(report: &ConfirmReport) -> Line {
         () if counts.real + counts.unconfirmed > 0 || parts.len() > 1 => Role::Open,
         () => Role::Good,
     };
-    let name = Line::default().with(Role::Name, variant_name(&about.file, &about.defines));
+    let name = ReportLine::default().with(Role::Name, variant_name(&about.file, &about.defines));
     name.and("  ").with(role, parts.join("; "))
 }
 
 // Renders a harmful pair: each failure that one of its orders is to blame for.
-fn harmful(report: &ConfirmReport, pair: &Pair) -> Vec<Line> {
+fn harmful(report: &ConfirmReport, pair: &Pair) -> Vec<ReportLine> {
     let mut lines = vec![named(pair)];
-    lines.extend(words::source(pair).map(|source| Line::new(format!("    {source}"))));
+    lines.extend(words::source(pair).map(|source| ReportLine::new(format!("    {source}"))));
     for (order, fails) in words::hurting(pair) {
         let rate = format!("{} of {}", fails.runs, counted(order.runs, "run"));
         let (side, failure) = (words::side(pair, &order.first), words::failure(fails));
-        lines.push(Line::new(format!("    {side} first: {failure} in {rate}")));
+        lines.push(ReportLine::new(format!("    {side} first: {failure} in {rate}")));
         lines.push(replay(report, fails));
     }
     lines
 }
 
 // Renders verdict, location and statements of a pair.
-fn named(pair: &Pair) -> Line {
-    let line = Line::new("  ").join(verdict(pair.verdict())).and("  ");
+fn named(pair: &Pair) -> ReportLine {
+    let line = ReportLine::new("  ").join(verdict(pair.verdict())).and("  ");
     line.with(Role::Name, &pair.location).and(format!("  {}", words::pair(pair)))
 }
 
-fn replay(report: &ConfirmReport, fails: &Failure) -> Line {
+fn replay(report: &ConfirmReport, fails: &Failure) -> ReportLine {
     let token = &fails.again.token;
-    Line::new(if token.len() > shell::LONGEST_ARGUMENT {
+    ReportLine::new(if token.len() > shell::LONGEST_ARGUMENT {
         "      its token is in the JSON (--out), because it is too long for an argument".to_owned()
     } else {
         format!("      raceflip replay {} {token}", shell::path(&report.about.file))

@@ -3,8 +3,10 @@
 use crate::event::{SiteId, SiteKind};
 use crate::exec;
 use crate::formats::campaign::Access;
-use crate::formats::failing::{Failing, failing};
-use crate::formats::timeline::{Gap, Item, Kind, Mark, Marks, Recorder, Row, Timeline, Window, mermaid};
+use crate::formats::failure_place::{FailurePlace, failing};
+use crate::formats::timeline::{
+    Gap, Item, Mark, Marks, RowKind, Timeline, TimelineRecorder, TimelineRow, Window, mermaid,
+};
 use crate::sched::Replay;
 use crate::token::Token;
 use crate::vm::Model;
@@ -21,18 +23,18 @@ const ENDING: usize = 40;
 
 /// A run that was reproduced from its token.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Run {
+pub struct ReplayedRun {
     /// The steps and their consequences, in order. The middle of a long run is left out.
-    pub steps: Vec<Step>,
+    pub steps: Vec<RunStep>,
     /// The failure, if the run failed.
-    pub failing: Option<Failing>,
+    pub failing: Option<FailurePlace>,
     /// A Mermaid diagram of the run, if the run is short.
     pub diagram: Option<String>,
 }
 
 /// A step of a run, a consequence of one, or a gap in place of steps that are left out.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Step {
+pub struct RunStep {
     /// Number of the step in the run, from 1; 0 for a gap, and for a row that belongs to no step.
     pub number: u64,
     /// The thread or looper that acts, by its pedigree; `None` for the clock and for a row about all threads.
@@ -63,7 +65,7 @@ pub struct Step {
 /// # Ok::<(), raceflip::vm::ModelError>(())
 /// ```
 #[must_use]
-pub fn replayed(model: &Model, token: &str, allowed: &Limits, marked: &[&Access]) -> Option<Run> {
+pub fn replayed(model: &Model, token: &str, allowed: &Limits, marked: &[&Access]) -> Option<ReplayedRun> {
     let token: Token = token.parse().ok()?;
     if token.program != model.digest() || token.limits.kept_from(allowed, None).is_some() {
         return None;
@@ -75,7 +77,7 @@ pub fn replayed(model: &Model, token: &str, allowed: &Limits, marked: &[&Access]
     let sites = model.code.setup.sites.ids().filter(|s| is_marked(*s)).collect();
     let window = Window::Ends { first: FIRST, last: LAST };
     let marks = Marks { sites, ..Marks::default() };
-    let mut recorder = Recorder::new(&model.program, model.source.text(), window, marks);
+    let mut recorder = TimelineRecorder::new(&model.program, model.source.text(), window, marks);
     let mut machine = model.machine(token.limits.within(allowed));
     let mut replay = Replay::new(Arc::new(token.schedule));
     let summary = exec::run(&mut machine, &mut replay, token.seed, &mut recorder, &AtomicBool::new(false));
@@ -86,35 +88,35 @@ pub fn replayed(model: &Model, token: &str, allowed: &Limits, marked: &[&Access]
     let timeline = recorder.finish(&machine.world, &summary);
     let rows = timeline.items.len() + timeline.ending.len();
     let diagram = (rows < mermaid::MOST).then(|| mermaid::diagram(&timeline));
-    Some(Run { steps: steps(model, &timeline), failing: failing(model, outcome), diagram })
+    Some(ReplayedRun { steps: steps(model, &timeline), failing: failing(model, outcome), diagram })
 }
 
-fn steps(model: &Model, timeline: &Timeline) -> Vec<Step> {
+fn steps(model: &Model, timeline: &Timeline) -> Vec<RunStep> {
     let items = timeline.items.iter().map(|item| match item {
         Item::Row(row) => step(model, timeline, row),
         Item::Gap(gap) => left_out(gap),
     });
     let ending = timeline.ending.iter().take(ENDING).map(|row| step(model, timeline, row));
-    let mut steps: Vec<Step> = items.chain(ending).collect();
+    let mut steps: Vec<RunStep> = items.chain(ending).collect();
     if timeline.ending.len() > ENDING {
         let what = format!("... {} more", timeline.ending.len() - ENDING);
-        steps.push(Step { what, gap: true, ..Step::default() });
+        steps.push(RunStep { what, gap: true, ..RunStep::default() });
     }
     steps
 }
 
-fn left_out(gap: &Gap) -> Step {
-    Step { what: format!("... {} steps left out", gap.steps), gap: true, ..Step::default() }
+fn left_out(gap: &Gap) -> RunStep {
+    RunStep { what: format!("... {} steps left out", gap.steps), gap: true, ..RunStep::default() }
 }
 
-fn step(model: &Model, timeline: &Timeline, row: &Row) -> Step {
+fn step(model: &Model, timeline: &Timeline, row: &TimelineRow) -> RunStep {
     let site = row.site.map(|s| &model.code.setup.sites[s]);
     let ends = if row.ends && row.counts { ", ends" } else { "" };
     let mut kinds = kinds(row.kind, site.map(|s| s.kind));
     if row.mark.is_some() {
         kinds.push("danger");
     }
-    Step {
+    RunStep {
         number: if row.counts { row.step } else { 0 },
         thread: row.column.map(|c| timeline.columns[c].name.clone()),
         what: format!("{}{ends}", row.what),
@@ -125,16 +127,16 @@ fn step(model: &Model, timeline: &Timeline, row: &Row) -> Step {
     }
 }
 
-fn kinds(kind: Kind, site: Option<SiteKind>) -> Vec<&'static str> {
+fn kinds(kind: RowKind, site: Option<SiteKind>) -> Vec<&'static str> {
     use SiteKind::{Acquire, Branch, Down, Free, Read, ReadLock, ReadUnlock, Release, Up, Use, Write, WriteLock};
     use SiteKind::{AtomicRead, AtomicUpdate, AtomicWrite, WriteUnlock};
     match (kind, site) {
-        (Kind::Post | Kind::Fork | Kind::Fire, _) => vec!["call"],
-        (Kind::Begin, _) => vec!["enter", "function"],
-        (Kind::Step, Some(Acquire | ReadLock | WriteLock | Down)) => vec!["acquire", "lock"],
-        (Kind::Step, Some(Release | ReadUnlock | WriteUnlock | Up)) => vec!["release", "lock"],
-        (Kind::Step, Some(Read | Write | Use | Free | AtomicRead | AtomicWrite | AtomicUpdate)) => vec!["memory"],
-        (Kind::Step, Some(Branch)) => vec!["branch"],
+        (RowKind::Post | RowKind::Fork | RowKind::Fire, _) => vec!["call"],
+        (RowKind::Begin, _) => vec!["enter", "function"],
+        (RowKind::Step, Some(Acquire | ReadLock | WriteLock | Down)) => vec!["acquire", "lock"],
+        (RowKind::Step, Some(Release | ReadUnlock | WriteUnlock | Up)) => vec!["release", "lock"],
+        (RowKind::Step, Some(Read | Write | Use | Free | AtomicRead | AtomicWrite | AtomicUpdate)) => vec!["memory"],
+        (RowKind::Step, Some(Branch)) => vec!["branch"],
         _ => Vec::new(),
     }
 }

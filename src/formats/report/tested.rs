@@ -7,7 +7,7 @@
 use super::{GateFailure, counted, place};
 use crate::base::clean;
 use crate::formats::shell;
-use crate::formats::test::{Against, Expected, TestReport, Variant};
+use crate::formats::test::{ContraryRuns, LineReport, TestReport, Variant};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 use std::fmt::Write as _;
 
@@ -22,19 +22,19 @@ pub(super) fn name(variant: &Variant) -> String {
 }
 
 /// Returns the text of an `expect` line, on one line.
-pub(super) fn line(expected: &Expected) -> String {
+pub(super) fn line(expected: &LineReport) -> String {
     clean(&expected.text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// Returns whether a line fails the test: it is not met, or all runs hit a limit.
-pub(super) fn fails(variant: &Variant, expected: &Expected) -> bool {
+pub(super) fn fails(variant: &Variant, expected: &LineReport) -> bool {
     // In a variant that passed or was skipped, an unchecked line has another reason.
     expected.verdict == "unmet"
         || variant.verdict == "failed" && expected.why.iter().any(|why| why == crate::formats::test::CUT)
 }
 
 /// Returns the reasons why a line fails, and the runs that show it with the commands that replay them.
-pub(super) fn reasons(variant: &Variant, expected: &Expected) -> Vec<String> {
+pub(super) fn reasons(variant: &Variant, expected: &LineReport) -> Vec<String> {
     let mut lines: Vec<String> = expected.why.iter().map(|why| clean(why)).collect();
     for against in expected.shown.iter().take(SHOWN) {
         lines.push(format!("{} this way: {}", ended(against.runs), clean(against.text())));
@@ -51,7 +51,7 @@ fn ended(runs: u32) -> String {
 }
 
 /// Returns the command that replays a run, unless its token is too long for a line.
-pub(super) fn replay(variant: &Variant, against: &Against) -> Option<String> {
+pub(super) fn replay(variant: &Variant, against: &ContraryRuns) -> Option<String> {
     let short = !against.token.is_empty() && against.token.len() <= LONGEST_TOKEN;
     short.then(|| clean(&format!("  raceflip replay {} {}", shell::path(&variant.file), against.token)))
 }
@@ -94,7 +94,7 @@ pub fn junit(report: &TestReport, failures: &[GateFailure]) -> String {
     document.to_string().expect("texts can be written to memory").replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }
 
-fn case(variant: &Variant, expected: &Expected) -> TestCase {
+fn case(variant: &Variant, expected: &LineReport) -> TestCase {
     let why: Vec<String> = expected.why.iter().map(|why| clean(why)).collect();
     let first =
         || expected.shown.first().map(|against| format!("{} this way: {}", ended(against.runs), clean(against.text())));

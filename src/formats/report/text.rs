@@ -1,18 +1,18 @@
 //! Renders the result of one model as text for people: each pair with its verdict, its runs, and the commands that
 //! replay them.
 
-use super::counts::Counts;
-use super::line::{Line, Role};
+use super::counts::VerdictCounts;
+use super::line::{ReportLine, Role};
 use super::words::{self, Example};
 use super::{Replays, Subject, counted};
-use crate::campaign::{Finding, Judged, RunKind, Verdict, same_failure};
+use crate::campaign::{Finding, PairFacts, RunKind, Verdict, same_failure};
 use crate::detect::Rank;
 use crate::formats::campaign::{Access, ConfirmReport, Evidence, Failure, Harm, Pair};
 use std::collections::BTreeSet;
 
 /// The extent of the text.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Extent {
+pub struct TextExtent {
     /// Whether the text contains neither pairs nor failures, but only what concerns the whole model.
     pub quiet: bool,
     /// Whether the text also contains the order pairs without harm. A user who names an order pair wants its result.
@@ -21,9 +21,9 @@ pub struct Extent {
 
 /// A part of the text.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Block<'r> {
+pub enum TextBlock<'r> {
     /// A line.
-    Line(Line),
+    Line(ReportLine),
     /// The place for the timeline of a failing run, with the steps of these statements marked.
     Timeline {
         /// The run.
@@ -38,26 +38,26 @@ pub enum Block<'r> {
 /// # Examples
 ///
 /// ```
-/// use raceflip::campaign::{Context, Plan, Silent, confirm};
+/// use raceflip::campaign::{CampaignContext, CampaignPlan, NoProgress, confirm};
 /// use raceflip::formats::campaign::ConfirmReport;
 /// use raceflip::formats::report::{NoReplays, text};
 /// # use raceflip::vm::Model;
 /// # use std::sync::atomic::AtomicBool;
 /// # let model = Model::from_text("add.race", "var x = 0; thread a { x = 1 }; thread b { assert x == 0 }", &[])?;
 /// # let stop = AtomicBool::new(false);
-/// let plan = Plan::new(&model);
-/// let found = confirm(&plan, Context { stop: &stop, progress: &Silent });
+/// let plan = CampaignPlan::new(&model);
+/// let found = confirm(&plan, CampaignContext { stop: &stop, progress: &NoProgress });
 /// let report = ConfirmReport::new("add.race", model.digest(), &plan, &found);
-/// for block in text::render(&report, text::Extent::default(), &mut NoReplays) {
-///     if let text::Block::Line(line) = block {
+/// for block in text::render(&report, text::TextExtent::default(), &mut NoReplays) {
+///     if let text::TextBlock::Line(line) = block {
 ///         println!("{}", line.plain());
 ///     }
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
-pub fn render<'r>(report: &'r ConfirmReport, extent: Extent, replays: &mut dyn Replays) -> Vec<Block<'r>> {
-    let mut writer = Writer { report, findings: report.findings(), replays, blocks: Vec::new() };
+pub fn render<'r>(report: &'r ConfirmReport, extent: TextExtent, replays: &mut dyn Replays) -> Vec<TextBlock<'r>> {
+    let mut writer = TextWriter { report, findings: report.findings(), replays, blocks: Vec::new() };
     writer.livelocks(extent.quiet);
     if !extent.quiet {
         writer.pairs(extent.all_orders);
@@ -68,20 +68,20 @@ pub fn render<'r>(report: &'r ConfirmReport, extent: Extent, replays: &mut dyn R
     writer.blocks
 }
 
-struct Writer<'r, 'w> {
+struct TextWriter<'r, 'w> {
     report: &'r ConfirmReport,
     findings: Vec<Finding<'r, Pair>>,
     replays: &'w mut dyn Replays,
-    blocks: Vec<Block<'r>>,
+    blocks: Vec<TextBlock<'r>>,
 }
 
-impl<'r> Writer<'r, '_> {
-    fn push(&mut self, line: Line) {
-        self.blocks.push(Block::Line(line));
+impl<'r> TextWriter<'r, '_> {
+    fn push(&mut self, line: ReportLine) {
+        self.blocks.push(TextBlock::Line(line));
     }
 
     fn line(&mut self, text: impl Into<String>) {
-        self.push(Line::new(text));
+        self.push(ReportLine::new(text));
     }
 
     fn commands(&mut self, commands: &[String]) {
@@ -90,7 +90,7 @@ impl<'r> Writer<'r, '_> {
 
     fn livelocks(&mut self, quiet: bool) {
         for endless in self.report.livelocks.iter().flatten() {
-            self.push(Line::default().with(Role::Open, words::livelock(endless)));
+            self.push(ReportLine::default().with(Role::Open, words::livelock(endless)));
             if !quiet {
                 let commands = words::commands(self.report, &endless.again, self.replays);
                 self.commands(&commands);
@@ -103,7 +103,7 @@ impl<'r> Writer<'r, '_> {
         for pair in self.report.pairs.iter().chain(orders) {
             self.line("");
             self.head(pair);
-            self.push(Line::new(format!("  {}; {}", words::seen(pair), words::proof(self.report, pair))).prose());
+            self.push(ReportLine::new(format!("  {}; {}", words::seen(pair), words::proof(self.report, pair))).prose());
             match self.lead(pair) {
                 Some(lead) => {
                     self.push(harm(pair));
@@ -126,7 +126,7 @@ impl<'r> Writer<'r, '_> {
         let line = verdict(pair.verdict()).and(format!("{order}  "));
         self.push(line.with(Role::Name, &pair.location).and(format!("  {}", words::pair(pair))));
         if let Some(source) = words::source(pair) {
-            self.push(Line::new("  ").with(Role::Name, source));
+            self.push(ReportLine::new("  ").with(Role::Name, source));
         }
     }
 
@@ -152,9 +152,9 @@ impl<'r> Writer<'r, '_> {
     }
 
     fn example(&mut self, example: Example<'r>, marked: Vec<&'r Access>) {
-        self.push(Line::new("  ").join(example.head));
+        self.push(ReportLine::new("  ").join(example.head));
         self.commands(&example.commands);
-        self.blocks.extend(example.failing.map(|again| Block::Timeline { again, marked }));
+        self.blocks.extend(example.failing.map(|again| TextBlock::Timeline { again, marked }));
     }
 
     // Renders the failures that are not the harm of one order.
@@ -167,22 +167,22 @@ impl<'r> Writer<'r, '_> {
         self.line(format!("{} that no pair's order explains:", counted(failures.len() as u64, "failure")));
         for (failure, runs, pairs) in failures {
             let example = words::fails(self.report, failure, runs, self.replays);
-            self.push(Line::new("  ").join(example.head));
+            self.push(ReportLine::new("  ").join(example.head));
             for pair in pairs {
                 self.line(format!("    in either order of {}", words::pair(pair)));
             }
             self.commands(&example.commands);
-            self.blocks.extend(example.failing.map(|again| Block::Timeline { again, marked: Vec::new() }));
+            self.blocks.extend(example.failing.map(|again| TextBlock::Timeline { again, marked: Vec::new() }));
         }
     }
 
     fn summary(&mut self) {
         let report = self.report;
-        let Counts { harmful, real, refuted, unconfirmed } = Counts::of(&report.pairs);
+        let VerdictCounts { harmful, real, refuted, unconfirmed } = VerdictCounts::of(&report.pairs);
         let pairs = counted(report.pairs.len() as u64, "pair");
         self.line(format!("{pairs}: {harmful} harmful, {real} real, {refuted} refuted, {unconfirmed} unconfirmed"));
         if !report.order_pairs.is_empty() {
-            let Counts { harmful, real, refuted, unconfirmed } = Counts::of(&report.order_pairs);
+            let VerdictCounts { harmful, real, refuted, unconfirmed } = VerdictCounts::of(&report.order_pairs);
             let all = counted(report.order_pairs.len() as u64, "order pair");
             self.line(format!(
                 "{all}: {harmful} harmful, {real} without known harm, {refuted} refuted, {unconfirmed} not flipped"
@@ -196,24 +196,24 @@ impl<'r> Writer<'r, '_> {
             (0, n) => format!("{}: not caused by one order", counted(n, "failure")),
             (n, m) => format!("{}: {n} caused by one order, {m} not", counted(n + m, "failure")),
         };
-        self.push(Line::default().with(Role::Bad, what));
+        self.push(ReportLine::default().with(Role::Bad, what));
     }
 }
 
 /// Renders a verdict: `HARMFUL`.
-pub(super) fn verdict(verdict: Verdict) -> Line {
+pub(super) fn verdict(verdict: Verdict) -> ReportLine {
     let role = match verdict {
         Verdict::Harmful => Role::Bad,
         Verdict::Real | Verdict::Unconfirmed => Role::Open,
         Verdict::Refuted => Role::Good,
     };
-    Line::default().with(role, verdict.to_string())
+    ReportLine::default().with(role, verdict.to_string())
 }
 
 // Renders the harm of a confirmed pair.
-fn harm(pair: &Pair) -> Line {
+fn harm(pair: &Pair) -> ReportLine {
     let text = words::harm(pair);
-    let line = Line::new("  ").prose();
+    let line = ReportLine::new("  ").prose();
     match pair.harm {
         Harm::Harmful => {
             let rest = format!(", and not in the other order from the same state: {text}");
@@ -226,9 +226,9 @@ fn harm(pair: &Pair) -> Line {
 
 // A failure that is not the harm of one order, the kind of the runs that are counted, and the pairs in whose runs it
 // occurs.
-type Apart<'r> = (&'r Failure, RunKind, Vec<&'r Pair>);
+type UnexplainedFailure<'r> = (&'r Failure, RunKind, Vec<&'r Pair>);
 
-fn failures<'r>(findings: &[Finding<'r, Pair>]) -> Vec<Apart<'r>> {
+fn failures<'r>(findings: &[Finding<'r, Pair>]) -> Vec<UnexplainedFailure<'r>> {
     let failure = |f: &Finding<'r, Pair>| match f.subject {
         Subject::Failure(failure, runs) => Some((failure, runs, f.pairs.clone())),
         Subject::Pair { .. } => None,

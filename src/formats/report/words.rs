@@ -2,14 +2,14 @@
 //!
 //! All texts are on one line and contain no control sequences for terminals, whatever a report contains.
 
-use super::line::{Line, Role};
-use super::{Entry, Replays, Subject, counted};
+use super::line::{ReportLine, Role};
+use super::{Replays, ReportEntry, Subject, counted};
 use crate::base::{at_most, clean, interval};
-use crate::campaign::{Judged, RunKind, SEARCHED, Verdict, best_way};
+use crate::campaign::{PairFacts, RunKind, SEARCHED, Verdict, best_way};
 use crate::formats::campaign::{
     About, Access, ConfirmReport, Endless, Evidence, Failure, Harm, Order, Pair, Proof, Way,
 };
-use crate::formats::failing::stalls;
+use crate::formats::failure_place::stalls;
 use crate::formats::harms::{HarmClaim, MoreOften};
 use std::collections::BTreeSet;
 
@@ -249,7 +249,7 @@ pub(crate) fn hurting(pair: &Pair) -> Vec<(&Order, &Failure)> {
 /// The description of an order or of a failure, with one of its runs.
 pub(super) struct Example<'r> {
     /// The description: `@B first: 64 runs, 64 fail: NullPointer at :40 in main`.
-    pub(super) head: Line,
+    pub(super) head: ReportLine,
     /// The commands that replay the run.
     pub(super) commands: Vec<String>,
     /// The run, if it fails.
@@ -265,12 +265,13 @@ pub(super) fn orders<'r>(report: &ConfirmReport, pair: &'r Pair, replays: &mut d
         let head = format!("{} first: {}{never}", side(pair, &order.first), counted(order.runs, runs));
         for f in &order.failures {
             let verb = if f.runs == 1 { "fails" } else { "fail" };
-            let head = Line::new(format!("{head}, {} {verb}: ", f.runs)).with(Role::Bad, failure(f)).and(stall(f));
+            let head =
+                ReportLine::new(format!("{head}, {} {verb}: ", f.runs)).with(Role::Bad, failure(f)).and(stall(f));
             examples.push(Example { head, commands: commands(report, &f.again, replays), failing: Some(&f.again) });
         }
         if order.failures.is_empty() {
             let commands = order.passes.as_ref().map_or_else(Vec::new, |again| commands(report, again, replays));
-            examples.push(Example { head: Line::new(format!("{head}, none fails")), commands, failing: None });
+            examples.push(Example { head: ReportLine::new(format!("{head}, none fails")), commands, failing: None });
         }
     }
     examples
@@ -294,12 +295,12 @@ pub(super) fn fails<'r>(
     replays: &mut dyn Replays,
 ) -> Example<'r> {
     let counts = format!(", {}{}", counted(fails.runs, runs.word()), stall(fails));
-    let head = Line::default().with(Role::Bad, failure(fails)).and(counts);
+    let head = ReportLine::default().with(Role::Bad, failure(fails)).and(counts);
     Example { head, commands: commands(report, &fails.again, replays), failing: Some(&fails.again) }
 }
 
 /// Describes how other pairs are related to a finding, one line for each pair. Empty if there are none.
-pub(super) fn belonging(entry: &Entry<'_>) -> Vec<String> {
+pub(super) fn belonging(entry: &ReportEntry<'_>) -> Vec<String> {
     let line = |p: &&Pair| match entry.finding.subject {
         Subject::Pair { .. } => format!("the same failure as with the pair {}", located(p)),
         Subject::Failure(..) => format!("in either order of the pair {}", located(p)),
@@ -370,7 +371,7 @@ pub(crate) fn livelock(endless: &Endless) -> String {
     clean(&format!("possible livelock: {} never {verb}", endless.threads.join(", ")))
 }
 
-impl<'r> Entry<'r> {
+impl<'r> ReportEntry<'r> {
     /// Describes the finding: an example for each failure of each order of a pair, or one for a failure.
     pub(super) fn examples(&self, replays: &mut dyn Replays) -> Vec<Example<'r>> {
         match self.finding.subject {

@@ -1,7 +1,7 @@
 //! Compares two runs of one model: which rows both begin with, and which columns belong together.
 
 use super::names::last_parts;
-use super::{Column, ColumnId, Item, Row, Timeline};
+use super::{Column, ColumnId, Item, Timeline, TimelineRow};
 use crate::base::IndexVec;
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ impl Timeline {
     }
 
     fn renumber(&mut self, new: impl Fn(ColumnId) -> ColumnId) {
-        let row = |row: &mut Row| {
+        let row = |row: &mut TimelineRow| {
             row.column = row.column.map(&new);
             row.arrow.iter_mut().for_each(|arrow| arrow.to = new(arrow.to));
             row.states.iter_mut().for_each(|(column, _)| *column = new(*column));
@@ -67,6 +67,6 @@ fn named(columns: &IndexVec<ColumnId, Column>) -> Vec<(String, usize)> {
 // only if no other one of its run ends in the same way.
 fn same(a: &Item, b: &Item) -> bool {
     let (Item::Row(a), Item::Row(b)) = (a, b) else { return false };
-    let of = |r: &Row| (r.step, r.counts, r.now, r.column, r.kind, r.site, r.arrow, r.ends);
+    let of = |r: &TimelineRow| (r.step, r.counts, r.now, r.column, r.kind, r.site, r.arrow, r.ends);
     of(a) == of(b) && last_parts(&a.what) == last_parts(&b.what)
 }

@@ -1,36 +1,36 @@
 //! Describes the end of a run in rows: the failure, the places of blocked threads, and facts about the values involved.
 
-use super::facts::{Held, Written};
-use super::record::{Recorder, last, row};
+use super::facts::{HeldLock, WriteFact};
+use super::record::{TimelineRecorder, last, row};
 use super::words::last_part;
-use super::{Kind, Mark, Row, column_of, source};
+use super::{Mark, RowKind, TimelineRow, column_of, source};
 use crate::event::{
     AccessPlace, BlockedThread, DeadlockReport, Failure, FailureKind, Location, Op, Outcome, SiteId, ThreadId,
 };
-use crate::exec::End;
-use crate::formats::failing::headline;
+use crate::exec::LoopEnd;
+use crate::formats::failure_place::headline;
 use crate::world::World;
 
-impl Recorder<'_> {
-    pub(super) fn ending(&self, world: &World, end: &End) -> Vec<Row> {
+impl TimelineRecorder<'_> {
+    pub(super) fn ending(&self, world: &World, end: &LoopEnd) -> Vec<TimelineRow> {
         match end {
-            End::Outcome(Outcome::Failure(failure)) => [self.failure(world, failure), self.left(world)].concat(),
-            End::Outcome(Outcome::Deadlock(report)) => [self.deadlock(world, report), self.left(world)].concat(),
+            LoopEnd::Outcome(Outcome::Failure(failure)) => [self.failure(world, failure), self.left(world)].concat(),
+            LoopEnd::Outcome(Outcome::Deadlock(report)) => [self.deadlock(world, report), self.left(world)].concat(),
             _ => Vec::new(),
         }
     }
 
     // Returns rows about tasks that are still in a queue: these came too late for the run.
-    fn left(&self, world: &World) -> Vec<Row> {
+    fn left(&self, world: &World) -> Vec<TimelineRow> {
         let tasks = self.queued.iter().take(MOST).map(|(task, looper)| {
             let from = self.made.get(task).map_or(String::new(), |step| format!(" (from step {step})"));
             let (task, looper) = (last_part(world, *task), world.thread_name(*looper));
-            row(world, None, Kind::Fact, format!("{task}{from} is still in the queue of {}", last(&looper)))
+            row(world, None, RowKind::Fact, format!("{task}{from} is still in the queue of {}", last(&looper)))
         });
         tasks.collect()
     }
 
-    fn failure(&self, world: &World, failure: &Failure) -> Vec<Row> {
+    fn failure(&self, world: &World, failure: &Failure) -> Vec<TimelineRow> {
         let thread = thread(world, &failure.thread);
         let word = match failure.kind {
             FailureKind::Assert => "assert fails: ",
@@ -45,13 +45,13 @@ impl Recorder<'_> {
         };
         let mark = Some(Mark::Failing);
         let column = thread.map(column_of);
-        let mut rows = vec![Row { site: failure.site, mark, ..row(world, column, Kind::Fails, what) }];
+        let mut rows = vec![TimelineRow { site: failure.site, mark, ..row(world, column, RowKind::Fails, what) }];
         let line = failure.site.map_or(0, |s| world.setup().sites[s].line);
         let mut places = thread.map_or(Vec::new(), |t| self.facts.accessed(t, line).to_vec());
         if failure.kind == FailureKind::Property
             && let Some(property) = source::property(self.source, &failure.name)
         {
-            rows.push(row(world, None, Kind::Fact, format!(":{} {}", property.line, property.text)));
+            rows.push(row(world, None, RowKind::Fact, format!(":{} {}", property.line, property.text)));
             places = named(world, &property.text);
         }
         // A statement may use an object without an access to its memory, for example to lock its monitor. Then the
@@ -63,7 +63,7 @@ impl Recorder<'_> {
         rows
     }
 
-    fn deadlock(&self, world: &World, report: &DeadlockReport) -> Vec<Row> {
+    fn deadlock(&self, world: &World, report: &DeadlockReport) -> Vec<TimelineRow> {
         let mut rows = Vec::new();
         for BlockedThread { thread: name, site, waits_for, held_by, holder_ended } in &report.blocked {
             let Some(thread) = thread(world, name) else { continue };
@@ -81,7 +81,7 @@ impl Recorder<'_> {
             let holds = if held.is_empty() { String::new() } else { format!("; holds {}", held.join(", ")) };
             let what = format!("waits for {waits_for}{holder}{holds}");
             let mark = Some(Mark::Failing);
-            rows.push(Row { site: *site, mark, ..row(world, Some(column_of(thread)), Kind::Stands, what) });
+            rows.push(TimelineRow { site: *site, mark, ..row(world, Some(column_of(thread)), RowKind::Stands, what) });
             if let (Op::Await { .. }, Some(site)) = (&world.thread(thread).pending, site) {
                 let text = &source::statements(self.source, &world.setup().sites)[*site].text;
                 rows.extend(named(world, text).into_iter().map(|place| self.fact(world, place)));
@@ -91,7 +91,7 @@ impl Recorder<'_> {
     }
 
     // Formats a fact: `bound: null; never written in this run`.
-    fn fact(&self, world: &World, place: AccessPlace) -> Row {
+    fn fact(&self, world: &World, place: AccessPlace) -> TimelineRow {
         let name = world.place_name(place);
         let value = self.value(world, place);
         let what = match (self.facts.written(place), place) {
@@ -106,10 +106,10 @@ impl Recorder<'_> {
                 format!("{name}: {value}, written in {}{before}", self.by(world, w))
             }
         };
-        row(world, None, Kind::Fact, what)
+        row(world, None, RowKind::Fact, what)
     }
 
-    fn by(&self, world: &World, written: &Written) -> String {
+    fn by(&self, world: &World, written: &WriteFact) -> String {
         let at = written.site.map_or(String::new(), |s: SiteId| format!(" (:{})", world.setup().sites[s].line));
         format!("step {} by {}{at}", written.step, written.by)
     }
@@ -135,10 +135,10 @@ fn thread(world: &World, name: &str) -> Option<ThreadId> {
     world.thread_named(name).filter(|_| !name.is_empty())
 }
 
-fn held_name(world: &World, held: Held) -> String {
+fn held_name(world: &World, held: HeldLock) -> String {
     match held {
-        Held::Lock(lock) => world.lock_name(lock),
-        Held::RwLock(id) => format!("rwlock {}", world.setup().rwlocks[id.0 as usize].0),
+        HeldLock::Lock(lock) => world.lock_name(lock),
+        HeldLock::RwLock(id) => format!("rwlock {}", world.setup().rwlocks[id.0 as usize].0),
     }
 }
 

@@ -1,13 +1,13 @@
 //! Records facts about values for the end of a run: the last writes of each location, and the locks that each thread
 //! holds, with the step of their acquisition.
 
-use crate::event::{AccessPlace, Event, Happening, LockId, Op, RwLockId, ThreadId, WaitSet};
+use crate::event::{AccessPlace, Event, EventKind, LockId, Op, RwLockId, ThreadId, WaitSet};
 use crate::world::{Change, LockHold, World};
 use std::collections::BTreeMap;
 
 /// A write of a location.
 #[derive(Clone, Debug)]
-pub(super) struct Written {
+pub(super) struct WriteFact {
     pub(super) step: u64,
     pub(super) by: String,
     /// The value that was written, in words; `None` for a free.
@@ -16,20 +16,20 @@ pub(super) struct Written {
 }
 
 /// The last write of a location, and the write before it.
-pub(super) type Writes = (Written, Option<Written>);
+pub(super) type Writes = (WriteFact, Option<WriteFact>);
 
 /// A lock or a reader-writer lock.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Held {
+pub(super) enum HeldLock {
     Lock(LockId),
     RwLock(RwLockId),
 }
 
-impl From<LockHold> for Held {
+impl From<LockHold> for HeldLock {
     fn from(hold: LockHold) -> Self {
         match hold {
-            LockHold::Lock(lock) => Held::Lock(lock),
-            LockHold::Read(lock) | LockHold::Write(lock) => Held::RwLock(lock),
+            LockHold::Lock(lock) => HeldLock::Lock(lock),
+            LockHold::Read(lock) | LockHold::Write(lock) => HeldLock::RwLock(lock),
         }
     }
 }
@@ -43,7 +43,7 @@ pub(super) struct Facts {
     // The line at which each thread accessed memory last, and the places that it accessed there.
     accessed: BTreeMap<ThreadId, (u32, Vec<AccessPlace>)>,
     // How often each thread holds each lock, and since which step.
-    held: BTreeMap<(ThreadId, Held), (u32, u64)>,
+    held: BTreeMap<(ThreadId, HeldLock), (u32, u64)>,
     // The threads that wait and have not been notified, each with its wait set.
     waiting: Vec<(WaitSet, ThreadId)>,
     // Holds that a waiting thread has released and will acquire again.
@@ -55,7 +55,7 @@ const MOST: usize = 6;
 
 impl Facts {
     pub(super) fn event(&mut self, world: &World, event: &Event, by: &str, value: impl FnOnce() -> Option<String>) {
-        let (Happening::Performed { op, value: result, .. }, Some(thread)) = (&event.what, event.thread) else {
+        let (EventKind::Performed { op, value: result, .. }, Some(thread)) = (&event.what, event.thread) else {
             return;
         };
         self.lock(world, thread, op);
@@ -70,7 +70,7 @@ impl Facts {
             places.push(place);
         }
         if writes {
-            let new = Written { step: world.steps(), by: by.to_owned(), value: value(), site: event.site };
+            let new = WriteFact { step: world.steps(), by: by.to_owned(), value: value(), site: event.site };
             let old = self.written.remove(&place);
             self.written.insert(place, (new, old.as_ref().map(|(last, _)| last.clone())));
             self.replaced = Some((place, old));
@@ -87,14 +87,14 @@ impl Facts {
         match op {
             Op::Wait { on, lock, .. } => {
                 self.waiting.push((*on, thread));
-                let depth = self.held.get(&(thread, Held::Lock(*lock))).map_or(0, |(n, _)| *n);
+                let depth = self.held.get(&(thread, HeldLock::Lock(*lock))).map_or(0, |(n, _)| *n);
                 self.given.insert((thread, *lock), depth);
-                self.give_up(thread, Held::Lock(*lock), depth);
+                self.give_up(thread, HeldLock::Lock(*lock), depth);
             }
             Op::Reacquire { lock, .. } => {
                 self.waiting.retain(|(_, t)| *t != thread);
                 let depth = self.given.remove(&(thread, *lock)).unwrap_or(1);
-                self.hold(thread, Held::Lock(*lock), depth, step);
+                self.hold(thread, HeldLock::Lock(*lock), depth, step);
             }
             _ => {}
         }
@@ -118,11 +118,11 @@ impl Facts {
         threads
     }
 
-    fn hold(&mut self, thread: ThreadId, what: Held, times: u32, step: u64) {
+    fn hold(&mut self, thread: ThreadId, what: HeldLock, times: u32, step: u64) {
         self.held.entry((thread, what)).or_insert((0, step)).0 += times;
     }
 
-    fn give_up(&mut self, thread: ThreadId, what: Held, times: u32) {
+    fn give_up(&mut self, thread: ThreadId, what: HeldLock, times: u32) {
         if let Some((n, _)) = self.held.get_mut(&(thread, what)) {
             *n = n.saturating_sub(times);
             if *n == 0 {
@@ -147,8 +147,8 @@ impl Facts {
     }
 
     /// Returns the locks that a thread holds, each with the step of its acquisition.
-    pub(super) fn held(&self, thread: ThreadId) -> Vec<(Held, u64)> {
-        let from = (thread, Held::Lock(LockId(0)));
+    pub(super) fn held(&self, thread: ThreadId) -> Vec<(HeldLock, u64)> {
+        let from = (thread, HeldLock::Lock(LockId(0)));
         self.held.range(from..).take_while(|((t, _), _)| *t == thread).map(|((_, l), (_, s))| (*l, *s)).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! Reduces the rows of a timeline: rows of other columns become gaps, and a loop is written once.
 
-use super::{ColumnId, Gap, Item, Kind, Row, State, Timeline, Why};
+use super::{ColumnId, ColumnState, Gap, GapReason, Item, RowKind, Timeline, TimelineRow};
 use std::collections::{BTreeMap, BTreeSet};
 
 // Maximum number of rows in a loop body that is recognized.
@@ -13,7 +13,7 @@ impl Timeline {
     /// others become gaps.
     #[must_use]
     pub fn only(mut self, columns: &BTreeSet<ColumnId>) -> Self {
-        let wanted = |row: &Row| {
+        let wanted = |row: &TimelineRow| {
             let arrow = row.arrow.is_some_and(|a| columns.contains(&a.to));
             row.column.is_none_or(|c| columns.contains(&c)) || arrow
         };
@@ -21,12 +21,12 @@ impl Timeline {
         for item in self.items {
             match item {
                 Item::Row(row) if !wanted(&row) => match items.last_mut() {
-                    Some(Item::Gap(gap)) if gap.why == Why::Others => {
+                    Some(Item::Gap(gap)) if gap.why == GapReason::Others => {
                         gap.steps += u64::from(row.counts);
                         gap.states.extend(row.states);
                     }
                     _ => items.push(Item::Gap(Gap {
-                        why: Why::Others,
+                        why: GapReason::Others,
                         steps: u64::from(row.counts),
                         states: row.states,
                     })),
@@ -52,7 +52,7 @@ impl Timeline {
             };
             items.extend_from_slice(&self.items[at..at + period]);
             let again = &self.items[at + period..at + period * times];
-            let mut states: BTreeMap<ColumnId, State> = BTreeMap::new();
+            let mut states: BTreeMap<ColumnId, ColumnState> = BTreeMap::new();
             let mut steps = 0;
             for item in again {
                 if let Item::Row(row) = item {
@@ -61,7 +61,7 @@ impl Timeline {
                 }
             }
             let each = steps / (times as u64 - 1);
-            items.push(Item::Gap(Gap { why: Why::Again(each), steps, states: states.into_iter().collect() }));
+            items.push(Item::Gap(Gap { why: GapReason::Again(each), steps, states: states.into_iter().collect() }));
             at += period * times;
         }
         self.items = items;
@@ -93,10 +93,10 @@ fn alike(a: &Item, b: &Item) -> bool {
 }
 
 // Returns the text of a row without the instant and the step in it.
-fn said(row: &Row) -> &str {
+fn said(row: &TimelineRow) -> &str {
     match row.kind {
-        Kind::Clock => "",
-        Kind::Begin => row.what.split(" (from").next().unwrap_or(""),
+        RowKind::Clock => "",
+        RowKind::Begin => row.what.split(" (from").next().unwrap_or(""),
         _ => &row.what,
     }
 }

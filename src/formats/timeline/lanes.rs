@@ -1,7 +1,7 @@
 //! Draws the lanes of one row: the state of each column, the column that acts, and an arrow to another column.
 
 use super::layout::Layout;
-use super::{ArrowKind, ColumnId, Kind, Row, State};
+use super::{ArrowKind, ColumnId, ColumnState, RowKind, TimelineRow};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const STEP: char = '●';
@@ -16,18 +16,18 @@ pub(super) const THROWS: char = '×';
 /// Draws lanes. Keeps the state of each column, and the signs that occur.
 pub(super) struct Lanes<'l> {
     layout: &'l Layout,
-    states: BTreeMap<ColumnId, State>,
+    states: BTreeMap<ColumnId, ColumnState>,
     pub(super) used: BTreeSet<char>,
 }
 
-pub(super) fn sign(state: State) -> char {
+pub(super) fn sign(state: ColumnState) -> char {
     match state {
-        State::Absent => ' ',
-        State::Ready => '│',
-        State::Idle => '·',
-        State::Blocked => '┆',
-        State::Task => '┃',
-        State::TaskBlocked => '┇',
+        ColumnState::Absent => ' ',
+        ColumnState::Ready => '│',
+        ColumnState::Idle => '·',
+        ColumnState::Blocked => '┆',
+        ColumnState::Task => '┃',
+        ColumnState::TaskBlocked => '┇',
     }
 }
 
@@ -36,16 +36,16 @@ impl<'l> Lanes<'l> {
         Self { layout, states: BTreeMap::new(), used: BTreeSet::new() }
     }
 
-    pub(super) fn change(&mut self, states: &[(ColumnId, State)]) {
+    pub(super) fn change(&mut self, states: &[(ColumnId, ColumnState)]) {
         self.states.extend(states.iter().copied());
     }
 
     /// Draws the lanes of a row, without trailing spaces.
-    pub(super) fn row(&mut self, row: &Row) -> String {
+    pub(super) fn row(&mut self, row: &TimelineRow) -> String {
         self.change(&row.states);
         let mut cells = self.resting();
         let lane = |c: ColumnId| self.layout.lane_of.get(&c).map(|l| self.layout.lanes[*l].center);
-        if row.kind == Kind::Clock {
+        if row.kind == RowKind::Clock {
             let last = self.layout.lanes.last().map_or(0, |l| l.center);
             cells.iter_mut().take(last + 1).filter(|c| **c == ' ').for_each(|c| *c = '┄');
         }
@@ -78,16 +78,16 @@ impl<'l> Lanes<'l> {
     }
 }
 
-fn glyph(row: &Row) -> char {
+fn glyph(row: &TimelineRow) -> char {
     match row.kind {
-        Kind::Waits => HAS_TO_WAIT,
-        Kind::Fails | Kind::Stands => FAILS,
-        Kind::Begin if row.ends => BEGINS_AND_ENDS,
-        Kind::Begin => BEGINS,
+        RowKind::Waits => HAS_TO_WAIT,
+        RowKind::Fails | RowKind::Stands => FAILS,
+        RowKind::Begin if row.ends => BEGINS_AND_ENDS,
+        RowKind::Begin => BEGINS,
         _ if row.ends && row.task.is_some() => TASK_ENDS,
         _ if row.ends => THREAD_ENDS,
-        Kind::Aside => THROWS,
-        Kind::Step | Kind::Post | Kind::Fork | Kind::Fire | Kind::Clock | Kind::Fact => STEP,
+        RowKind::Aside => THROWS,
+        RowKind::Step | RowKind::Post | RowKind::Fork | RowKind::Fire | RowKind::Clock | RowKind::Fact => STEP,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Determines which columns are drawn, where, and under which labels: names, shortened names, numbers, or one lane for
 //! several columns.
 
-use super::{ColumnId, Item, Row, Timeline};
+use super::{ColumnId, Item, Timeline, TimelineRow};
 use std::collections::{BTreeMap, BTreeSet};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -103,7 +103,7 @@ impl Layout {
 
     /// Returns the name of the acting thread, padded to [`who_room`](Self::who_room). Empty if the heads have the
     /// names.
-    pub(super) fn who(&self, row: &Row) -> String {
+    pub(super) fn who(&self, row: &TimelineRow) -> String {
         match row.column.and_then(|c| self.names.get(&c)) {
             _ if self.who == 0 => String::new(),
             Some(name) => pad(&label(name, self.who), self.who + AFTER_WHO),
@@ -115,14 +115,15 @@ impl Layout {
     pub(super) fn legend(&self, timeline: &Timeline) -> Vec<String> {
         const MOST: usize = 12;
         let name = |c: &ColumnId| timeline.columns[*c].name.clone();
-        let told = self.lanes.iter().filter(|l| l.columns.len() != 1 || name(&l.columns[0]) != l.label);
-        told.map(|lane| {
-            let names: Vec<String> = lane.columns.iter().take(MOST).map(name).collect();
-            let more = lane.columns.len() - names.len();
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            format!("{}\u{a0}=\u{a0}{}{more}", lane.label, names.join(", "))
-        })
-        .collect()
+        let described = self.lanes.iter().filter(|l| l.columns.len() != 1 || name(&l.columns[0]) != l.label);
+        described
+            .map(|lane| {
+                let names: Vec<String> = lane.columns.iter().take(MOST).map(name).collect();
+                let more = lane.columns.len() - names.len();
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                format!("{}\u{a0}=\u{a0}{}{more}", lane.label, names.join(", "))
+            })
+            .collect()
     }
 }
 

@@ -3,7 +3,7 @@
 //! Beyond about fifty messages renderers become slow, and readers lose track. So only the start and the end of a longer
 //! run are drawn.
 
-use super::{ArrowKind, ColumnId, Gap, Item, Kind, Mark, Row, Timeline, Why, Window};
+use super::{ArrowKind, ColumnId, Gap, GapReason, Item, Mark, RowKind, Timeline, TimelineRow, Window};
 use crate::base::clean;
 use std::fmt::Write as _;
 
@@ -90,19 +90,19 @@ impl Diagram<'_> {
     }
 
     fn gap(&mut self, gap: &Gap) {
-        let again = if matches!(gap.why, Why::Again(_)) { ", the same again" } else { "" };
+        let again = if matches!(gap.why, GapReason::Again(_)) { ", the same again" } else { "" };
         if gap.steps > 0 {
             self.over_all(&format!("... {} steps not drawn{again}", gap.steps));
         }
     }
 
-    fn row(&mut self, row: &Row) {
-        if row.kind == Kind::Clock || row.now != self.now {
+    fn row(&mut self, row: &TimelineRow) {
+        if row.kind == RowKind::Clock || row.now != self.now {
             self.now = row.now;
             self.over_all(&format!("{} ms", row.now));
         }
         let Some(column) = row.column else {
-            if row.kind != Kind::Clock {
+            if row.kind != RowKind::Clock {
                 self.over_all(&row.what);
             }
             return;
@@ -131,7 +131,7 @@ impl Diagram<'_> {
                 };
                 self.line(&format!("{from}{line}{to}: {text}"));
             }
-            None if row.kind == Kind::Begin => self.line(&format!("Note over {own}: {text}")),
+            None if row.kind == RowKind::Begin => self.line(&format!("Note over {own}: {text}")),
             None => self.line(&format!("Note right of {own}: {text}")),
         }
         if colour.is_some() {

@@ -1,8 +1,8 @@
 //! Represents a run as a timeline: a column for each thread and looper, a row for each step, and arrows for the effect
 //! of one column on another.
 //!
-//! The types of this module are the model of a timeline. [`Recorder`] builds it from the events of a run; [`text`],
-//! [`mermaid`], [`svg`] and [`perfetto`] render it.
+//! The types of this module are the model of a timeline. [`TimelineRecorder`] builds it from the events of a run;
+//! [`text`], [`mermaid`], [`svg`] and [`perfetto`] render it.
 //!
 //! Lincheck, Fray and Coyote print one table cell for each step. Here the columns are narrow lanes that also show the
 //! state of each thread (it runs a task, waits, is idle), and the words are beside the lanes. So ten threads fit into
@@ -27,7 +27,7 @@ pub mod text;
 mod window;
 mod words;
 
-pub use record::Recorder;
+pub use record::TimelineRecorder;
 pub use window::Window;
 
 use crate::base::IndexVec;
@@ -56,7 +56,7 @@ pub struct Timeline {
     /// The rows and gaps, in order.
     pub items: Vec<Item>,
     /// Rows about the end: the failure, the places of blocked threads, and facts about the values involved.
-    pub ending: Vec<Row>,
+    pub ending: Vec<TimelineRow>,
     /// The statements of the model, for the sites of rows.
     pub statements: IndexVec<SiteId, Statement>,
     /// The statements that were to be marked, also those that the run did not reach.
@@ -82,14 +82,14 @@ pub struct Column {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Item {
     /// A row.
-    Row(Row),
+    Row(TimelineRow),
     /// A gap in place of rows that are left out.
     Gap(Gap),
 }
 
 /// An event of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Row {
+pub struct TimelineRow {
     /// The step that the event belongs to, from 1; 0 before the first one.
     pub step: u64,
     /// Whether the event is the step itself, not one of its consequences.
@@ -101,7 +101,7 @@ pub struct Row {
     /// The task that the event happens in, if it happens in one.
     pub task: Option<ContextId>,
     /// The kind of the event.
-    pub kind: Kind,
+    pub kind: RowKind,
     /// The event in words.
     pub what: String,
     /// The statement of the event.
@@ -115,12 +115,12 @@ pub struct Row {
     /// The mark of the row, if it is marked.
     pub mark: Option<Mark>,
     /// The columns whose state changes with this row, and their new states.
-    pub states: Vec<(ColumnId, State)>,
+    pub states: Vec<(ColumnId, ColumnState)>,
 }
 
 /// The kinds of rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum RowKind {
     /// An operation that does not create or begin anything.
     Step,
     /// An operation that creates a task: a post.
@@ -189,7 +189,7 @@ pub struct Marks {
 
 /// The state of a column between two rows.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum State {
+pub enum ColumnState {
     /// The thread has not started, or has ended.
     #[default]
     Absent,
@@ -209,16 +209,16 @@ pub enum State {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Gap {
     /// The reason for the gap.
-    pub why: Why,
+    pub why: GapReason,
     /// Number of steps in the gap.
     pub steps: u64,
     /// The columns whose states change in the gap, and their states after it.
-    pub states: Vec<(ColumnId, State)>,
+    pub states: Vec<(ColumnId, ColumnState)>,
 }
 
 /// The reason why rows are left out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Why {
+pub enum GapReason {
     /// The run is too long.
     Long,
     /// The rows are before or after the requested steps.
@@ -247,11 +247,11 @@ impl Gap {
     /// Describes the gap; `None` if nothing is left out that counts.
     pub(super) fn words(&self) -> Option<String> {
         Some(match self.why {
-            Why::Long => format!("{} more here: --all tells them, --around STEP some", counted(self.steps)),
-            Why::Outside => format!("{} not told", counted(self.steps)),
-            Why::Others if self.steps == 0 => return None,
-            Why::Others => format!("{} of other columns", counted(self.steps)),
-            Why::Again(each) => {
+            GapReason::Long => format!("{} more here: --all tells them, --around STEP some", counted(self.steps)),
+            GapReason::Outside => format!("{} not told", counted(self.steps)),
+            GapReason::Others if self.steps == 0 => return None,
+            GapReason::Others => format!("{} of other columns", counted(self.steps)),
+            GapReason::Again(each) => {
                 let times = self.steps / each.max(1);
                 let times = if times == 1 { "once more".to_owned() } else { format!("{times} times more") };
                 format!("the last {} {times}", if each == 1 { "step".to_owned() } else { counted(each) })
@@ -267,7 +267,7 @@ fn counted(steps: u64) -> String {
 
 impl Timeline {
     /// Returns the place of a row in the model: the line, and the statement where it adds information.
-    pub(super) fn place(&self, row: &Row) -> String {
+    pub(super) fn place(&self, row: &TimelineRow) -> String {
         row.site.map_or(String::new(), |site| {
             let statement = &self.statements[site];
             let text = if statement.said { &statement.label } else { &statement.text };
@@ -276,12 +276,12 @@ impl Timeline {
     }
 
     /// Returns all rows, including those about the end.
-    pub fn rows(&self) -> impl Iterator<Item = &Row> {
-        let told = self.items.iter().filter_map(|i| match i {
+    pub fn rows(&self) -> impl Iterator<Item = &TimelineRow> {
+        let shown_rows = self.items.iter().filter_map(|i| match i {
             Item::Row(row) => Some(row),
             Item::Gap(_) => None,
         });
-        told.chain(&self.ending)
+        shown_rows.chain(&self.ending)
     }
 
     /// Returns the columns that some row refers to.

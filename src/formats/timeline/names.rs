@@ -1,7 +1,7 @@
 //! Shortens long pedigrees where that is not ambiguous: `main/onCreate#1/Node#1` to `Node#1`, if no other one ends so.
 
 use super::record::last;
-use super::{Item, Row, Timeline};
+use super::{Item, Timeline, TimelineRow};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Timeline {
@@ -24,7 +24,7 @@ impl Timeline {
             Item::Row(row) => Some(row),
             Item::Gap(_) => None,
         });
-        items.chain(&mut self.ending).for_each(|row: &mut Row| row.what = short(&row.what));
+        items.chain(&mut self.ending).for_each(|row: &mut TimelineRow| row.what = short(&row.what));
     }
 }
 

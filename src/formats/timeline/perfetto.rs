@@ -4,7 +4,7 @@
 //! in it a slice for each task, and in these a slice for each step. A post, fork or firing is a flow to the start of
 //! the task or thread.
 
-use super::{Column, ColumnId, Item, Kind, Mark, Row, Timeline};
+use super::{Column, ColumnId, Item, Mark, RowKind, Timeline, TimelineRow};
 use crate::event::ContextId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -65,7 +65,7 @@ impl File {
     /// Renders a timeline that has all rows of its run.
     #[must_use]
     pub fn new(timeline: &Timeline, about: BTreeMap<String, String>) -> Self {
-        let rows: Vec<&Row> =
+        let rows: Vec<&TimelineRow> =
             timeline.items.iter().filter_map(|i| if let Item::Row(r) = i { Some(r) } else { None }).collect();
         let end = timeline.steps + 1;
         let mut maker = Maker { timeline, events: Vec::new(), end, flows: 0 };
@@ -142,7 +142,7 @@ impl Maker<'_> {
     }
 
     // Adds a slice for each thread, from its fork or the start of the run to its end.
-    fn lives(&mut self, rows: &[&Row]) {
+    fn lives(&mut self, rows: &[&TimelineRow]) {
         let active = self.timeline.active();
         let mut born: BTreeMap<ColumnId, u64> = BTreeMap::new();
         let mut died: BTreeMap<ColumnId, u64> = BTreeMap::new();
@@ -150,7 +150,8 @@ impl Maker<'_> {
             if let (Some(arrow), Some(_), false) = (row.arrow, row.made, row.task_is_made()) {
                 born.insert(arrow.to, row.step);
             }
-            if let (Some(column), true, None) = (row.column, row.ends, row.task.filter(|_| row.kind != Kind::Begin)) {
+            if let (Some(column), true, None) = (row.column, row.ends, row.task.filter(|_| row.kind != RowKind::Begin))
+            {
                 died.insert(column, row.step + 1);
             }
         }
@@ -163,15 +164,15 @@ impl Maker<'_> {
 
     // Adds a slice for each task, from its start to its end or the end of the run. A column runs at most one task at a
     // time.
-    fn tasks(&mut self, rows: &[&Row]) {
-        let mut open: BTreeMap<ColumnId, &Row> = BTreeMap::new();
-        let mut all: Vec<(&Row, u64)> = Vec::new();
+    fn tasks(&mut self, rows: &[&TimelineRow]) {
+        let mut open: BTreeMap<ColumnId, &TimelineRow> = BTreeMap::new();
+        let mut all: Vec<(&TimelineRow, u64)> = Vec::new();
         for row in rows {
             let Some(column) = row.column else { continue };
-            if row.kind == Kind::Begin {
+            if row.kind == RowKind::Begin {
                 open.insert(column, row);
             }
-            if row.ends && (row.task.is_some() || row.kind == Kind::Begin) {
+            if row.ends && (row.task.is_some() || row.kind == RowKind::Begin) {
                 all.extend(open.remove(&column).map(|begin| (begin, row.step + 1)));
             }
         }
@@ -184,7 +185,7 @@ impl Maker<'_> {
         }
     }
 
-    fn step(&mut self, row: &Row) {
+    fn step(&mut self, row: &TimelineRow) {
         let counter = self.event("C", "", PID, row.step, "virtual time (ms)");
         counter.args = args([("now", row.now.into())]);
         let Some(column) = row.column else { return };
@@ -202,10 +203,10 @@ impl Maker<'_> {
     }
 
     // Adds a flow from each operation that creates a task or thread to the start of that one.
-    fn flows(&mut self, rows: &[&Row]) {
-        let begins: BTreeMap<ContextId, &Row> =
-            rows.iter().filter(|r| r.kind == Kind::Begin).filter_map(|r| Some((r.made?, *r))).collect();
-        for row in rows.iter().filter(|r| r.kind != Kind::Begin) {
+    fn flows(&mut self, rows: &[&TimelineRow]) {
+        let begins: BTreeMap<ContextId, &TimelineRow> =
+            rows.iter().filter(|r| r.kind == RowKind::Begin).filter_map(|r| Some((r.made?, *r))).collect();
+        for row in rows.iter().filter(|r| r.kind != RowKind::Begin) {
             let (Some(from), Some(made), Some(arrow)) = (row.column, row.made, row.arrow) else { continue };
             let to = match begins.get(&made) {
                 Some(begin) => begin.step,
@@ -222,7 +223,7 @@ impl Maker<'_> {
     }
 
     fn ending(&mut self) {
-        for row in self.timeline.ending.iter().filter(|r| matches!(r.kind, Kind::Fails | Kind::Stands)) {
+        for row in self.timeline.ending.iter().filter(|r| matches!(r.kind, RowKind::Fails | RowKind::Stands)) {
             let tid = row.column.map_or(PID, tid);
             let end = self.end;
             self.event("i", "failure", tid, end, &row.what).s = Some("p".to_owned());
@@ -230,9 +231,9 @@ impl Maker<'_> {
     }
 }
 
-impl Row {
+impl TimelineRow {
     // Returns whether the row creates a task, not a thread.
     fn task_is_made(&self) -> bool {
-        matches!(self.kind, Kind::Fire | Kind::Post)
+        matches!(self.kind, RowKind::Fire | RowKind::Post)
     }
 }

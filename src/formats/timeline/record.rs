@@ -6,11 +6,11 @@ use super::states::{self, is_news, state};
 use super::window::Collector;
 use super::words::{Words, last_part};
 use super::{
-    Arrow, ArrowKind, Column, ColumnId, ENVIRONMENT, Item, Kind, Mark, Marks, Row, State, Timeline, Window, column_of,
-    source,
+    Arrow, ArrowKind, Column, ColumnId, ColumnState, ENVIRONMENT, Item, Mark, Marks, RowKind, Timeline, TimelineRow,
+    Window, column_of, source,
 };
 use crate::base::IndexVec;
-use crate::event::{BlockedThread, ContextId, Event, Happening, Op, SiteId, ThreadId};
+use crate::event::{BlockedThread, ContextId, Event, EventKind, Op, SiteId, ThreadId};
 use crate::exec::{Observer, RunSummary};
 use crate::formats::values::Types;
 use crate::lang::Program;
@@ -22,12 +22,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// # Examples
 ///
 /// ```
-/// use raceflip::formats::timeline::{Marks, Recorder, Window, mermaid, perfetto, text};
+/// use raceflip::formats::timeline::{Marks, TimelineRecorder, Window, mermaid, perfetto, text};
 /// use raceflip::{exec::run, sched::RoundRobin, vm::Model, world::Limits};
 /// # use std::sync::atomic::AtomicBool;
 /// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
 /// # let stop = AtomicBool::new(false);
-/// let mut recorder = Recorder::new(&model.program, model.source.text(), Window::All, Marks::default());
+/// let mut recorder = TimelineRecorder::new(&model.program, model.source.text(), Window::All, Marks::default());
 /// let mut machine = model.machine(Limits::default());
 /// let summary = run(&mut machine, &mut RoundRobin::default(), 0, &mut recorder, &stop);
 /// let timeline = recorder.finish(&machine.world, &summary);
@@ -42,23 +42,23 @@ use std::collections::{BTreeMap, BTreeSet};
 /// assert!(perfetto::File::new(&timeline, Default::default()).to_json().contains("traceEvents"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Recorder<'s> {
+pub struct TimelineRecorder<'s> {
     pub(super) words: Words,
     pub(super) source: &'s str,
     marks: Marks,
     rows: Collector,
     // The current row, which the consequences of its step are still added to.
-    open: Option<Row>,
+    open: Option<TimelineRow>,
     // The operation of the current row, if it is an access and so may throw an exception.
     open_access: Option<Op>,
     // Rows of threads that have become blocked, to be written after the current row.
-    waits: Vec<Row>,
+    waits: Vec<TimelineRow>,
     step: Option<u64>,
-    states: IndexVec<ColumnId, State>,
+    states: IndexVec<ColumnId, ColumnState>,
     // The resource that each thread was last reported to wait for, since its own last step.
     said: BTreeMap<ThreadId, String>,
     // Changes of states that no row contains yet.
-    changed: Vec<(ColumnId, State)>,
+    changed: Vec<(ColumnId, ColumnState)>,
     // The step that created each task or thread.
     pub(super) made: BTreeMap<ContextId, u64>,
     // The looper of each task that is in a queue.
@@ -66,7 +66,7 @@ pub struct Recorder<'s> {
     pub(super) facts: Facts,
 }
 
-impl<'s> Recorder<'s> {
+impl<'s> TimelineRecorder<'s> {
     /// Creates a recorder for a run of this program; `source` is the text of the model.
     #[must_use]
     pub fn new(program: &Program, source: &'s str, window: Window, marks: Marks) -> Self {
@@ -114,18 +114,18 @@ impl<'s> Recorder<'s> {
     }
 
     fn flush(&mut self) {
-        let rows: Vec<Row> = self.open.take().into_iter().chain(self.waits.drain(..)).collect();
+        let rows: Vec<TimelineRow> = self.open.take().into_iter().chain(self.waits.drain(..)).collect();
         rows.into_iter().for_each(|row| self.push(row));
     }
 
-    fn push(&mut self, mut row: Row) {
+    fn push(&mut self, mut row: TimelineRow) {
         row.states.append(&mut self.changed);
         self.rows.push(Item::Row(row));
     }
 
     // Updates the states of all threads, once for each step, and adds rows for threads that have become blocked.
     fn look(&mut self, world: &World, by: Option<ThreadId>) {
-        self.states.resize(world.threads().len() + 1, State::Absent);
+        self.states.resize(world.threads().len() + 1, ColumnState::Absent);
         if let Some(by) = by {
             self.said.remove(&by);
         }
@@ -138,10 +138,11 @@ impl<'s> Recorder<'s> {
                 self.states[column] = now;
                 self.changed.push((column, now));
             }
-            if matches!(now, State::Blocked | State::TaskBlocked) && is_news(&world.thread(id).pending, by == Some(id))
+            if matches!(now, ColumnState::Blocked | ColumnState::TaskBlocked)
+                && is_news(&world.thread(id).pending, by == Some(id))
             {
                 self.wait(world, id);
-            } else if by == Some(id) && matches!(now, State::Blocked | State::TaskBlocked) {
+            } else if by == Some(id) && matches!(now, ColumnState::Blocked | ColumnState::TaskBlocked) {
                 // The row of its own operation already says that the thread waits.
                 self.said.extend(world.waiting(id).map(|waiting| (id, waiting.waits_for)));
             }
@@ -156,11 +157,11 @@ impl<'s> Recorder<'s> {
         if self.said.insert(id, waits_for.clone()).is_some_and(|said| said == waits_for) {
             return;
         }
-        self.waits.push(Row { site, ..row(world, Some(column_of(id)), Kind::Waits, what) });
+        self.waits.push(TimelineRow { site, ..row(world, Some(column_of(id)), RowKind::Waits, what) });
     }
 }
 
-impl Observer for Recorder<'_> {
+impl Observer for TimelineRecorder<'_> {
     fn event(&mut self, world: &World, event: &Event) {
         // This is the first event of a step: the rows of the previous step are complete, and states may have changed.
         if self.step != Some(world.steps()) {
@@ -175,51 +176,54 @@ impl Observer for Recorder<'_> {
         let new = match &event.what {
             // The row of the fork, or the declaration, already says that the thread starts, and the row of the post
             // that it was refused.
-            Happening::ThreadInit => return,
-            Happening::Refused if event.thread.is_some() => return,
-            Happening::Refused => row(world, Some(ENVIRONMENT), Kind::Aside, "refused: the looper has quit".to_owned()),
-            Happening::ThreadExit | Happening::End => {
-                let ends = if in_task || matches!(event.what, Happening::End) {
+            EventKind::ThreadInit => return,
+            EventKind::Refused if event.thread.is_some() => return,
+            EventKind::Refused => {
+                row(world, Some(ENVIRONMENT), RowKind::Aside, "refused: the looper has quit".to_owned())
+            }
+            EventKind::ThreadExit | EventKind::End => {
+                let ends = if in_task || matches!(event.what, EventKind::End) {
                     format!("{by} ends")
                 } else {
                     "ends".to_owned()
                 };
                 return self.aside(world, column, ends, true);
             }
-            Happening::Thrown(name) if self.throws_itself(column, name) => return self.threw(world, column, name),
-            Happening::Thrown(name) => return self.aside(world, column, format!("throws {name}"), false),
-            Happening::Fire(id, context) => {
+            EventKind::Thrown(name) if self.throws_itself(column, name) => return self.threw(world, column, name),
+            EventKind::Thrown(name) => return self.aside(world, column, format!("throws {name}"), false),
+            EventKind::Fire(id, context) => {
                 let fired = &world.setup().events[*id];
                 self.made.insert(*context, world.steps());
                 self.queued.insert(*context, fired.looper);
                 let to = column_of(fired.looper);
                 let what = format!("fire {} to {}", last_part(world, *context), last(&world.thread_name(fired.looper)));
-                Row {
+                TimelineRow {
                     counts: true,
                     arrow: Some(Arrow { to, kind: ArrowKind::Plain }),
                     made: Some(*context),
-                    ..row(world, Some(ENVIRONMENT), Kind::Fire, what)
+                    ..row(world, Some(ENVIRONMENT), RowKind::Fire, what)
                 }
             }
-            Happening::Tick => {
-                Row { counts: true, ..row(world, None, Kind::Clock, format!("the clock moves to {} ms", event.now)) }
-            }
-            Happening::Performed { op, value, made } => {
+            EventKind::Tick => TimelineRow {
+                counts: true,
+                ..row(world, None, RowKind::Clock, format!("the clock moves to {} ms", event.now))
+            },
+            EventKind::Performed { op, value, made } => {
                 self.open_access = op.access().map(|_| *op);
                 let (words, facts) = (&self.words, &mut self.facts);
                 facts.event(world, event, &by, || words.written(world, op));
                 let mut what = self.words.operation(world, op, *value, *made);
-                let mut kind = Kind::Step;
+                let mut kind = RowKind::Step;
                 if let (Op::Begin, Some(task)) = (op, made) {
-                    kind = Kind::Begin;
+                    kind = RowKind::Begin;
                     self.queued.remove(task);
                     if let Some(step) = self.made.get(task) {
                         what.push_str(&format!(" (from step {step})"));
                     }
                 } else if let Some(made) = made {
-                    kind = Kind::Fork;
+                    kind = RowKind::Fork;
                     if let Op::Post { target, .. } = op {
-                        kind = Kind::Post;
+                        kind = RowKind::Post;
                         if *value != 0 {
                             self.queued.insert(*made, world.thread_of(*target));
                         }
@@ -242,17 +246,17 @@ impl Observer for Recorder<'_> {
                     let to = woken.iter().map(|t| column_of(*t)).find(|c| *c != column_of(thread));
                     arrow = to.map(|to| Arrow { to, kind: ArrowKind::Plain });
                 }
-                Row { counts: true, made: *made, arrow, ..row(world, column, kind, what) }
+                TimelineRow { counts: true, made: *made, arrow, ..row(world, column, kind, what) }
             }
         };
         let marked = event.site.is_some_and(|s| self.marks.sites.contains(&s)) || self.marks.steps.contains(&new.step);
         let mark = (marked && new.counts).then_some(Mark::Racing);
-        let open = self.open.replace(Row { task, site: event.site, mark, ..new });
+        let open = self.open.replace(TimelineRow { task, site: event.site, mark, ..new });
         open.into_iter().for_each(|row| self.push(row));
     }
 }
 
-impl Recorder<'_> {
+impl TimelineRecorder<'_> {
     // Describes the tasks that an operation has removed from the queue of a looper.
     fn dropped(&mut self, world: &World, looper: ThreadId) -> String {
         let left: BTreeSet<ContextId> =
@@ -307,7 +311,7 @@ impl Recorder<'_> {
             open.ends = ends;
             return;
         }
-        let open = self.open.replace(Row { ends, ..row(world, column, Kind::Aside, what) });
+        let open = self.open.replace(TimelineRow { ends, ..row(world, column, RowKind::Aside, what) });
         open.into_iter().for_each(|row| self.push(row));
     }
 }
@@ -315,10 +319,10 @@ impl Recorder<'_> {
 impl Timeline {
     // Marks the last step of the thread that failed, if that step is on the line of the failure.
     fn mark_failure(&mut self) {
-        let Some(failure) = self.ending.iter().find(|r| r.kind == Kind::Fails).cloned() else { return };
+        let Some(failure) = self.ending.iter().find(|r| r.kind == RowKind::Fails).cloned() else { return };
         // The row of the failure says what was thrown, so a row of the exception alone is redundant.
         let uncaught = failure.what.starts_with("uncaught");
-        let thrown = |r: &Row| uncaught && r.kind == Kind::Aside && r.column == failure.column && !r.ends;
+        let thrown = |r: &TimelineRow| uncaught && r.kind == RowKind::Aside && r.column == failure.column && !r.ends;
         if matches!(self.items.last(), Some(Item::Row(row)) if thrown(row)) {
             self.items.pop();
         }
@@ -335,12 +339,12 @@ impl Timeline {
         }
         let statement = |site: Option<SiteId>| site.map(|s| &self.statements[s]);
         let same = statement(row.site) == statement(failure.site);
-        self.ending.iter_mut().filter(|r| same && r.kind == Kind::Fails).for_each(|r| r.site = None);
+        self.ending.iter_mut().filter(|r| same && r.kind == RowKind::Fails).for_each(|r| r.site = None);
     }
 }
 
-pub(super) fn row(world: &World, column: Option<ColumnId>, kind: Kind, what: String) -> Row {
-    Row {
+pub(super) fn row(world: &World, column: Option<ColumnId>, kind: RowKind, what: String) -> TimelineRow {
+    TimelineRow {
         step: world.steps(),
         counts: false,
         now: world.now(),

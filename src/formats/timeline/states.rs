@@ -1,22 +1,22 @@
 //! Determines the states of the columns: enabled, blocked, or idle.
 
-use super::State;
+use super::ColumnState;
 use crate::event::{Op, ThreadId};
-use crate::world::{Status, World};
+use crate::world::{ThreadStage, World};
 
 /// Returns the state of a thread after a step.
-pub(super) fn state(world: &World, id: ThreadId) -> State {
+pub(super) fn state(world: &World, id: ThreadId) -> ColumnState {
     let t = world.thread(id);
     let in_task = t.context != t.home;
     match t.status {
-        Status::Finished => State::Absent,
-        Status::Alive if !world.enabled().contains(id) && can_wait(&t.pending) => match in_task {
-            true => State::TaskBlocked,
-            false if matches!(t.pending, Op::Begin) => State::Idle,
-            false => State::Blocked,
+        ThreadStage::Finished => ColumnState::Absent,
+        ThreadStage::Alive if !world.enabled().contains(id) && can_wait(&t.pending) => match in_task {
+            true => ColumnState::TaskBlocked,
+            false if matches!(t.pending, Op::Begin) => ColumnState::Idle,
+            false => ColumnState::Blocked,
         },
-        _ if in_task => State::Task,
-        _ => State::Ready,
+        _ if in_task => ColumnState::Task,
+        _ => ColumnState::Ready,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::lanes::{self, Lanes};
 use super::layout::{Layout, pad, shorten, wrap};
-use super::{Gap, Item, Kind, Mark, Row, State, Timeline};
+use super::{ColumnState, Gap, Item, Mark, RowKind, Timeline, TimelineRow};
 use crate::base::clean;
 use unicode_width::UnicodeWidthStr;
 
@@ -10,11 +10,11 @@ use unicode_width::UnicodeWidthStr;
 pub const LEAST_WIDTH: usize = 40;
 
 /// A line of text.
-pub type Line = Vec<Span>;
+pub type TimelineLine = Vec<TimelineSpan>;
 
 /// A part of a line with one role.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Span {
+pub struct TimelineSpan {
     /// The role of the part.
     pub role: Role,
     /// The text of the part, without control characters.
@@ -47,10 +47,10 @@ const LEAST_PLACE: usize = 12;
 
 /// Renders a timeline in lines of at most `width` columns.
 #[must_use]
-pub fn lines(timeline: &Timeline, width: usize) -> Vec<Line> {
+pub fn lines(timeline: &Timeline, width: usize) -> Vec<TimelineLine> {
     let width = width.max(LEAST_WIDTH);
     let layout = Layout::new(timeline, width);
-    let mut text = Text::new(timeline, &layout, width);
+    let mut text = TimelineText::new(timeline, &layout, width);
     text.legend();
     text.heads();
     for item in &timeline.items {
@@ -67,7 +67,7 @@ pub fn lines(timeline: &Timeline, width: usize) -> Vec<Line> {
     text.lines
 }
 
-struct Text<'t> {
+struct TimelineText<'t> {
     timeline: &'t Timeline,
     layout: &'t Layout,
     lanes: Lanes<'t>,
@@ -78,14 +78,14 @@ struct Text<'t> {
     what: usize,
     marks: Vec<Mark>,
     below_heads: usize,
-    lines: Vec<Line>,
+    lines: Vec<TimelineLine>,
 }
 
-fn span(role: Role, text: impl Into<String>) -> Span {
-    Span { role, text: text.into() }
+fn span(role: Role, text: impl Into<String>) -> TimelineSpan {
+    TimelineSpan { role, text: text.into() }
 }
 
-impl<'t> Text<'t> {
+impl<'t> TimelineText<'t> {
     fn new(timeline: &'t Timeline, layout: &'t Layout, width: usize) -> Self {
         let digits = timeline.steps.to_string().len().max(4);
         let lanes = Lanes::new(layout);
@@ -119,7 +119,7 @@ impl<'t> Text<'t> {
         self.width.saturating_sub(self.margin() + self.layout.width + self.layout.who_room())
     }
 
-    fn push(&mut self, mut line: Line) {
+    fn push(&mut self, mut line: TimelineLine) {
         while let Some(last) = line.last_mut() {
             last.text.truncate(last.text.trim_end().len());
             if !last.text.is_empty() {
@@ -147,7 +147,7 @@ impl<'t> Text<'t> {
         self.below_heads = 0;
     }
 
-    fn row(&mut self, row: &Row) {
+    fn row(&mut self, row: &TimelineRow) {
         let (sign, role) = match row.mark {
             Some(Mark::Failing) => ("!", Role::Failing),
             Some(Mark::Racing) => ("*", Role::Racing),
@@ -156,7 +156,7 @@ impl<'t> Text<'t> {
         self.marks.extend(row.mark);
         let number = if row.counts { row.step.to_string() } else { String::new() };
         let drawn = self.lanes.row(row);
-        let role = if matches!(row.kind, Kind::Fact) { Role::What } else { role };
+        let role = if matches!(row.kind, RowKind::Fact) { Role::What } else { role };
         let who = clean(&self.layout.who(row));
         for (i, (what, place)) in self.words(row).into_iter().enumerate() {
             let (sign, number, drawn, who) = match i {
@@ -171,10 +171,10 @@ impl<'t> Text<'t> {
     }
 
     // Returns the lines of a row, each as words and place.
-    fn words(&self, row: &Row) -> Vec<(String, String)> {
+    fn words(&self, row: &TimelineRow) -> Vec<(String, String)> {
         let room = self.room();
         let place = self.timeline.place(row);
-        let indent = if row.kind == Kind::Fact { "  " } else { "" };
+        let indent = if row.kind == RowKind::Fact { "  " } else { "" };
         let room = room - indent.len();
         let what = clean(&row.what);
         let mut lines: Vec<(String, String)> =
@@ -211,8 +211,8 @@ impl<'t> Text<'t> {
     // Writes a key of the signs that occur.
     fn key(&mut self) {
         let used = |c: char| self.lanes.used.contains(&c);
-        let task = [State::Task, State::TaskBlocked].map(lanes::sign);
-        let waits = [State::Blocked, State::TaskBlocked].map(lanes::sign);
+        let task = [ColumnState::Task, ColumnState::TaskBlocked].map(lanes::sign);
+        let waits = [ColumnState::Blocked, ColumnState::TaskBlocked].map(lanes::sign);
         let blocked: String = waits.into_iter().filter(|c| used(*c)).collect();
         let entries = [
             (used(lanes::STEP), format!("{} step", lanes::STEP)),
@@ -223,7 +223,7 @@ impl<'t> Text<'t> {
             (used(lanes::BEGINS_AND_ENDS), format!("{} both at once", lanes::BEGINS_AND_ENDS)),
             (used(lanes::THREAD_ENDS), format!("{} thread ends", lanes::THREAD_ENDS)),
             (used(task[0]), format!("{} in a task", task[0])),
-            (used(lanes::sign(State::Idle)), format!("{} idle looper", lanes::sign(State::Idle))),
+            (used(lanes::sign(ColumnState::Idle)), format!("{} idle looper", lanes::sign(ColumnState::Idle))),
             (!blocked.is_empty(), format!("{blocked} waits")),
             (used(lanes::HAS_TO_WAIT), format!("{} has to wait", lanes::HAS_TO_WAIT)),
             (used('╌'), "╌> delayed".to_owned()),

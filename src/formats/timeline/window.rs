@@ -1,6 +1,6 @@
 //! Selects the rows to show: all, those at the start and the end, or those around a step.
 
-use super::{ColumnId, Gap, Item, State, Why};
+use super::{ColumnId, ColumnState, Gap, GapReason, Item};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The selection of rows to show.
@@ -24,19 +24,19 @@ pub enum Window {
 pub(super) struct Collector {
     window: Window,
     kept: Vec<Item>,
-    dropped: Dropped,
+    dropped: DroppedRows,
     last: VecDeque<Item>,
-    after: Dropped,
+    after: DroppedRows,
 }
 
 #[derive(Clone, Default, Debug)]
-struct Dropped {
+struct DroppedRows {
     steps: u64,
     any: bool,
-    states: BTreeMap<ColumnId, State>,
+    states: BTreeMap<ColumnId, ColumnState>,
 }
 
-impl Dropped {
+impl DroppedRows {
     fn add(&mut self, item: Item) {
         let (steps, states) = match item {
             Item::Row(row) => (u64::from(row.counts), row.states),
@@ -47,7 +47,7 @@ impl Dropped {
         self.states.extend(states);
     }
 
-    fn gap(self, why: Why) -> Option<Item> {
+    fn gap(self, why: GapReason) -> Option<Item> {
         let states = self.states.into_iter().collect();
         self.any.then_some(Item::Gap(Gap { why, steps: self.steps, states }))
     }
@@ -55,7 +55,7 @@ impl Dropped {
 
 impl Collector {
     pub(super) fn new(window: Window) -> Self {
-        let (dropped, after) = (Dropped::default(), Dropped::default());
+        let (dropped, after) = (DroppedRows::default(), DroppedRows::default());
         Self { window, kept: Vec::new(), dropped, last: VecDeque::new(), after }
     }
 
@@ -79,10 +79,10 @@ impl Collector {
     pub(super) fn finish(self) -> Vec<Item> {
         match self.window {
             Window::Steps(..) => {
-                let (before, after) = (self.dropped.gap(Why::Outside), self.after.gap(Why::Outside));
+                let (before, after) = (self.dropped.gap(GapReason::Outside), self.after.gap(GapReason::Outside));
                 before.into_iter().chain(self.kept).chain(after).collect()
             }
-            _ => self.kept.into_iter().chain(self.dropped.gap(Why::Long)).chain(self.last).collect(),
+            _ => self.kept.into_iter().chain(self.dropped.gap(GapReason::Long)).chain(self.last).collect(),
         }
     }
 }
@@ -113,11 +113,11 @@ impl super::Timeline {
         near.for_each(|i| keep[i.saturating_sub(1)..(i + 2).min(len)].fill(true));
         keep[..part].fill(true);
         keep[len - part..].fill(true);
-        let mut dropped = Dropped::default();
+        let mut dropped = DroppedRows::default();
         let mut items = Vec::new();
         for (item, keep) in std::mem::take(&mut self.items).into_iter().zip(keep) {
             if keep {
-                items.extend(std::mem::take(&mut dropped).gap(Why::Long));
+                items.extend(std::mem::take(&mut dropped).gap(GapReason::Long));
                 items.push(item);
             } else {
                 dropped.add(item);

@@ -14,11 +14,11 @@
 //! - [`events`] interprets the lines about events.
 
 use super::events::{self, Services};
-use super::grammar::{self, Line};
+use super::grammar::{self, OperationLine};
 use super::lines::{Lines, column, error};
-use super::{DISORDER, ReadError, Wrong};
+use super::{DISORDER, LineError, ReadError};
 use crate::event::PostTime;
-use crate::trace::{Action, Builder, ChannelNo, EventNo, Illformed, SiteNo, TaskNo, ThreadNo, Trace};
+use crate::trace::{Action, Builder, ChannelNo, EventNo, SiteNo, TaskNo, ThreadNo, Trace, TraceError};
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
@@ -31,7 +31,7 @@ const NO_LINE: &str = "a log of DroidRacer has a line like `4 POST src:1 msg:2 d
 
 /// Reads a log whose first line is the current line.
 pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Trace, ReadError> {
-    let mut log = Log::default();
+    let mut log = LogContent::default();
     loop {
         let number = lines.number();
         log.line(number, lines.text()).map_err(|wrong| lines.error(wrong))?;
@@ -40,14 +40,14 @@ pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Trace, ReadEr
         }
     }
     if log.previous.is_none() && !log.started {
-        return Err(lines.error(Wrong::new(0, "the log ends before its first operation", NO_LINE)));
+        return Err(lines.error(LineError::new(0, "the log ends before its first operation", NO_LINE)));
     }
     log.build(lines.name())
 }
 
 /// The content of a log, as far as it was read.
 #[derive(Default)]
-struct Log {
+struct LogContent {
     builder: Builder,
     threads: BTreeMap<u32, ThreadNo>,
     messages: BTreeMap<u64, usize>,
@@ -56,7 +56,7 @@ struct Log {
     // Operations in the order of the log.
     records: Vec<Record>,
     // Accesses of each thread that wait for its next `ACCESS`.
-    pending: BTreeMap<ThreadNo, Vec<(Action, Place)>>,
+    pending: BTreeMap<ThreadNo, Vec<(Action, LinePlace)>>,
     // Notifications of each thread that wait for its next `WAIT`.
     signals: BTreeMap<ThreadNo, Vec<ChannelNo>>,
     services: Services,
@@ -71,21 +71,21 @@ struct Log {
 
 // The line of an operation, and its column there.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct LinePlace {
     line: u32,
     column: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Record {
-    place: Place,
+    place: LinePlace,
     thread: ThreadNo,
     site: SiteNo,
-    what: What,
+    what: LineKind,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum What {
+enum LineKind {
     Do(Action),
     Post { message: usize, to: Option<ThreadNo>, time: PostTime },
     Call(usize),
@@ -102,8 +102,8 @@ struct Message {
     task: Option<TaskNo>,
 }
 
-impl Log {
-    fn line(&mut self, number: u32, text: &str) -> Result<(), Wrong> {
+impl LogContent {
+    fn line(&mut self, number: u32, text: &str) -> Result<(), LineError> {
         let start = text.len() - text.trim_start().len();
         match grammar::line(text) {
             // A thread that still runs while the report is written. The report ignores this operation, too.
@@ -112,10 +112,10 @@ impl Log {
                 Ok(())
             }
             Some(line) if self.ended => {
-                Err(Wrong::new(line.at, "a second log begins here", "give each log a file of its own"))
+                Err(LineError::new(line.at, "a second log begins here", "give each log a file of its own"))
             }
             Some(line) => {
-                let place = Place { line: number, column: column(text, line.at) };
+                let place = LinePlace { line: number, column: column(text, line.at) };
                 self.started = true;
                 self.operation(&line, place)
             }
@@ -127,12 +127,12 @@ impl Log {
             None if !self.started && text.trim().starts_with("Android bug-checker") => Ok(()),
             None => {
                 let reason = format!("`{}` is no operation", grammar::short(text.trim()));
-                Err(Wrong::new(start, reason, NO_LINE))
+                Err(LineError::new(start, reason, NO_LINE))
             }
         }
     }
 
-    fn operation(&mut self, line: &Line<'_>, place: Place) -> Result<(), Wrong> {
+    fn operation(&mut self, line: &OperationLine<'_>, place: LinePlace) -> Result<(), LineError> {
         if matches!(line.word, "READ" | "WRITE" | "READ-STATIC" | "WRITE-STATIC") {
             return self.access(line, place);
         }
@@ -145,32 +145,32 @@ impl Log {
             return Ok(());
         }
         let reason = format!("`{}` is no operation", grammar::short(line.word));
-        Err(Wrong::new(line.at, reason, "the line is damaged, or of another version of DroidRacer"))
+        Err(LineError::new(line.at, reason, "the line is damaged, or of another version of DroidRacer"))
     }
 
-    fn events(&mut self, line: &Line<'_>, place: Place) -> Result<bool, Wrong> {
-        let Some(said) = events::said(line, &mut self.services)? else { return Ok(false) };
-        let thread = self.thread(said.tid);
+    fn events(&mut self, line: &OperationLine<'_>, place: LinePlace) -> Result<bool, LineError> {
+        let Some(meaning) = events::meaning(line, &mut self.services)? else { return Ok(false) };
+        let thread = self.thread(meaning.tid);
         self.previous = Some(thread);
-        for event in said.enables {
+        for event in meaning.enables {
             let event = self.builder.event(&event);
-            self.add(thread, What::Do(Action::Enable(event)), place);
+            self.add(thread, LineKind::Do(Action::Enable(event)), place);
         }
-        for event in said.handles {
+        for event in meaning.handles {
             let event = self.builder.event(&event);
-            self.add(thread, What::Handles(event), place);
+            self.add(thread, LineKind::Handles(event), place);
         }
         Ok(true)
     }
 
-    fn threads_and_loopers(&mut self, line: &Line<'_>, place: Place) -> Result<bool, Wrong> {
+    fn threads_and_loopers(&mut self, line: &OperationLine<'_>, place: LinePlace) -> Result<bool, LineError> {
         match line.word {
             "THREADINIT" => self.simple(line, place, Action::ThreadInit)?,
             "THREADEXIT" => self.simple(line, place, Action::ThreadExit)?,
             "FORK" => {
                 let [parent, child] = line.fields(["par-tid", "child-tid"])?;
                 let (parent, child) = (self.thread(parent.number()?), self.thread(child.number()?));
-                self.acts(parent, What::Do(Action::Fork(child)), place);
+                self.acts(parent, LineKind::Do(Action::Fork(child)), place);
             }
             "ATTACH-Q" | "LOOP" => {
                 let action = if line.word == "LOOP" { Action::Loop } else { Action::AttachQueue };
@@ -178,7 +178,7 @@ impl Log {
                     let [tid, queue] = line.fields(["tid", "queue"])?;
                     queue.number::<u64>()?;
                     let thread = self.thread(tid.number()?);
-                    self.acts(thread, What::Do(action), place);
+                    self.acts(thread, LineKind::Do(action), place);
                 } else {
                     self.simple(line, place, action)?;
                 }
@@ -189,42 +189,42 @@ impl Log {
                 let (thread, message) = (self.thread(tid.number()?), self.message(message.number()?));
                 if line.word == "CALL" {
                     self.called[message].caller.get_or_insert(thread);
-                    self.acts(thread, What::Call(message), place);
+                    self.acts(thread, LineKind::Call(message), place);
                 } else {
-                    self.acts(thread, What::Return(message), place);
+                    self.acts(thread, LineKind::Return(message), place);
                 }
             }
             "NATIVE-ENTRY" | "NATIVE-EXIT" => {
                 let [tid, name] = line.fields(["tid", "thread-name"])?;
                 let thread = self.named(tid.number()?, Some(name.text));
-                self.acts(thread, if line.word == "NATIVE-ENTRY" { What::Enter } else { What::Exit }, place);
+                self.acts(thread, if line.word == "NATIVE-ENTRY" { LineKind::Enter } else { LineKind::Exit }, place);
             }
             _ => return Ok(false),
         }
         Ok(true)
     }
 
-    fn locks_and_signals(&mut self, line: &Line<'_>, place: Place) -> Result<bool, Wrong> {
+    fn locks_and_signals(&mut self, line: &OperationLine<'_>, place: LinePlace) -> Result<bool, LineError> {
         match line.word {
             "LOCK" | "UNLOCK" => {
                 let [tid, lock] = line.fields(["tid", "lock-obj"])?;
                 let (thread, lock) = (self.thread(tid.number()?), self.builder.lock(lock.text));
                 let action = if line.word == "LOCK" { Action::Acquire(lock) } else { Action::Release(lock) };
-                self.acts(thread, What::Do(action), place);
+                self.acts(thread, LineKind::Do(action), place);
             }
             "NOTIFY" => {
                 let [tid, notified] = line.fields(["tid", "notifiedTid"])?;
                 let (thread, notified) = (self.thread(tid.number()?), self.thread(notified.number()?));
                 let channel = self.builder.channel();
                 self.signals.entry(notified).or_default().push(channel);
-                self.acts(thread, What::Do(Action::Send(channel)), place);
+                self.acts(thread, LineKind::Do(Action::Send(channel)), place);
             }
             "WAIT" => {
                 let [tid] = line.fields(["tid"])?;
                 let thread = self.thread(tid.number()?);
                 self.previous = Some(thread);
                 for channel in self.signals.remove(&thread).unwrap_or_default() {
-                    self.acts(thread, What::Do(Action::Receive(channel)), place);
+                    self.acts(thread, LineKind::Do(Action::Receive(channel)), place);
                 }
             }
             _ => return Ok(false),
@@ -232,7 +232,7 @@ impl Log {
         Ok(true)
     }
 
-    fn others(&mut self, line: &Line<'_>, place: Place) -> Result<bool, Wrong> {
+    fn others(&mut self, line: &OperationLine<'_>, place: LinePlace) -> Result<bool, LineError> {
         match line.word {
             "START" => drop(line.fields([])?),
             "NOP" => {
@@ -246,7 +246,7 @@ impl Log {
                 // A log does not identify the statement: the number identifies this single access.
                 let site = SiteNo::NONE;
                 for (action, place) in self.pending.remove(&thread).unwrap_or_default() {
-                    self.records.push(Record { place, thread, site, what: What::Do(action) });
+                    self.records.push(Record { place, thread, site, what: LineKind::Do(action) });
                 }
                 self.previous = Some(thread);
             }
@@ -263,11 +263,11 @@ impl Log {
                 queue.number::<i64>()?;
                 let Some(thread) = self.previous else {
                     let reason = format!("`{}` names no thread, and stands before all of them", line.word);
-                    return Err(Wrong::new(line.at, reason, DISORDER));
+                    return Err(LineError::new(line.at, reason, DISORDER));
                 };
                 if line.word == "ADD_IDLE_HANDLER" {
                     let event = self.builder.event(&format!("idle {}", idler.text));
-                    self.acts(thread, What::Do(Action::Enable(event)), place);
+                    self.acts(thread, LineKind::Do(Action::Enable(event)), place);
                 }
             }
             "QUEUE_IDLE" => {
@@ -276,14 +276,14 @@ impl Log {
                 queue.number::<i64>()?;
                 let event = self.builder.event(&format!("idle {}", idler.text));
                 let thread = self.thread(tid.number()?);
-                self.acts(thread, What::Handles(event), place);
+                self.acts(thread, LineKind::Handles(event), place);
             }
             _ => return Ok(false),
         }
         Ok(true)
     }
 
-    fn post(&mut self, line: &Line<'_>, place: Place) -> Result<(), Wrong> {
+    fn post(&mut self, line: &OperationLine<'_>, place: LinePlace) -> Result<(), LineError> {
         let mut time = PostTime::Now;
         let [from, message, to] = if line.word == "POST" && line.has("delay") {
             let [from, message, to, delay] = line.fields(["src", "msg", "dest", "delay"])?;
@@ -302,11 +302,11 @@ impl Log {
         let thread = self.thread(from.number()?);
         let to = if to.text == "-1" { None } else { Some(self.thread(to.number()?)) };
         let message = self.message(message.number()?);
-        self.acts(thread, What::Post { message, to, time }, place);
+        self.acts(thread, LineKind::Post { message, to, time }, place);
         Ok(())
     }
 
-    fn access(&mut self, line: &Line<'_>, place: Place) -> Result<(), Wrong> {
+    fn access(&mut self, line: &OperationLine<'_>, place: LinePlace) -> Result<(), LineError> {
         let (tid, at) = if line.word.ends_with("-STATIC") {
             let [tid, class, field] = line.fields(["tid", "class", "field"])?;
             let name = format!("{}.{}", class.text, field.number::<i64>()?);
@@ -325,24 +325,24 @@ impl Log {
         if line.is_access {
             self.pending.entry(thread).or_default().push((action, place));
         } else {
-            self.acts(thread, What::Do(action), place);
+            self.acts(thread, LineKind::Do(action), place);
         }
         Ok(())
     }
 
-    fn simple(&mut self, line: &Line<'_>, place: Place, action: Action) -> Result<(), Wrong> {
+    fn simple(&mut self, line: &OperationLine<'_>, place: LinePlace, action: Action) -> Result<(), LineError> {
         let [tid] = line.fields(["tid"])?;
         let thread = self.thread(tid.number()?);
-        self.acts(thread, What::Do(action), place);
+        self.acts(thread, LineKind::Do(action), place);
         Ok(())
     }
 
-    fn acts(&mut self, thread: ThreadNo, what: What, place: Place) {
+    fn acts(&mut self, thread: ThreadNo, what: LineKind, place: LinePlace) {
         self.previous = Some(thread);
         self.add(thread, what, place);
     }
 
-    fn add(&mut self, thread: ThreadNo, what: What, place: Place) {
+    fn add(&mut self, thread: ThreadNo, what: LineKind, place: LinePlace) {
         self.records.push(Record { place, thread, site: SiteNo::NONE, what });
     }
 
@@ -372,7 +372,7 @@ impl Log {
         let (mut uncalled, mut outside) = (0u64, 0u64);
         for record in std::mem::take(&mut self.records) {
             self.perform(record, &mut uncalled, &mut outside).map_err(|wrong| {
-                let Place { line, column } = record.place;
+                let LinePlace { line, column } = record.place;
                 error(name, line, column, wrong.to_string(), DISORDER)
             })?;
         }
@@ -390,21 +390,21 @@ impl Log {
         Ok(self.builder.finish())
     }
 
-    fn perform(&mut self, record: Record, uncalled: &mut u64, outside: &mut u64) -> Result<(), Illformed> {
-        let Record { place: Place { line, .. }, thread, site, what } = record;
+    fn perform(&mut self, record: Record, uncalled: &mut u64, outside: &mut u64) -> Result<(), TraceError> {
+        let Record { place: LinePlace { line, .. }, thread, site, what } = record;
         let builder = &mut self.builder;
         match what {
-            What::Do(action) => builder.push(thread, action, site, line),
-            What::Enter => builder.begin_section(thread, line),
-            What::Exit => builder.end_section(thread, line),
-            What::Handles(event) => {
+            LineKind::Do(action) => builder.push(thread, action, site, line),
+            LineKind::Enter => builder.begin_section(thread, line),
+            LineKind::Exit => builder.end_section(thread, line),
+            LineKind::Handles(event) => {
                 match builder.running(thread) {
                     Some(task) => builder.handles(task, event),
                     None => *outside += 1,
                 }
                 Ok(())
             }
-            What::Post { message, to, time } => {
+            LineKind::Post { message, to, time } => {
                 let message = &mut self.called[message];
                 let Some(caller) = message.caller else {
                     *uncalled += 1;
@@ -415,10 +415,10 @@ impl Log {
                 });
                 builder.push(thread, Action::Post(task), site, line)
             }
-            What::Call(message) | What::Return(message) => {
+            LineKind::Call(message) | LineKind::Return(message) => {
                 let Message { number, task, .. } = self.called[message];
-                let task = task.ok_or_else(|| Illformed::NotPosted(format!("msg {number}")))?;
-                let action = if matches!(what, What::Call(_)) { Action::Begin(task) } else { Action::End(task) };
+                let task = task.ok_or_else(|| TraceError::NotPosted(format!("msg {number}")))?;
+                let action = if matches!(what, LineKind::Call(_)) { Action::Begin(task) } else { Action::End(task) };
                 builder.push(thread, action, site, line)
             }
         }

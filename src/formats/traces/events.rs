@@ -26,13 +26,13 @@
 //! `REQUEST_UNBIND_SERVICE`, `ABC_UNREGISTER_RECEIVER` and `ABC_TRIGGER_ONRECIEVE_LATER` (the system forwards the
 //! intent; its post follows) have no meaning here. The first word of an event's name is its category.
 
-use super::Wrong;
-use super::grammar::{Field, Line};
+use super::LineError;
+use super::grammar::{Field, OperationLine};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The meaning of a line: the names of the events that it enables, and of those that the running task handles.
 #[derive(Default, Debug)]
-pub(super) struct Said {
+pub(super) struct LineMeaning {
     pub(super) tid: u32,
     pub(super) enables: Vec<String>,
     pub(super) handles: Vec<String>,
@@ -48,7 +48,7 @@ pub(super) struct Services {
 }
 
 /// Interprets an `ENABLE` or `TRIGGER` line. Returns `None` for any other line.
-pub(super) fn said(line: &Line<'_>, services: &mut Services) -> Result<Option<Said>, Wrong> {
+pub(super) fn meaning(line: &OperationLine<'_>, services: &mut Services) -> Result<Option<LineMeaning>, LineError> {
     let (enables, what) = match line.word.split_once('-') {
         Some(("ENABLE", what)) => (true, what),
         Some(("TRIGGER", what)) => (false, what),
@@ -64,13 +64,13 @@ pub(super) fn said(line: &Line<'_>, services: &mut Services) -> Result<Option<Sa
             let [tid, window] = line.fields(["tid", "windowHash"])?;
             (tid, name("window", &[window]))
         }
-        "SERVICE" if !enables => return services.said(line).map(Some),
+        "SERVICE" if !enables => return services.meaning(line).map(Some),
         "BROADCAST" if !enables => return broadcast(line).map(Some),
         _ => return Ok(None),
     };
-    let mut said = Said { tid: tid.number()?, ..Said::default() };
-    if enables { &mut said.enables } else { &mut said.handles }.push(name);
-    Ok(Some(said))
+    let mut meaning = LineMeaning { tid: tid.number()?, ..LineMeaning::default() };
+    if enables { &mut meaning.enables } else { &mut meaning.handles }.push(name);
+    Ok(Some(meaning))
 }
 
 fn name(category: &str, fields: &[Field<'_>]) -> String {
@@ -88,97 +88,97 @@ impl Services {
         self.intents.insert(instance.to_owned(), intent.to_owned());
     }
 
-    fn lifecycle(&self, line: &Line<'_>, enables: bool) -> Result<Said, Wrong> {
+    fn lifecycle(&self, line: &OperationLine<'_>, enables: bool) -> Result<LineMeaning, LineError> {
         let [tid, component, id, state] = line.fields(["tid", "component", "id", "state"])?;
-        let mut said = Said { tid: tid.number()?, ..Said::default() };
+        let mut meaning = LineMeaning { tid: tid.number()?, ..LineMeaning::default() };
         let intent = self.intents.get(id.text).map_or(id.text, String::as_str);
         let name = match state.text {
             "RESUME-ACT" => format!("lifecycle {intent} RESUME-ACT"),
             _ => name("lifecycle", &[component, id, state]),
         };
         if enables {
-            said.enables.push(name);
-            return Ok(said);
+            meaning.enables.push(name);
+            return Ok(meaning);
         }
-        said.handles.push(name);
+        meaning.handles.push(name);
         if state.text.ends_with("-ACT") {
             let step = format!("lifecycle {intent} steps");
             if state.text != "LAUNCH-ACT" {
-                said.handles.push(step.clone());
+                meaning.handles.push(step.clone());
             }
-            said.enables.push(step);
+            meaning.enables.push(step);
         }
-        Ok(said)
+        Ok(meaning)
     }
 
-    fn said(&mut self, line: &Line<'_>) -> Result<Said, Wrong> {
+    fn meaning(&mut self, line: &OperationLine<'_>) -> Result<LineMeaning, LineError> {
         let [tid, component, id, state] = line.fields(["tid", "component", "id", "state"])?;
-        let mut said = Said { tid: tid.number()?, ..Said::default() };
+        let mut meaning = LineMeaning { tid: tid.number()?, ..LineMeaning::default() };
         let of = |state: &str| format!("service {} {state}", component.text);
         let one = |state: &str| format!("service {} {} {state}", component.text, id.text);
         match state.text {
             "REQUEST_START_SERVICE" => {
-                said.enables.push(one("SERVICE-ARGS"));
-                self.ask(of("CREATE-SERVICE"), &mut said);
+                meaning.enables.push(one("SERVICE-ARGS"));
+                self.ask(of("CREATE-SERVICE"), &mut meaning);
             }
             "REQUEST_BIND_SERVICE" => {
-                said.enables.push(one("SERVICE_CONNECT"));
-                self.ask(of("CREATE-SERVICE"), &mut said);
-                self.ask(of("BIND-SERVICE"), &mut said);
+                meaning.enables.push(one("SERVICE_CONNECT"));
+                self.ask(of("CREATE-SERVICE"), &mut meaning);
+                self.ask(of("BIND-SERVICE"), &mut meaning);
             }
-            "REQUEST_STOP_SERVICE" => self.ask(of("STOP-SERVICE"), &mut said),
+            "REQUEST_STOP_SERVICE" => self.ask(of("STOP-SERVICE"), &mut meaning),
             "STOP-SERVICE" => {
                 for what in ["CREATE-SERVICE", "BIND-SERVICE", "STOP-SERVICE"] {
                     self.asked.remove(&of(what));
                 }
-                said.handles.extend(["STOP-SERVICE", "starts", "binds"].map(of));
+                meaning.handles.extend(["STOP-SERVICE", "starts", "binds"].map(of));
             }
             "CREATE-SERVICE" => {
-                said.handles.push(of("CREATE-SERVICE"));
-                said.enables.extend(["starts", "binds"].map(of));
+                meaning.handles.push(of("CREATE-SERVICE"));
+                meaning.enables.extend(["starts", "binds"].map(of));
             }
             "BIND-SERVICE" => {
-                said.handles.extend(["BIND-SERVICE", "binds"].map(of));
-                said.enables.extend(["binds", "connects"].map(of));
+                meaning.handles.extend(["BIND-SERVICE", "binds"].map(of));
+                meaning.enables.extend(["binds", "connects"].map(of));
             }
             "UNBIND-SERVICE" => {
-                said.handles.push(of("binds"));
-                said.enables.push(of("binds"));
+                meaning.handles.push(of("binds"));
+                meaning.enables.push(of("binds"));
             }
             "SERVICE-ARGS" => {
-                said.handles.extend([one("SERVICE-ARGS"), of("starts")]);
-                said.enables.push(of("starts"));
+                meaning.handles.extend([one("SERVICE-ARGS"), of("starts")]);
+                meaning.enables.push(of("starts"));
             }
-            "SERVICE_CONNECT" => said.handles.extend([one("SERVICE_CONNECT"), of("connects")]),
+            "SERVICE_CONNECT" => meaning.handles.extend([one("SERVICE_CONNECT"), of("connects")]),
             // Other requests enable nothing. Any other state says that the running task handles it.
             other if other.starts_with("REQUEST") => {}
-            other => said.handles.push(one(other)),
+            other => meaning.handles.push(one(other)),
         }
-        Ok(said)
+        Ok(meaning)
     }
 
     // Only the first request enables the event.
-    fn ask(&mut self, event: String, said: &mut Said) {
+    fn ask(&mut self, event: String, meaning: &mut LineMeaning) {
         if self.asked.insert(event.clone()) {
-            said.enables.push(event);
+            meaning.enables.push(event);
         }
     }
 }
 
-fn broadcast(line: &Line<'_>) -> Result<Said, Wrong> {
+fn broadcast(line: &OperationLine<'_>) -> Result<LineMeaning, LineError> {
     let keys = ["tid", "action", "component", "intent", "onRecLater", "state"];
     let [tid, action, component, intent, _, state] = line.fields(keys)?;
-    let mut said = Said { tid: tid.number()?, ..Said::default() };
+    let mut meaning = LineMeaning { tid: tid.number()?, ..LineMeaning::default() };
     let receiver = format!("broadcast {} to {}", action.text, component.text);
     let sent = (intent.text != "0").then(|| format!("broadcast intent {}", intent.text));
     match state.text {
-        "ABC_REGISTER_RECEIVER" => said.enables.push(receiver),
-        "ABC_SEND_BROADCAST" | "ABC_SEND_STICKY_BROADCAST" => said.enables.extend(sent),
+        "ABC_REGISTER_RECEIVER" => meaning.enables.push(receiver),
+        "ABC_SEND_BROADCAST" | "ABC_SEND_STICKY_BROADCAST" => meaning.enables.extend(sent),
         "ABC_ONRECEIVE" => {
-            said.handles.push(receiver);
-            said.handles.extend(sent);
+            meaning.handles.push(receiver);
+            meaning.handles.extend(sent);
         }
         _ => {}
     }
-    Ok(said)
+    Ok(meaning)
 }

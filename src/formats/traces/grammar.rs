@@ -3,11 +3,11 @@
 //! Blanks or tabs separate the fields, but no separator precedes `thread-name:`. A text value has no delimiter of its
 //! own, because a class or a component may contain any characters: it ends before the next field.
 
-use super::Wrong;
+use super::LineError;
 
 /// An operation whose fields are not parsed yet.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line<'t> {
+pub(super) struct OperationLine<'t> {
     /// The whole line.
     pub(super) text: &'t str,
     /// Whether the line begins with `rwId:` and a number, not with a plain number.
@@ -27,7 +27,7 @@ pub(super) struct Field<'t> {
 }
 
 /// Parses the start of a line: its number and its word. Returns `None` if no operation has this form.
-pub(super) fn line(text: &str) -> Option<Line<'_>> {
+pub(super) fn line(text: &str) -> Option<OperationLine<'_>> {
     let start = text.len() - text.trim_start().len();
     let first = word(text, start);
     let is_access = first.starts_with("rwId:");
@@ -39,7 +39,7 @@ pub(super) fn line(text: &str) -> Option<Line<'_>> {
     let at = text.len() - rest.trim_start().len();
     let word = word(text, at);
     let starts = word.bytes().next().is_some_and(|b| b.is_ascii_uppercase());
-    starts.then_some(Line { text, is_access, word, at })
+    starts.then_some(OperationLine { text, is_access, word, at })
 }
 
 // Returns the text from an offset up to the next blank or tab.
@@ -47,14 +47,14 @@ fn word(text: &str, at: usize) -> &str {
     text[at..].split([' ', '\t']).next().unwrap_or_default()
 }
 
-impl<'t> Line<'t> {
+impl<'t> OperationLine<'t> {
     /// Returns whether the line has a field of this name.
     pub(super) fn has(&self, key: &str) -> bool {
         find(self.text, self.at + self.word.len(), key).is_some()
     }
 
     /// Parses the values of the fields, which must be exactly these, in this order.
-    pub(super) fn fields<const N: usize>(&self, keys: [&'static str; N]) -> Result<[Field<'t>; N], Wrong> {
+    pub(super) fn fields<const N: usize>(&self, keys: [&'static str; N]) -> Result<[Field<'t>; N], LineError> {
         let mut at = self.at + self.word.len();
         let mut fields = [Field { key: "", text: "", at }; N];
         for (i, key) in keys.into_iter().enumerate() {
@@ -77,15 +77,15 @@ impl<'t> Line<'t> {
         }
         if N == 0 && !self.text[at..].trim().is_empty() {
             let reason = format!("`{}` has no fields", self.word);
-            return Err(Wrong::new(at, reason, "the line is damaged, or of another version"));
+            return Err(LineError::new(at, reason, "the line is damaged, or of another version"));
         }
         Ok(fields)
     }
 
-    fn lacks(&self, at: usize, key: &str) -> Wrong {
+    fn lacks(&self, at: usize, key: &str) -> LineError {
         let at = self.text.len() - self.text[at..].trim_start().len();
         let reason = format!("`{key}:` of `{}` is missing here", self.word);
-        Wrong::new(at, reason, "the line is damaged, or of another version")
+        LineError::new(at, reason, "the line is damaged, or of another version")
     }
 }
 
@@ -100,10 +100,10 @@ fn find(text: &str, from: usize, key: &str) -> Option<usize> {
 
 impl Field<'_> {
     /// Parses the value as a number.
-    pub(super) fn number<N: std::str::FromStr>(&self) -> Result<N, Wrong> {
+    pub(super) fn number<N: std::str::FromStr>(&self) -> Result<N, LineError> {
         self.text.parse().map_err(|_| {
             let reason = format!("`{}:` takes a whole number, not `{}`", self.key, self.short());
-            Wrong::new(self.at, reason, "the line is damaged, or of another version")
+            LineError::new(self.at, reason, "the line is damaged, or of another version")
         })
     }
 

@@ -1,6 +1,6 @@
 //! Reads the lines of a file, one at a time.
 
-use super::{ReadError, Wrong};
+use super::{LineError, ReadError};
 use std::io::{BufRead, Read};
 
 /// Maximum length of a line, in bytes.
@@ -40,21 +40,21 @@ impl<'n, R: BufRead> Lines<'n, R> {
         self.bytes.clear();
         let limit = LONGEST as u64 + 2;
         if let Err(error) = self.from.by_ref().take(limit).read_until(b'\n', &mut self.bytes) {
-            let wrong = Wrong::new(0, format!("cannot read on: {error}"), "try again, or copy the file first");
+            let wrong = LineError::new(0, format!("cannot read on: {error}"), "try again, or copy the file first");
             return Err(self.error_on(self.number.saturating_add(1), &wrong, ""));
         }
         if self.bytes.is_empty() {
             return Ok(false);
         }
         let Some(number) = self.number.checked_add(1) else {
-            return Err(self.error(Wrong::new(0, format!("more than {} lines", u32::MAX), "cut the file")));
+            return Err(self.error(LineError::new(0, format!("more than {} lines", u32::MAX), "cut the file")));
         };
         self.number = number;
         self.text.clear();
         let line = self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.len() > LONGEST {
-            return Err(self.error(Wrong::new(
+            return Err(self.error(LineError::new(
                 0,
                 format!("the line is longer than {LONGEST} bytes"),
                 "no trace has such lines: give another file",
@@ -70,17 +70,17 @@ impl<'n, R: BufRead> Lines<'n, R> {
                 let at = error.valid_up_to();
                 let reason = format!("byte {} of the line, 0x{:02x}, is not UTF-8", at + 1, line[at]);
                 let before = String::from_utf8_lossy(&line[..at]).into_owned();
-                Err(self.error_on(number, &Wrong::new(at, reason, "traces are text: give another file"), &before))
+                Err(self.error_on(number, &LineError::new(at, reason, "traces are text: give another file"), &before))
             }
         }
     }
 
     /// Returns an error in the current line.
-    pub(super) fn error(&self, wrong: Wrong) -> ReadError {
+    pub(super) fn error(&self, wrong: LineError) -> ReadError {
         self.error_on(self.number.max(1), &wrong, &self.text)
     }
 
-    fn error_on(&self, line: u32, wrong: &Wrong, text: &str) -> ReadError {
+    fn error_on(&self, line: u32, wrong: &LineError, text: &str) -> ReadError {
         error(self.name, line, column(text, wrong.at), wrong.reason.clone(), wrong.advice)
     }
 }

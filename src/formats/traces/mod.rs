@@ -40,13 +40,13 @@ pub struct ReadError {
 
 /// An error in a line, at a byte offset of it.
 #[derive(Debug)]
-struct Wrong {
+struct LineError {
     at: usize,
     reason: String,
     advice: &'static str,
 }
 
-impl Wrong {
+impl LineError {
     fn new(at: usize, reason: impl Into<String>, advice: &'static str) -> Self {
         Self { at, reason: reason.into(), advice }
     }
@@ -83,5 +83,5 @@ pub fn read(name: &str, text: impl BufRead) -> Result<Trace, ReadError> {
             Some(_) => return abc::read(&mut lines),
         }
     }
-    Err(lines.error(Wrong::new(0, "the file is empty", "give it a trace")))
+    Err(lines.error(LineError::new(0, "the file is empty", "give it a trace")))
 }

@@ -9,11 +9,11 @@
 //! for all operations.
 
 use super::lines::Lines;
-use super::{DISORDER, ReadError, Wrong};
+use super::{DISORDER, LineError, ReadError};
 use crate::base::Id;
 use crate::event::PostTime;
 use crate::formats::trace::{FORMAT, Row, VERSION};
-use crate::trace::{Action, Builder, ChannelNo, EventNo, Illformed, LockNo, SiteNo, TaskNo, ThreadNo, Trace};
+use crate::trace::{Action, Builder, ChannelNo, EventNo, LockNo, SiteNo, TaskNo, ThreadNo, Trace, TraceError};
 use serde::Deserialize;
 use smallvec::{SmallVec, smallvec};
 use std::collections::{BTreeMap, VecDeque};
@@ -28,7 +28,7 @@ const ENVIRONMENT: &str = "environment";
 
 // The relevant fields of the first line.
 #[derive(Deserialize)]
-struct Head {
+struct TraceHead {
     format: String,
     version: u64,
     #[serde(default)]
@@ -49,9 +49,9 @@ pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Trace, ReadEr
         }
         let row = json(text, DAMAGED).and_then(|row: Row| {
             let at = |wrong: Reason| match wrong {
-                Reason::Disorder(wrong) => Wrong::new(key(text, "kind"), wrong.to_string(), DISORDER),
+                Reason::Disorder(wrong) => LineError::new(key(text, "kind"), wrong.to_string(), DISORDER),
                 Reason::Lacks(what) => {
-                    Wrong::new(key(text, "kind"), format!("`{}` lacks its `{what}`", row.kind), DAMAGED)
+                    LineError::new(key(text, "kind"), format!("`{}` lacks its `{what}`", row.kind), DAMAGED)
                 }
             };
             rows.row(&row, lines.number()).map_err(at)
@@ -61,28 +61,28 @@ pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Trace, ReadEr
     Ok(rows.builder.finish())
 }
 
-fn header(text: &str) -> Result<Head, Wrong> {
-    let head: Head = json(text, NO_TRACE)?;
+fn header(text: &str) -> Result<TraceHead, LineError> {
+    let head: TraceHead = json(text, NO_TRACE)?;
     if head.format != FORMAT {
         let reason = format!("it is a `{}`, not a `{FORMAT}`", super::grammar::short(&head.format));
-        return Err(Wrong::new(key(text, "format"), reason, NO_TRACE));
+        return Err(LineError::new(key(text, "format"), reason, NO_TRACE));
     }
     if head.version > u64::from(VERSION) {
         let reason = format!("it has version {}, and this raceflip reads version {VERSION}", head.version);
-        return Err(Wrong::new(key(text, "version"), reason, UPDATE));
+        return Err(LineError::new(key(text, "version"), reason, UPDATE));
     }
     Ok(head)
 }
 
-fn json<'t, T: Deserialize<'t>>(text: &'t str, advice: &'static str) -> Result<T, Wrong> {
+fn json<'t, T: Deserialize<'t>>(text: &'t str, advice: &'static str) -> Result<T, LineError> {
     serde_json::from_str(text).map_err(|error| {
-        let told = error.to_string();
-        let reason = told.split(" at line ").next().unwrap_or_default();
+        let message = error.to_string();
+        let reason = message.split(" at line ").next().unwrap_or_default();
         let mut at = error.column().saturating_sub(1).min(text.len());
         while !text.is_char_boundary(at) {
             at -= 1;
         }
-        Wrong::new(at, reason, advice)
+        LineError::new(at, reason, advice)
     })
 }
 
@@ -94,12 +94,12 @@ fn key(text: &str, key: &str) -> usize {
 /// An error in a row.
 #[derive(Debug)]
 enum Reason {
-    Disorder(Illformed),
+    Disorder(TraceError),
     Lacks(&'static str),
 }
 
-impl From<Illformed> for Reason {
-    fn from(wrong: Illformed) -> Self {
+impl From<TraceError> for Reason {
+    fn from(wrong: TraceError) -> Self {
         Reason::Disorder(wrong)
     }
 }
@@ -112,7 +112,7 @@ struct Rows {
     tasks: BTreeMap<String, TaskNo>,
     channels: BTreeMap<u32, ChannelNo>,
     loopers: Vec<Looper>,
-    holds: BTreeMap<(ThreadNo, LockNo), Holds>,
+    holds: BTreeMap<(ThreadNo, LockNo), HoldCounts>,
     // Whether a run wrote the trace. The rows of a run say less than those of a converted trace.
     of_run: bool,
     // Whether the trace was converted: each operation has a row, and none is implied.
@@ -136,7 +136,7 @@ struct Looper {
 
 // How often a thread holds a lock, and how often it held the lock when it began to wait.
 #[derive(Clone, Copy, Default)]
-struct Holds {
+struct HoldCounts {
     now: u32,
     given_up: u32,
 }
@@ -211,7 +211,7 @@ impl Rows {
             }
             "end" => {
                 let task = need(&row.context, "context")?;
-                Action::End(self.task(task).map_err(|_| Illformed::NotRunning(task.clone()))?)
+                Action::End(self.task(task).map_err(|_| TraceError::NotRunning(task.clone()))?)
             }
             "enable" => Action::Enable(self.enable(need(&row.place, "place")?)),
             "disable" => {
@@ -254,7 +254,7 @@ impl Rows {
 
     // Adds the implied operations of a declared looper, unless its rows already have them: it attaches its queue and
     // begins its loop.
-    fn imply(&mut self, thread: ThreadNo, line: u32) -> Result<(), Illformed> {
+    fn imply(&mut self, thread: ThreadNo, line: u32) -> Result<(), TraceError> {
         let looper = &mut self.loopers[thread.index()];
         if looper.looping || looper.left || self.is_whole {
             return Ok(());
@@ -366,7 +366,7 @@ impl Rows {
     }
 
     fn task(&self, name: &str) -> Result<TaskNo, Reason> {
-        self.tasks.get(name).copied().ok_or_else(|| Illformed::NotPosted(name.to_owned()).into())
+        self.tasks.get(name).copied().ok_or_else(|| TraceError::NotPosted(name.to_owned()).into())
     }
 
     fn thread(&mut self, name: &str) -> ThreadNo {

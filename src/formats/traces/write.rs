@@ -52,8 +52,8 @@ fn fires(trace: &Trace, op: &Operation, task: TaskNo) -> bool {
     matches!(op.action, Action::Post(_)) && trace.threads[op.thread].environment && !trace.tasks[task].events.is_empty()
 }
 
-fn triggers<W: Write>(trace: &Trace, task: TaskNo, told: usize, step: u64, writer: &mut TraceWriter<W>) {
-    for event in trace.tasks[task].events.iter().skip(told) {
+fn triggers<W: Write>(trace: &Trace, task: TaskNo, known: usize, step: u64, writer: &mut TraceWriter<W>) {
+    for event in trace.tasks[task].events.iter().skip(known) {
         let (made, place) = (Some(trace.tasks[task].name.clone()), Some(trace.events[*event].to_owned()));
         writer.row(&Row { step, kind: "trigger".to_owned(), made, place, ..Row::default() });
     }

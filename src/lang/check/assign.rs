@@ -1,12 +1,12 @@
 //! Lowers assignments to locals, shared memory, and elements of lists and arrays. `x op= e` is a read and a write.
 
 use super::Checker;
-use super::places::{Target, set_site, set_sites};
+use super::places::{PlaceMeaning, set_site, set_sites};
 use super::sites::place_text;
 use crate::event::SiteKind;
 use crate::lang::Diagnostic;
 use crate::lang::ast::{self, At, BinaryOp, Value};
-use crate::lang::program::{ElementIndex, Expr, ExprKind, Place, Stmt, Type};
+use crate::lang::program::{ElementIndex, Expr, ExprKind, MemoryPlace, Stmt, Type};
 
 impl Checker {
     /// Lowers `place = value`, `place op= value`.
@@ -31,7 +31,7 @@ impl Checker {
             return None;
         };
         match (target, op) {
-            (Target::Local { id, fixed }, op) => {
+            (PlaceMeaning::Local { id, fixed }, op) => {
                 if fixed {
                     self.error_help(
                         place.at,
@@ -47,18 +47,19 @@ impl Checker {
                 out.push(Stmt::SetLocal(id, value));
             }
             (
-                Target::LocalElement { ty: Type::Array(..), .. } | Target::Shared(Place { ty: Type::Array(..), .. }),
+                PlaceMeaning::LocalElement { ty: Type::Array(..), .. }
+                | PlaceMeaning::Shared(MemoryPlace { ty: Type::Array(..), .. }),
                 _,
             ) => {
                 self.error_help(place.at, "an array cannot be assigned", "a whole array", "assign its elements");
                 return None;
             }
-            (Target::Shared(Place { ty: Type::List(_), .. }), _) => {
+            (PlaceMeaning::Shared(MemoryPlace { ty: Type::List(_), .. }), _) => {
                 let help = format!("`{}.clear()`, then `push` in a loop", place_text(place));
                 self.error_help(place.at, "a list cannot be assigned", "a whole list", help);
                 return None;
             }
-            (Target::LocalElement { local, mut index, ty }, op) => {
+            (PlaceMeaning::LocalElement { local, mut index, ty }, op) => {
                 let site = self.check_site();
                 set_sites(&mut index, site);
                 if op.is_some() {
@@ -68,11 +69,11 @@ impl Checker {
                 let value = self.new_value(op, &ty, Expr::new(old, ty.clone()), value, place.at)?;
                 out.push(Stmt::SetLocalElement { local, index, value });
             }
-            (Target::Shared(target), None) => {
+            (PlaceMeaning::Shared(target), None) => {
                 let value = self.expr_of(value, &target.ty, "the value")?;
                 out.push(self.write(target, value, place));
             }
-            (Target::Shared(target), Some(op)) => {
+            (PlaceMeaning::Shared(target), Some(op)) => {
                 if target.atomic {
                     return self.atomic_update(place, op, &target.ty, value);
                 }
@@ -84,7 +85,7 @@ impl Checker {
                 let write = self.site(SiteKind::Write, text, place.at);
                 out.push(Stmt::Update { place: target, op, value, read, write });
             }
-            (Target::ListElement { mut list, index, ty }, op) => {
+            (PlaceMeaning::ListElement { mut list, index, ty }, op) => {
                 let text = place_text(place);
                 let read = op.map(|_| self.site(SiteKind::Read, text.clone(), place.at));
                 let value = match op {
@@ -98,7 +99,7 @@ impl Checker {
                     _ => Stmt::ListSet { list, index, value, site: write },
                 });
             }
-            (Target::Family { .. } | Target::Value(_), _) => {
+            (PlaceMeaning::Family { .. } | PlaceMeaning::Value(_), _) => {
                 self.value(value)?;
                 self.cannot_assign(place);
                 return None;
@@ -107,7 +108,7 @@ impl Checker {
         Some(())
     }
 
-    fn write(&mut self, mut target: Place, value: Expr, place: &ast::Expr) -> Stmt {
+    fn write(&mut self, mut target: MemoryPlace, value: Expr, place: &ast::Expr) -> Stmt {
         let kind = if target.atomic { SiteKind::AtomicWrite } else { SiteKind::Write };
         let site = self.site(kind, place_text(place), place.at);
         set_site(&mut target, site);

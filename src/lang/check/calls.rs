@@ -2,14 +2,14 @@
 
 use super::Checker;
 use super::items::wrong_number;
-use super::names::Named;
-use super::places::{Target, set_site};
-use super::scope::Bound;
+use super::names::NameMeaning;
+use super::places::{PlaceMeaning, set_site};
+use super::scope::LocalMeaning;
 use super::sites::place_text;
 use super::types::article;
 use crate::event::{BodyId, SiteKind};
 use crate::lang::ast::{self, At};
-use crate::lang::program::{Expr, ExprKind, Place, Type};
+use crate::lang::program::{Expr, ExprKind, MemoryPlace, Type};
 
 impl Checker {
     /// Lowers a call: `name(args)`
@@ -133,24 +133,24 @@ impl Checker {
     fn type_of_name(&self, e: &ast::Expr) -> Option<Type> {
         let ast::ExprKind::Name(name) = &e.kind else { return None };
         match self.local(name) {
-            Some(Bound::Value(_)) => return Some(Type::Int),
-            Some(&Bound::Local { id, .. }) => return Some(self.local_type(id)),
-            Some(Bound::Broken) => return None,
+            Some(LocalMeaning::Value(_)) => return Some(Type::Int),
+            Some(&LocalMeaning::Local { id, .. }) => return Some(self.local_type(id)),
+            Some(LocalMeaning::Broken) => return None,
             None => {}
         }
         match &self.names.get(name)?.named {
-            Named::Const(ty, _) | Named::Word(ty, _) => Some(ty.clone()),
-            Named::Global(id) => Some(self.out.globals[*id].ty.clone()),
+            NameMeaning::Const(ty, _) | NameMeaning::Word(ty, _) => Some(ty.clone()),
+            NameMeaning::Global(id) => Some(self.out.globals[*id].ty.clone()),
             _ => None,
         }
     }
 
-    fn atomic_place(&mut self, e: &ast::Expr, what: &str) -> Option<Place> {
+    fn atomic_place(&mut self, e: &ast::Expr, what: &str) -> Option<MemoryPlace> {
         let target = self.target(e)?;
         let help = match target {
-            Target::Shared(place) if place.atomic && place.ty.is_word() => return Some(place),
-            Target::Shared(place) if place.atomic => "pick an element".to_owned(),
-            Target::Shared(_) => format!("declare `{}` with `atomic` instead of `var`", place_text(e)),
+            PlaceMeaning::Shared(place) if place.atomic && place.ty.is_word() => return Some(place),
+            PlaceMeaning::Shared(place) if place.atomic => "pick an element".to_owned(),
+            PlaceMeaning::Shared(_) => format!("declare `{}` with `atomic` instead of `var`", place_text(e)),
             _ => "the first argument is an `atomic` variable, field or element".to_owned(),
         };
         self.error_help(e.at, format!("`{what}` needs an atomic place"), "not atomic", help);

@@ -1,6 +1,6 @@
 //! Evaluates constants: `-D` values, constants that depend on each other in any order, cycles.
 
-use super::names::Named;
+use super::names::NameMeaning;
 use super::scope::Mode;
 use super::types::constant;
 use super::{Checker, did_you_mean};
@@ -74,16 +74,16 @@ impl Checker {
             let (name, value) = consts[name];
             let given = given.get(name.text.as_str()).copied();
             let Some((ty, value)) = self.value_of_const(value, given.is_some()) else {
-                self.define(name, Named::Broken);
+                self.define(name, NameMeaning::Broken);
                 continue;
             };
             if let Some(value) = given.filter(|v| ty == Type::Bool && !(0..=1).contains(v)) {
                 wrong.push(DefineError::NotBool { name: name.text.clone(), value });
             }
-            self.define(name, Named::Const(ty, given.unwrap_or(value)));
+            self.define(name, NameMeaning::Const(ty, given.unwrap_or(value)));
         }
         for name in consts.keys() {
-            if let Named::Const(_, value) = self.names[*name].named {
+            if let NameMeaning::Const(_, value) = self.names[*name].named {
                 self.out.consts.push(((*name).to_owned(), value));
             }
         }
@@ -123,8 +123,8 @@ impl Checker {
                             )
                             .note(declared.at.0, format!("it needs `{next}`, which needs it")),
                         );
-                        self.define(declared, Named::Broken);
-                        self.define(consts[name].0, Named::Broken);
+                        self.define(declared, NameMeaning::Broken);
+                        self.define(consts[name].0, NameMeaning::Broken);
                     }
                     None => {
                         state.insert(next, Visit::Open);
@@ -133,7 +133,7 @@ impl Checker {
                 }
             }
         }
-        order.retain(|name| self.names[*name].named != Named::Broken);
+        order.retain(|name| self.names[*name].named != NameMeaning::Broken);
         order
     }
 
@@ -151,7 +151,7 @@ impl Checker {
 
     /// Returns "did you mean `x`?" with the nearest name of a constant, if there is one.
     pub(super) fn suggest_const(&self, name: &str) -> Option<String> {
-        let consts = self.names.iter().filter(|(_, e)| matches!(e.named, Named::Const(..)));
+        let consts = self.names.iter().filter(|(_, e)| matches!(e.named, NameMeaning::Const(..)));
         did_you_mean(name, consts.map(|(n, _)| n.as_str()))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Checker;
 use super::places::set_site;
-use super::scope::Bound;
+use super::scope::LocalMeaning;
 use super::sites::place_text;
 use super::types::{article, constant};
 use crate::event::SiteKind;
@@ -129,7 +129,7 @@ impl Checker {
                 let Some((mut list, of)) = list else {
                     // The body is lowered all the same, to report its errors.
                     self.in_block(|c| {
-                        c.bind(name, Bound::Broken);
+                        c.bind(name, LocalMeaning::Broken);
                         c.loop_body(body)
                     });
                     return None;

@@ -1,8 +1,8 @@
 //! Lowers expectations. An expectation with a false condition is checked for its names and then dropped.
 
 use super::Checker;
-use super::names::Named;
-use super::refs::{Counts, Use};
+use super::names::NameMeaning;
+use super::refs::{Applicability, Use};
 use super::scope::Scope;
 use crate::event::BodyId;
 use crate::lang::Diagnostic;
@@ -20,14 +20,14 @@ impl Checker {
                 return;
             }
             let counts = match condition {
-                None => Counts::Always,
+                None => Applicability::Always,
                 Some(e) => match self.constant_of(e, &Type::Bool, "the condition of an expectation") {
-                    Some(0) => Counts::Not,
-                    Some(_) => Counts::Conditionally,
+                    Some(0) => Applicability::Not,
+                    Some(_) => Applicability::Conditionally,
                     None => continue,
                 },
             };
-            let dropped = counts == Counts::Not;
+            let dropped = counts == Applicability::Not;
             let kind = self.in_dead(dropped, |c| c.expectation(expect, counts));
             if let Some(kind) = kind.filter(|_| !dropped) {
                 let (line, _) = self.lines.place(item.at.0.start);
@@ -36,7 +36,7 @@ impl Checker {
         }
     }
 
-    fn expectation(&mut self, expect: &Expect, counts: Counts) -> Option<ExpectationKind> {
+    fn expectation(&mut self, expect: &Expect, counts: Applicability) -> Option<ExpectationKind> {
         Some(match expect {
             Expect::Race { no, order, left, right, words } => {
                 let uses = if *order { Use::Order } else { Use::Race };
@@ -125,9 +125,9 @@ impl Checker {
 
     /// Returns the body of a task, or of the handler of an event.
     fn queued(&mut self, name: &ast::Name) -> Option<BodyId> {
-        match self.find(name, "task or event", |n| matches!(n, Named::Task(_) | Named::Event(..)))? {
-            Named::Task(body) | Named::Event(_, body) => Some(body),
-            Named::Broken => None,
+        match self.find(name, "task or event", |n| matches!(n, NameMeaning::Task(_) | NameMeaning::Event(..)))? {
+            NameMeaning::Task(body) | NameMeaning::Event(_, body) => Some(body),
+            NameMeaning::Broken => None,
             _ => {
                 self.wrong_kind(name, "a task or an event", None);
                 None
@@ -135,7 +135,7 @@ impl Checker {
         }
     }
 
-    fn transaction_exists(&mut self, name: &ast::Text) -> Option<()> {
+    fn transaction_exists(&mut self, name: &ast::TextLiteral) -> Option<()> {
         if self.transactions.contains(&name.text) {
             return Some(());
         }

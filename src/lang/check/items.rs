@@ -1,12 +1,12 @@
 //! Fills the tables of a program: locks, threads, loopers, handlers, events, and the signatures of bodies.
 
-use super::names::Named;
+use super::names::NameMeaning;
 use super::{Checker, MAX_LOCKS, MAX_THREADS, Signature};
 use crate::base::IndexVec;
 use crate::event::BodyId;
 use crate::lang::Diagnostic;
 use crate::lang::ast::{self, At, ItemKind, LockKind, Name, Range, Span};
-use crate::lang::program::{Body, Class, EventDef, Lock, Prefer, RwLock, Thread, Type, Uncaught};
+use crate::lang::program::{Body, ClassDef, EventDef, ExceptionScope, LockDef, Prefer, RwLock, ThreadDef, Type};
 
 /// Limit of the initial enables of an event, and of the count of a semaphore or barrier.
 pub(super) const MAX_COUNT: u64 = 1_000_000;
@@ -18,27 +18,27 @@ impl Checker {
             match &item.kind {
                 ItemKind::App { title, settings } => self.app(title, settings),
                 ItemKind::Class { name, .. } if name.text != "Object" => {
-                    let class = self.out.classes.add(Class { name: name.text.clone(), fields: Vec::new() });
-                    self.define(name, Named::Class(class));
+                    let class = self.out.classes.add(ClassDef { name: name.text.clone(), fields: Vec::new() });
+                    self.define(name, NameMeaning::Class(class));
                 }
                 ItemKind::Lock { kind, name, count } => self.lock(*kind, name, count.as_ref()),
                 ItemKind::RwLock { name, prefer } => self.rwlock(name, prefer.as_ref()),
                 ItemKind::Semaphore { name, value } => {
                     let first = self.constant_between(value, "a semaphore's count", 0, MAX_COUNT).unwrap_or(0);
-                    self.define(name, Named::Word(Type::Semaphore, index(self.out.semaphores.len())));
+                    self.define(name, NameMeaning::Word(Type::Semaphore, index(self.out.semaphores.len())));
                     self.out.semaphores.push((name.text.clone(), first));
                 }
                 ItemKind::Barrier { name, value } => {
                     let parties =
                         self.constant_between(value, "a barrier's number of parties", 1, MAX_COUNT).unwrap_or(1);
-                    self.define(name, Named::Word(Type::Barrier, index(self.out.barriers.len())));
+                    self.define(name, NameMeaning::Word(Type::Barrier, index(self.out.barriers.len())));
                     self.out.barriers.push((name.text.clone(), parties));
                 }
                 ItemKind::Looper { name, body } => {
                     let body = body.as_ref().map(|_| self.new_body(&name.text, item.at.0));
-                    self.define(name, Named::Word(Type::Looper, index(self.out.threads.len())));
+                    self.define(name, NameMeaning::Word(Type::Looper, index(self.out.threads.len())));
                     self.thread(
-                        Thread { name: name.text.clone(), daemon: false, looper: true, body, arg: None },
+                        ThreadDef { name: name.text.clone(), daemon: false, looper: true, body, arg: None },
                         name.at,
                     );
                 }
@@ -48,13 +48,13 @@ impl Checker {
                 }
                 ItemKind::Task { name, .. } => {
                     let body = self.new_body(&name.text, item.at.0);
-                    self.define(name, Named::Task(body));
+                    self.define(name, NameMeaning::Task(body));
                 }
                 ItemKind::Event { name, .. } => {
                     let body = self.new_body(&name.text, item.at.0);
                     let event =
                         self.out.events.add(EventDef { name: name.text.clone(), body, looper: 0, initially: 0 });
-                    self.define(name, Named::Event(event, body));
+                    self.define(name, NameMeaning::Event(event, body));
                 }
                 ItemKind::Init { .. } => {
                     let body = self.new_body("init", item.at.0);
@@ -63,7 +63,7 @@ impl Checker {
                 ItemKind::Listener { name, .. } => {
                     let listener = self.out.listeners.add(name.text.clone());
                     self.listeners.add(Vec::new());
-                    self.define(name, Named::Listener(listener));
+                    self.define(name, NameMeaning::Listener(listener));
                 }
                 _ => {}
             }
@@ -72,7 +72,7 @@ impl Checker {
         self.memory(file);
     }
 
-    fn app(&mut self, title: &ast::Text, settings: &[(Name, ast::Expr)]) {
+    fn app(&mut self, title: &ast::TextLiteral, settings: &[(Name, ast::Expr)]) {
         self.out.title.clone_from(&title.text);
         for (name, value) in settings {
             if self.one_of(name, "setting", &[("uncaught", ())]).is_none() {
@@ -82,7 +82,7 @@ impl Checker {
                 ast::ExprKind::Name(text) => Name { text: text.clone(), at: value.at },
                 _ => Name { text: String::new(), at: value.at },
             };
-            let words = [("app", Uncaught::App), ("thread", Uncaught::Thread)];
+            let words = [("app", ExceptionScope::App), ("thread", ExceptionScope::Thread)];
             if let Some(uncaught) = self.one_of(&word, "value", &words) {
                 self.out.uncaught = uncaught;
             }
@@ -97,59 +97,59 @@ impl Checker {
             None => 1,
             Some(count) => match self.constant_between(count, "the number of locks", 0, MAX_LOCKS) {
                 Some(len) => usize::try_from(len).expect("it was bounded"),
-                None => return self.define(name, Named::Broken),
+                None => return self.define(name, NameMeaning::Broken),
             },
         };
         if (first + len) as u64 > MAX_LOCKS {
             self.error(name.at, format!("more than {MAX_LOCKS} locks"), "too many");
-            return self.define(name, Named::Broken);
+            return self.define(name, NameMeaning::Broken);
         }
         for i in 0..len {
             let name = if count.is_some() { format!("{}[{i}]", name.text) } else { name.text.clone() };
             if condition {
                 self.out.conditions.push(name);
             } else {
-                self.out.locks.push(Lock { name, reentrant: kind == LockKind::Lock });
+                self.out.locks.push(LockDef { name, reentrant: kind == LockKind::Lock });
             }
         }
         let (first, len) = (index(first), u32::try_from(len).expect("it was bounded"));
-        let family = Named::Family { ty: ty.clone(), first, len, from: 0 };
-        self.define(name, if count.is_some() { family } else { Named::Word(ty, first) });
+        let family = NameMeaning::Family { ty: ty.clone(), first, len, from: 0 };
+        self.define(name, if count.is_some() { family } else { NameMeaning::Word(ty, first) });
     }
 
     fn rwlock(&mut self, name: &Name, prefer: Option<&Name>) {
         let words = [("readers", Prefer::Readers), ("writers", Prefer::Writers)];
         let prefer = prefer.and_then(|p| self.one_of(p, "preference", &words)).unwrap_or(Prefer::None);
-        self.define(name, Named::Word(Type::RwLock, index(self.out.rwlocks.len())));
+        self.define(name, NameMeaning::Word(Type::RwLock, index(self.out.rwlocks.len())));
         self.out.rwlocks.push(RwLock { name: name.text.clone(), prefer });
     }
 
     fn threads(&mut self, daemon: bool, name: &Name, each: Option<&Range>, body: BodyId) {
         let first = index(self.out.threads.len());
         let Some(range) = each else {
-            self.define(name, Named::Word(Type::Thread, first));
-            let thread = Thread { name: name.text.clone(), daemon, looper: false, body: Some(body), arg: None };
+            self.define(name, NameMeaning::Word(Type::Thread, first));
+            let thread = ThreadDef { name: name.text.clone(), daemon, looper: false, body: Some(body), arg: None };
             return self.thread(thread, name.at);
         };
         let from = self.constant_of(&range.from, &Type::Int, "the first value");
         let to = self.constant_of(&range.to, &Type::Int, "the last value");
-        let (Some(from), Some(to)) = (from, to) else { return self.define(name, Named::Broken) };
+        let (Some(from), Some(to)) = (from, to) else { return self.define(name, NameMeaning::Broken) };
         // Computed in 128 bits, where no difference overflows.
         let len = (i128::from(to) - i128::from(from)).max(0);
         if len > i128::from(MAX_THREADS) {
             let message = format!("{len} threads `{}`", name.text);
             self.error(range.to.at, message, format!("at most {MAX_THREADS} threads start with an app"));
-            return self.define(name, Named::Broken);
+            return self.define(name, NameMeaning::Broken);
         }
         let len = u32::try_from(len).expect("it was bounded");
-        self.define(name, Named::Family { ty: Type::Thread, first, len, from });
+        self.define(name, NameMeaning::Family { ty: Type::Thread, first, len, from });
         for arg in from..to.max(from) {
             let text = format!("{}[{arg}]", name.text);
-            self.thread(Thread { name: text, daemon, looper: false, body: Some(body), arg: Some(arg) }, name.at);
+            self.thread(ThreadDef { name: text, daemon, looper: false, body: Some(body), arg: Some(arg) }, name.at);
         }
     }
 
-    fn thread(&mut self, thread: Thread, at: At) {
+    fn thread(&mut self, thread: ThreadDef, at: At) {
         if self.out.threads.len() as u64 >= MAX_THREADS {
             let message = format!("more than {MAX_THREADS} threads");
             return self.error(at, message, "too many start with the app");

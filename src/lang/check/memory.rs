@@ -1,6 +1,6 @@
 //! Lowers shared memory: globals, fields of classes, top-level `let`s, and their initial values.
 
-use super::names::Named;
+use super::names::NameMeaning;
 use super::scope::Mode;
 use super::types::{article, constant};
 use super::{Checker, MAX_CELLS};
@@ -17,7 +17,7 @@ impl Checker {
             if let ItemKind::Field { storage: Storage::Let, field } = &item.kind
                 && self.is_first(&field.name)
             {
-                let named = self.top_level_let(field).unwrap_or(Named::Broken);
+                let named = self.top_level_let(field).unwrap_or(NameMeaning::Broken);
                 self.define(&field.name, named);
             }
         }
@@ -29,13 +29,13 @@ impl Checker {
                 ItemKind::Field { storage, field } if *storage != Storage::Let => {
                     let offset = self.out.globals.last().map_or(0, |g| g.offset + g.cells);
                     let named = match self.field(*storage, field, offset) {
-                        Some(global) => Named::Global(self.out.globals.add(global)),
-                        None => Named::Broken,
+                        Some(global) => NameMeaning::Global(self.out.globals.add(global)),
+                        None => NameMeaning::Broken,
                     };
                     self.define(&field.name, named);
                 }
                 ItemKind::Class { name, fields } => {
-                    if let Named::Class(class) = self.names[&name.text].named
+                    if let NameMeaning::Class(class) = self.names[&name.text].named
                         && self.is_first(name)
                     {
                         self.fields(class, fields);
@@ -244,7 +244,7 @@ impl Checker {
         None
     }
 
-    fn top_level_let(&mut self, field: &ast::Field) -> Option<Named> {
+    fn top_level_let(&mut self, field: &ast::Field) -> Option<NameMeaning> {
         let name = &field.name;
         let annotated = match &field.ty {
             Some(ty) => Some(self.ty(ty)?),
@@ -277,9 +277,9 @@ impl Checker {
         match value.kind {
             ExprKind::New(class) => {
                 self.out.objects.push(class);
-                Some(Named::Word(ty, super::items::index(self.out.objects.len() - 1)))
+                Some(NameMeaning::Word(ty, super::items::index(self.out.objects.len() - 1)))
             }
-            _ => Some(Named::Word(ty, constant(&value)?)),
+            _ => Some(NameMeaning::Word(ty, constant(&value)?)),
         }
     }
 }

@@ -39,7 +39,7 @@ mod types;
 mod verbs;
 
 use super::foreign::explain;
-use super::program::{BUILT_IN_EXCEPTIONS, Class, ExceptionId, Program, TextId, Type, Uncaught};
+use super::program::{BUILT_IN_EXCEPTIONS, ClassDef, ExceptionId, ExceptionScope, Program, TextId, Type};
 use super::{Diagnostic, Source, ast, near};
 use crate::base::{Id, IndexVec};
 use crate::event::{BodyId, ListenerId, SiteId};
@@ -135,7 +135,7 @@ struct Signature {
 struct Checker {
     problems: problems::Problems,
     // Every top-level name, in order of declaration.
-    names: IndexMap<String, names::Entry>,
+    names: IndexMap<String, names::NameEntry>,
     out: Program,
     signatures: IndexVec<BodyId, Signature>,
     listeners: IndexVec<ListenerId, Vec<Type>>,
@@ -168,14 +168,14 @@ struct Checker {
 impl Checker {
     fn new(source: &Source) -> Self {
         let mut classes = IndexVec::new();
-        classes.add(Class { name: "Object".into(), fields: Vec::new() });
+        classes.add(ClassDef { name: "Object".into(), fields: Vec::new() });
         Self {
             problems: problems::Problems::default(),
             names: IndexMap::new(),
             out: Program {
                 source: Arc::from(source.text()),
                 title: String::new(),
-                uncaught: Uncaught::App,
+                uncaught: ExceptionScope::App,
                 consts: Vec::new(),
                 classes,
                 globals: IndexVec::new(),

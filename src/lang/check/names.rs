@@ -11,8 +11,8 @@ pub(super) const BUILT_IN_CALLS: [&str; 3] = ["cas", "fetch_add", "exchange"];
 
 /// A top-level name.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
-    pub(super) named: Named,
+pub(super) struct NameEntry {
+    pub(super) named: NameMeaning,
     /// The kind of the item, with its article: "a lock".
     pub(super) what: &'static str,
     pub(super) span: Span,
@@ -20,7 +20,7 @@ pub(super) struct Entry {
 
 /// The meaning of a top-level name.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Named {
+pub(super) enum NameMeaning {
     /// The name is declared, but its declaration has not been lowered yet.
     Pending,
     /// The declaration has an error that was reported.
@@ -45,10 +45,13 @@ pub(super) enum Named {
     Property,
 }
 
-impl Named {
+impl NameMeaning {
     /// Returns whether the name can be used as a value.
     pub(super) fn is_value(&self) -> bool {
-        matches!(self, Named::Const(..) | Named::Word(..) | Named::Family { .. } | Named::Global(_))
+        matches!(
+            self,
+            NameMeaning::Const(..) | NameMeaning::Word(..) | NameMeaning::Family { .. } | NameMeaning::Global(_)
+        )
     }
 }
 
@@ -110,15 +113,15 @@ impl Checker {
             return;
         }
         let named = match what {
-            "a property" => Named::Property,
-            "a component" => Named::Broken,
-            _ => Named::Pending,
+            "a property" => NameMeaning::Property,
+            "a component" => NameMeaning::Broken,
+            _ => NameMeaning::Pending,
         };
-        self.names.insert(text.clone(), Entry { named, what, span: name.at.0 });
+        self.names.insert(text.clone(), NameEntry { named, what, span: name.at.0 });
     }
 
     /// Sets the meaning of a name. Has no effect for a second declaration of the name.
-    pub(super) fn define(&mut self, name: &ast::Name, named: Named) {
+    pub(super) fn define(&mut self, name: &ast::Name, named: NameMeaning) {
         if let Some(entry) = self.names.get_mut(&name.text)
             && entry.span == name.at.0
         {
@@ -146,9 +149,9 @@ impl Checker {
         if name.text == "Object" {
             return Some(ClassId(0));
         }
-        match self.find(name, "class", |n| matches!(n, Named::Class(_)))? {
-            Named::Class(class) => Some(class),
-            Named::Broken => None,
+        match self.find(name, "class", |n| matches!(n, NameMeaning::Class(_)))? {
+            NameMeaning::Class(class) => Some(class),
+            NameMeaning::Broken => None,
             _ => {
                 self.wrong_kind(name, "a class", None);
                 None
@@ -162,15 +165,15 @@ impl Checker {
             self.error(name.at, format!("`{}` is a local", name.text), "expected a task");
             return None;
         }
-        match self.find(name, "task", |n| matches!(n, Named::Task(_)))? {
-            Named::Task(body) => Some(body),
-            Named::Broken => None,
-            Named::Event(..) => {
+        match self.find(name, "task", |n| matches!(n, NameMeaning::Task(_)))? {
+            NameMeaning::Task(body) => Some(body),
+            NameMeaning::Broken => None,
+            NameMeaning::Event(..) => {
                 let help = format!("an event is fired by the environment: `enable {}`", name.text);
                 self.wrong_kind(name, "a task", Some(help));
                 None
             }
-            Named::Listener(_) => {
+            NameMeaning::Listener(_) => {
                 self.wrong_kind(name, "a task", Some(format!("`perform {}(...)` runs its callbacks", name.text)));
                 None
             }
@@ -183,9 +186,9 @@ impl Checker {
 
     /// Returns the listener with this name, or reports an error.
     pub(super) fn listener(&mut self, name: &ast::Name) -> Option<ListenerId> {
-        match self.find(name, "listener", |n| matches!(n, Named::Listener(_)))? {
-            Named::Listener(listener) => Some(listener),
-            Named::Broken => None,
+        match self.find(name, "listener", |n| matches!(n, NameMeaning::Listener(_)))? {
+            NameMeaning::Listener(listener) => Some(listener),
+            NameMeaning::Broken => None,
             _ => {
                 self.wrong_kind(name, "a listener", None);
                 None
@@ -195,11 +198,11 @@ impl Checker {
 
     /// Returns the looper with this name as an index into `threads`, or reports an error. A thread is not accepted.
     pub(super) fn looper(&mut self, name: &ast::Name) -> Option<usize> {
-        match self.find(name, "looper", |n| matches!(n, Named::Word(Type::Looper, _)))? {
-            Named::Word(Type::Looper, index) if self.names[&name.text].what == "a looper" => {
+        match self.find(name, "looper", |n| matches!(n, NameMeaning::Word(Type::Looper, _)))? {
+            NameMeaning::Word(Type::Looper, index) if self.names[&name.text].what == "a looper" => {
                 Some(usize::try_from(index).expect("an index"))
             }
-            Named::Broken => None,
+            NameMeaning::Broken => None,
             _ => {
                 self.wrong_kind(name, "a looper", Some("declare it as `looper name`".into()));
                 None

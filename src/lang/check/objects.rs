@@ -1,7 +1,7 @@
 //! Checks nested objects: fields whose initial value is `new`. The nesting must be finite, and the objects must fit the
 //! memory.
 
-use super::names::Named;
+use super::names::NameMeaning;
 use super::{Checker, MAX_CELLS};
 use crate::base::Id;
 use crate::lang::Diagnostic;
@@ -25,7 +25,7 @@ impl Checker {
         let mut known: Vec<Option<Weight>> = vec![None; self.out.classes.len()];
         for item in &file.items {
             let ItemKind::Class { name, .. } = &item.kind else { continue };
-            let Some(&Named::Class(class)) = self.names.get(&name.text).map(|e| &e.named) else { continue };
+            let Some(&NameMeaning::Class(class)) = self.names.get(&name.text).map(|e| &e.named) else { continue };
             match self.weigh(class, 0, &mut known) {
                 Some(weight) if weight.cells > MAX_CELLS => return self.too_large(name.at),
                 Some(_) => {}

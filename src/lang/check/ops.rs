@@ -5,8 +5,8 @@ use super::scope::Mode;
 use super::sites::place_text;
 use super::types::article;
 use crate::event::SiteKind;
-use crate::lang::ast::{self, At, Instance, Op};
-use crate::lang::program::{Expr, ExprKind, PostTime, TextId, Type};
+use crate::lang::ast::{self, At, InstanceName, Op};
+use crate::lang::program::{Expr, ExprKind, PostTimeExpr, TextId, Type};
 
 impl Checker {
     /// Lowers an operation.
@@ -57,17 +57,19 @@ impl Checker {
         task: &ast::Name,
         args: &[ast::Expr],
         on: &ast::Expr,
-        (time, is_async, instance): (&ast::PostTime, bool, Option<&Instance>),
+        (time, is_async, instance): (&ast::PostTimeAst, bool, Option<&InstanceName>),
         at: At,
     ) -> Option<Expr> {
         let body = self.task(task);
         let args = body.map(|body| self.args(body, task, args, at));
         let to = self.queue(on, "a post");
         let time = match time {
-            ast::PostTime::Now => Some(PostTime::Now),
-            ast::PostTime::Front => Some(PostTime::Front),
-            ast::PostTime::After(e) => self.expr_of(e, &Type::Int, "a delay").map(|e| PostTime::After(Box::new(e))),
-            ast::PostTime::At(e) => self.expr_of(e, &Type::Int, "a time").map(|e| PostTime::At(Box::new(e))),
+            ast::PostTimeAst::Now => Some(PostTimeExpr::Now),
+            ast::PostTimeAst::Front => Some(PostTimeExpr::Front),
+            ast::PostTimeAst::After(e) => {
+                self.expr_of(e, &Type::Int, "a delay").map(|e| PostTimeExpr::After(Box::new(e)))
+            }
+            ast::PostTimeAst::At(e) => self.expr_of(e, &Type::Int, "a time").map(|e| PostTimeExpr::At(Box::new(e))),
         };
         let instance = self.instance(instance);
         let (body, args, target, time) = (body?, args??, Box::new(to?), time?);
@@ -77,13 +79,13 @@ impl Checker {
     }
 
     /// Lowers the name of an instance: `as "name"`
-    pub(super) fn instance(&mut self, instance: Option<&Instance>) -> Option<TextId> {
+    pub(super) fn instance(&mut self, instance: Option<&InstanceName>) -> Option<TextId> {
         match instance? {
-            Instance::Name(text) => {
+            InstanceName::Name(text) => {
                 self.transactions.insert(text.text.clone());
                 Some(self.text(&text.text))
             }
-            Instance::Expr(e) => {
+            InstanceName::Expr(e) => {
                 self.error_help(
                     e.at,
                     "`as` with an expression is not yet supported",

@@ -1,7 +1,7 @@
 //! Lowers lines such as `expect outcomes of a, b: ok [1, [2, 3]], deadlock`
 
 use super::Checker;
-use super::names::Named;
+use super::names::NameMeaning;
 use super::types::{article, constant};
 use crate::lang::ast::{self, At, OutcomeSpec, OutcomeSpecKind, OutcomeValue};
 use crate::lang::program::{EndValue, ExpectationKind, GlobalId, OutcomeRef, OutcomeRefKind, Type};
@@ -23,9 +23,9 @@ impl Checker {
     }
 
     fn global(&mut self, name: &ast::Name) -> Option<GlobalId> {
-        match self.find(name, "variable", |n| matches!(n, Named::Global(_)))? {
-            Named::Global(global) => Some(global),
-            Named::Broken => None,
+        match self.find(name, "variable", |n| matches!(n, NameMeaning::Global(_)))? {
+            NameMeaning::Global(global) => Some(global),
+            NameMeaning::Broken => None,
             _ => {
                 self.wrong_kind(name, "a variable", None);
                 None

@@ -1,26 +1,26 @@
 //! Lowers places: the meaning of a name, `e.f` or `e[i]`, before it is known whether it is read or written.
 
 use super::Checker;
-use super::names::Named;
-use super::scope::{Bound, Mode};
+use super::names::NameMeaning;
+use super::scope::{LocalMeaning, Mode};
 use super::sites::place_text;
 use super::types::{article, constant, word};
 use crate::event::{SiteId, SiteKind};
 use crate::lang::Diagnostic;
 use crate::lang::ast::{self, At, BinaryOp, ExprKind as Ast, Span};
-use crate::lang::program::{Dimension, ElementIndex, Expr, ExprKind, LocalId, NO_SITE, Place, Root, Type};
+use crate::lang::program::{Dimension, ElementIndex, Expr, ExprKind, LocalId, MemoryPlace, NO_SITE, Root, Type};
 
 /// The meaning of an expression in the position of a place. The sites in its path are set later, when it is accessed
 /// ([`set_site`]).
-pub(super) enum Target {
+pub(super) enum PlaceMeaning {
     /// A local of one word. `fixed` if it cannot be assigned.
     Local { id: LocalId, fixed: bool },
     /// A local array, or an element of one.
     LocalElement { local: LocalId, index: ElementIndex, ty: Type },
     /// Shared memory: a word, a list or an array.
-    Shared(Place),
+    Shared(MemoryPlace),
     /// An element of a list.
-    ListElement { list: Place, index: Expr, ty: Type },
+    ListElement { list: MemoryPlace, index: Expr, ty: Type },
     /// An array of locks or conditions, or a parametrized thread.
     Family { ty: Type, first: i64, len: u32, from: i64 },
     /// A value that is not a place.
@@ -29,51 +29,51 @@ pub(super) enum Target {
 
 impl Checker {
     /// Lowers the path of a place: its object and its indices, without the access itself.
-    pub(super) fn target(&mut self, e: &ast::Expr) -> Option<Target> {
+    pub(super) fn target(&mut self, e: &ast::Expr) -> Option<PlaceMeaning> {
         let mut target = match &e.kind {
             Ast::Name(name) => self.named(&ast::Name { text: name.clone(), at: e.at }),
             Ast::Field { object, name } => self.field_of(object, name, e),
             Ast::Index { object, index } => self.element_of(object, index),
-            _ => self.expr(e).map(Target::Value),
+            _ => self.expr(e).map(PlaceMeaning::Value),
         };
-        if let Some(Target::Shared(place)) = &mut target {
+        if let Some(PlaceMeaning::Shared(place)) = &mut target {
             place.at = e.at.0;
         }
         target
     }
 
-    fn named(&mut self, name: &ast::Name) -> Option<Target> {
+    fn named(&mut self, name: &ast::Name) -> Option<PlaceMeaning> {
         match self.local(&name.text) {
-            Some(Bound::Value(value)) => return Some(Target::Value(word(*value, Type::Int))),
-            Some(Bound::Broken) => return None,
-            Some(&Bound::Local { id, fixed }) => {
+            Some(LocalMeaning::Value(value)) => return Some(PlaceMeaning::Value(word(*value, Type::Int))),
+            Some(LocalMeaning::Broken) => return None,
+            Some(&LocalMeaning::Local { id, fixed }) => {
                 if self.scope.mode == Mode::Const {
                     self.error(name.at, format!("`{}` is not constant", name.text), "only constants may stand here");
                     return None;
                 }
                 let ty = self.local_type(id);
                 return Some(match ty {
-                    Type::Array(..) => Target::LocalElement { local: id, index: Vec::new(), ty },
-                    _ => Target::Local { id, fixed },
+                    Type::Array(..) => PlaceMeaning::LocalElement { local: id, index: Vec::new(), ty },
+                    _ => PlaceMeaning::Local { id, fixed },
                 });
             }
             None => {}
         }
         let constants = self.scope.mode == Mode::Const;
-        let wanted = |n: &Named| if constants { matches!(n, Named::Const(..)) } else { n.is_value() };
+        let wanted = |n: &NameMeaning| if constants { matches!(n, NameMeaning::Const(..)) } else { n.is_value() };
         let named = self.find(name, "name", wanted)?;
         let what = self.names[&name.text].what;
         match named {
-            Named::Const(ty, value) => Some(Target::Value(word(value, ty))),
-            Named::Broken => None,
+            NameMeaning::Const(ty, value) => Some(PlaceMeaning::Value(word(value, ty))),
+            NameMeaning::Broken => None,
             _ if constants => {
                 let help = self.suggest_const(&name.text).unwrap_or_else(|| "only constants may stand here".into());
                 self.error_help(name.at, format!("`{}` is {what}, not a constant", name.text), "not constant", help);
                 None
             }
-            Named::Word(ty, value) => Some(Target::Value(word(value, ty))),
-            Named::Family { ty, first, len, from } => Some(Target::Family { ty, first, len, from }),
-            Named::Global(_) if self.scope.mode == Mode::First => {
+            NameMeaning::Word(ty, value) => Some(PlaceMeaning::Value(word(value, ty))),
+            NameMeaning::Family { ty, first, len, from } => Some(PlaceMeaning::Family { ty, first, len, from }),
+            NameMeaning::Global(_) if self.scope.mode == Mode::First => {
                 self.error_help(
                     name.at,
                     format!("`{}` is {what}, not a constant", name.text),
@@ -82,10 +82,10 @@ impl Checker {
                 );
                 None
             }
-            Named::Global(id) => {
+            NameMeaning::Global(id) => {
                 let global = &self.out.globals[id];
                 let (ty, atomic) = (global.ty.clone(), global.atomic);
-                Some(Target::Shared(Place {
+                Some(PlaceMeaning::Shared(MemoryPlace {
                     root: Root::Global(id),
                     index: Vec::new(),
                     ty,
@@ -93,7 +93,7 @@ impl Checker {
                     at: Span::default(),
                 }))
             }
-            Named::Pending => {
+            NameMeaning::Pending => {
                 self.error_help(
                     name.at,
                     format!("`{}` is not known yet", name.text),
@@ -102,38 +102,40 @@ impl Checker {
                 );
                 None
             }
-            Named::Class(_) => self.no_value(name, Some(format!("`new {}` makes an object of it", name.text))),
-            Named::Task(_) => self.no_value(name, Some(format!("`{}(...)` calls it", name.text))),
-            Named::Listener(_) | Named::Event(..) | Named::Property => self.no_value(name, None),
+            NameMeaning::Class(_) => self.no_value(name, Some(format!("`new {}` makes an object of it", name.text))),
+            NameMeaning::Task(_) => self.no_value(name, Some(format!("`{}(...)` calls it", name.text))),
+            NameMeaning::Listener(_) | NameMeaning::Event(..) | NameMeaning::Property => self.no_value(name, None),
         }
     }
 
-    fn no_value(&mut self, name: &ast::Name, help: Option<String>) -> Option<Target> {
+    fn no_value(&mut self, name: &ast::Name, help: Option<String>) -> Option<PlaceMeaning> {
         self.wrong_kind(name, "a value", help);
         None
     }
 
-    fn field_of(&mut self, object: &ast::Expr, name: &ast::Name, whole: &ast::Expr) -> Option<Target> {
+    fn field_of(&mut self, object: &ast::Expr, name: &ast::Name, whole: &ast::Expr) -> Option<PlaceMeaning> {
         if name.text == "len"
             && let Some(len) = self.constant_len(object)
         {
-            return Some(Target::Value(word(len, Type::Int)));
+            return Some(PlaceMeaning::Value(word(len, Type::Int)));
         }
         let target = self.target(object)?;
         if name.text == "len" {
             match target {
-                Target::Shared(mut list) if matches!(list.ty, Type::List(_)) => {
+                PlaceMeaning::Shared(mut list) if matches!(list.ty, Type::List(_)) => {
                     let site = self.site(SiteKind::Read, place_text(object), whole.at);
                     set_site(&mut list, site);
-                    return Some(Target::Value(Expr::new(ExprKind::ListLen { list, site }, Type::Int)));
+                    return Some(PlaceMeaning::Value(Expr::new(ExprKind::ListLen { list, site }, Type::Int)));
                 }
-                Target::Shared(Place { ty: Type::Array(_, len), .. })
-                | Target::LocalElement { ty: Type::Array(_, len), .. }
-                | Target::Family { len, .. } => return Some(Target::Value(word(i64::from(len), Type::Int))),
+                PlaceMeaning::Shared(MemoryPlace { ty: Type::Array(_, len), .. })
+                | PlaceMeaning::LocalElement { ty: Type::Array(_, len), .. }
+                | PlaceMeaning::Family { len, .. } => {
+                    return Some(PlaceMeaning::Value(word(i64::from(len), Type::Int)));
+                }
                 _ => {}
             }
         }
-        if let Target::Shared(Place { ty: Type::List(_), .. }) = target {
+        if let PlaceMeaning::Shared(MemoryPlace { ty: Type::List(_), .. }) = target {
             let help = super::did_you_mean(&name.text, ["len"])
                 .unwrap_or_else(|| "a list has `len`, `push(e)`, `pop()`, `remove(i)`, `clear()` and `[i]`".into());
             self.error_help(name.at, format!("a list has no field `{}`", name.text), "unknown", help);
@@ -162,7 +164,7 @@ impl Checker {
         }
         let field = u32::try_from(field).expect("tables are bounded");
         let root = Root::Field { object: Box::new(object), class, field, site: NO_SITE };
-        Some(Target::Shared(Place { root, index: Vec::new(), ty, atomic, at: Span::default() }))
+        Some(PlaceMeaning::Shared(MemoryPlace { root, index: Vec::new(), ty, atomic, at: Span::default() }))
     }
 
     /// Returns the length of a global array, array of locks or parametrized thread. It is a constant, so `0..a.len` is
@@ -173,23 +175,23 @@ impl Checker {
             return None;
         }
         match self.names.get(name)?.named {
-            Named::Global(id) => match self.out.globals[id].ty {
+            NameMeaning::Global(id) => match self.out.globals[id].ty {
                 Type::Array(_, len) => Some(i64::from(len)),
                 _ => None,
             },
-            Named::Family { len, .. } => Some(i64::from(len)),
+            NameMeaning::Family { len, .. } => Some(i64::from(len)),
             _ => None,
         }
     }
 
-    fn element_of(&mut self, object: &ast::Expr, index: &ast::Expr) -> Option<Target> {
+    fn element_of(&mut self, object: &ast::Expr, index: &ast::Expr) -> Option<PlaceMeaning> {
         let target = self.target(object)?;
         let ty = match &target {
-            Target::Shared(place) => Some(place.ty.clone()),
-            Target::LocalElement { ty, .. } => Some(ty.clone()),
+            PlaceMeaning::Shared(place) => Some(place.ty.clone()),
+            PlaceMeaning::LocalElement { ty, .. } => Some(ty.clone()),
             _ => None,
         };
-        if !matches!(ty, Some(Type::Array(..) | Type::List(_))) && !matches!(target, Target::Family { .. }) {
+        if !matches!(ty, Some(Type::Array(..) | Type::List(_))) && !matches!(target, PlaceMeaning::Family { .. }) {
             let value = self.load(target, object)?;
             let name = self.name_of(&value.ty);
             self.error(object.at, format!("{} cannot be indexed", article(&name)), "neither a list nor an array");
@@ -198,18 +200,20 @@ impl Checker {
         let at = index.at;
         let index = self.expr_of(index, &Type::Int, "an index")?;
         Some(match (target, ty) {
-            (Target::Shared(list), Some(Type::List(of))) => Target::ListElement { list, index, ty: (*of).clone() },
-            (Target::Shared(mut place), Some(Type::Array(of, len))) => {
+            (PlaceMeaning::Shared(list), Some(Type::List(of))) => {
+                PlaceMeaning::ListElement { list, index, ty: (*of).clone() }
+            }
+            (PlaceMeaning::Shared(mut place), Some(Type::Array(of, len))) => {
                 place.index.push(dimension(index, (len, &of), object.at));
                 place.ty = (*of).clone();
-                Target::Shared(place)
+                PlaceMeaning::Shared(place)
             }
-            (Target::LocalElement { local, index: mut outer, .. }, Some(Type::Array(of, len))) => {
+            (PlaceMeaning::LocalElement { local, index: mut outer, .. }, Some(Type::Array(of, len))) => {
                 outer.push(dimension(index, (len, &of), object.at));
-                Target::LocalElement { local, index: outer, ty: (*of).clone() }
+                PlaceMeaning::LocalElement { local, index: outer, ty: (*of).clone() }
             }
-            (Target::Family { ty, first, len, from }, _) => {
-                Target::Value(self.member(ty, (first, len, from), index, (at, object.at))?)
+            (PlaceMeaning::Family { ty, first, len, from }, _) => {
+                PlaceMeaning::Value(self.member(ty, (first, len, from), index, (at, object.at))?)
             }
             _ => unreachable!("the type says that it can be indexed"),
         })
@@ -233,43 +237,44 @@ impl Checker {
     }
 
     /// Lowers a read of a place.
-    pub(super) fn load(&mut self, target: Target, e: &ast::Expr) -> Option<Expr> {
+    pub(super) fn load(&mut self, target: PlaceMeaning, e: &ast::Expr) -> Option<Expr> {
         let value = self.loaded(target, e)?;
         Some(Expr { at: e.at.0, ..value })
     }
 
-    fn loaded(&mut self, target: Target, e: &ast::Expr) -> Option<Expr> {
+    fn loaded(&mut self, target: PlaceMeaning, e: &ast::Expr) -> Option<Expr> {
         match target {
-            Target::Value(value) => Some(value),
-            Target::Local { id, .. } => Some(Expr::new(ExprKind::Local(id), self.local_type(id))),
-            Target::LocalElement { ty: Type::Array(..), .. } | Target::Shared(Place { ty: Type::Array(..), .. }) => {
+            PlaceMeaning::Value(value) => Some(value),
+            PlaceMeaning::Local { id, .. } => Some(Expr::new(ExprKind::Local(id), self.local_type(id))),
+            PlaceMeaning::LocalElement { ty: Type::Array(..), .. }
+            | PlaceMeaning::Shared(MemoryPlace { ty: Type::Array(..), .. }) => {
                 let help = format!("copy its elements in a loop: `for i in 0..{}.len`", place_text(e));
                 self.error_help(e.at, "an array cannot be copied, passed or compared", "a whole array", help);
                 None
             }
-            Target::LocalElement { local, mut index, ty } => {
+            PlaceMeaning::LocalElement { local, mut index, ty } => {
                 let site = self.check_site();
                 set_sites(&mut index, site);
                 Some(Expr::new(ExprKind::LocalElement { local, index }, ty))
             }
-            Target::Shared(Place { ty: Type::List(_), .. }) => {
+            PlaceMeaning::Shared(MemoryPlace { ty: Type::List(_), .. }) => {
                 let help = "use its elements: `l[i]`, `l.len`, `for x in l`; to share it, pass an object that has it as a field";
                 self.error_help(e.at, "a list cannot be copied, passed or compared", "a whole list", help);
                 None
             }
-            Target::Shared(mut place) => {
+            PlaceMeaning::Shared(mut place) => {
                 let kind = if place.atomic { SiteKind::AtomicRead } else { SiteKind::Read };
                 let site = self.site(kind, place_text(e), e.at);
                 set_site(&mut place, site);
                 let ty = place.ty.clone();
                 Some(Expr::new(ExprKind::Read { place, site }, ty))
             }
-            Target::ListElement { mut list, index, ty } => {
+            PlaceMeaning::ListElement { mut list, index, ty } => {
                 let site = self.site(SiteKind::Read, place_text(e), e.at);
                 set_site(&mut list, site);
                 Some(Expr::new(ExprKind::ListGet { list, index: Box::new(index), site }, ty))
             }
-            Target::Family { ty, .. } => {
+            PlaceMeaning::Family { ty, .. } => {
                 let ty = self.name_of(&ty);
                 let help = format!("pick one: `{}[0]`", place_text(e));
                 self.error_help(e.at, format!("`{}` is several of type `{ty}`", place_text(e)), "which one?", help);
@@ -279,14 +284,15 @@ impl Checker {
     }
 
     /// Lowers an expression that must be a list, or reports an error. `what` names the construct that needs it.
-    pub(super) fn list(&mut self, e: &ast::Expr, what: &str) -> Option<(Place, Type)> {
+    pub(super) fn list(&mut self, e: &ast::Expr, what: &str) -> Option<(MemoryPlace, Type)> {
         match self.target(e)? {
-            Target::Shared(place) if matches!(place.ty, Type::List(_)) => {
+            PlaceMeaning::Shared(place) if matches!(place.ty, Type::List(_)) => {
                 let Type::List(of) = &place.ty else { unreachable!() };
                 let of = (**of).clone();
                 Some((place, of))
             }
-            Target::Shared(Place { ty: Type::Array(..), .. }) | Target::LocalElement { ty: Type::Array(..), .. } => {
+            PlaceMeaning::Shared(MemoryPlace { ty: Type::Array(..), .. })
+            | PlaceMeaning::LocalElement { ty: Type::Array(..), .. } => {
                 let help = format!("`for i in 0..{}.len`", place_text(e));
                 self.error_help(e.at, format!("{what} a list"), "this is an array", help);
                 None
@@ -307,7 +313,7 @@ fn dimension(index: Expr, (len, of): (u32, &Type), array: At) -> Dimension {
 }
 
 /// Sets the site at which evaluation of the path of a place fails: the site of the access.
-pub(super) fn set_site(place: &mut Place, site: SiteId) {
+pub(super) fn set_site(place: &mut MemoryPlace, site: SiteId) {
     set_sites(&mut place.index, site);
     if let Root::Field { site: at, .. } = &mut place.root {
         *at = site;

@@ -1,7 +1,7 @@
 //! Lowers properties: quantifiers are expanded over their constant ranges, and the rest is lowered without sites. Also
 //! checks the operations of `init`.
 
-use super::scope::{Bound, Mode, Scope};
+use super::scope::{LocalMeaning, Mode, Scope};
 use super::types::{constant, word};
 use super::{Checker, MAX_TERMS};
 use crate::base::Id;
@@ -37,7 +37,7 @@ impl Checker {
                 let to = self.constant_of(&range.to, &Type::Int, "the end of a range");
                 let (Some(from), Some(to)) = (from, to) else {
                     self.in_block(|c| {
-                        c.bind(name, Bound::Broken);
+                        c.bind(name, LocalMeaning::Broken);
                         c.prop(prop)
                     });
                     return None;
@@ -67,7 +67,7 @@ impl Checker {
 
     fn with_value(&mut self, name: &ast::Name, value: i64, prop: &Prop) -> Option<Expr> {
         self.in_block(|c| {
-            c.bind(name, Bound::Value(value));
+            c.bind(name, LocalMeaning::Value(value));
             c.prop(prop)
         })
     }

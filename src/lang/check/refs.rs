@@ -3,7 +3,7 @@
 use super::{Checker, did_you_mean};
 use crate::event::{SiteKind, labelled};
 use crate::lang::Diagnostic;
-use crate::lang::ast::{self, Access, FailureName};
+use crate::lang::ast::{self, AccessSelector, FailureName};
 use crate::lang::program::{BUILT_IN_EXCEPTIONS, FailureRef, SiteRef};
 
 /// The kind of operations that a reference must select.
@@ -19,7 +19,7 @@ pub(super) enum Use {
 
 /// Whether an expectation applies to this variant.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Counts {
+pub(super) enum Applicability {
     /// The expectation has no condition.
     Always,
     /// The condition of the expectation is true.
@@ -30,7 +30,7 @@ pub(super) enum Counts {
 
 impl Checker {
     /// Resolves a reference. The reference of a dropped expectation only has to exist, and gives `None`.
-    pub(super) fn reference(&mut self, reference: &ast::Ref, counts: Counts, uses: Use) -> Option<SiteRef> {
+    pub(super) fn reference(&mut self, reference: &ast::Ref, counts: Applicability, uses: Use) -> Option<SiteRef> {
         let name = &reference.label.text;
         let text = self.ref_text(reference);
         if let Some(of) = &reference.of {
@@ -47,13 +47,15 @@ impl Checker {
             self.problems.add(problem);
             return None;
         };
-        if counts == Counts::Not {
+        if counts == Applicability::Not {
             return None;
         }
         // The label exists, but only in code that the constants rule out.
         let Some(span) = state.live else {
             let help = match counts {
-                Counts::Conditionally => "its `if` holds here, too: narrow it to the constants that have this code",
+                Applicability::Conditionally => {
+                    "its `if` holds here, too: narrow it to the constants that have this code"
+                }
                 _ => "say when it holds: `expect ... if CONST == ..`",
             };
             self.error_help(
@@ -105,8 +107,8 @@ impl Checker {
     fn ref_text(&self, reference: &ast::Ref) -> String {
         let mut text = format!("@{}", reference.label.text);
         text += match reference.access {
-            Some(Access::Read) => ".read",
-            Some(Access::Write) => ".write",
+            Some(AccessSelector::Read) => ".read",
+            Some(AccessSelector::Write) => ".write",
             None => "",
         };
         if let Some(of) = &reference.of {
@@ -192,15 +194,15 @@ impl Checker {
     }
 }
 
-fn selects(access: Access, kind: SiteKind) -> bool {
+fn selects(access: AccessSelector, kind: SiteKind) -> bool {
     match kind {
         SiteKind::AtomicUpdate => true,
-        SiteKind::Read | SiteKind::Use | SiteKind::AtomicRead => access == Access::Read,
-        SiteKind::Write | SiteKind::Free | SiteKind::AtomicWrite => access == Access::Write,
+        SiteKind::Read | SiteKind::Use | SiteKind::AtomicRead => access == AccessSelector::Read,
+        SiteKind::Write | SiteKind::Free | SiteKind::AtomicWrite => access == AccessSelector::Write,
         _ => false,
     }
 }
 
 fn is_access(kind: SiteKind) -> bool {
-    selects(Access::Read, kind) || selects(Access::Write, kind)
+    selects(AccessSelector::Read, kind) || selects(AccessSelector::Write, kind)
 }

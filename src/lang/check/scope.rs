@@ -1,6 +1,6 @@
 //! The state of the body that is being lowered: its locals, the visible names, and whether the code is live.
 
-use super::names::Named;
+use super::names::NameMeaning;
 use super::{Checker, did_you_mean};
 use crate::base::{Id, IndexVec};
 use crate::event::{BodyId, SiteId};
@@ -27,7 +27,7 @@ pub(super) enum Mode {
 
 /// The meaning of a visible local name.
 #[derive(Clone, Debug)]
-pub(super) enum Bound {
+pub(super) enum LocalMeaning {
     /// A local; `fixed` if it cannot be assigned (the variable of a `for`).
     Local { id: LocalId, fixed: bool },
     /// The variable of a quantifier, with its current value.
@@ -46,7 +46,7 @@ pub(super) struct Scope {
     pub(super) init: bool,
     pub(super) result: Option<Type>,
     pub(super) locals: IndexVec<LocalId, (String, Type)>,
-    pub(super) visible: BTreeMap<String, (Bound, Span)>,
+    pub(super) visible: BTreeMap<String, (LocalMeaning, Span)>,
     pub(super) order: Vec<String>,
     pub(super) loops: u32,
     pub(super) label: Option<usize>,
@@ -58,12 +58,12 @@ pub(super) struct Scope {
 
 impl Checker {
     /// Returns the visible local with this name.
-    pub(super) fn local(&self, name: &str) -> Option<&Bound> {
+    pub(super) fn local(&self, name: &str) -> Option<&LocalMeaning> {
         self.scope.visible.get(name).map(|(bound, _)| bound)
     }
 
     /// Makes a name visible up to the end of the block. Reports a name that hides another one.
-    pub(super) fn bind(&mut self, name: &ast::Name, bound: Bound) {
+    pub(super) fn bind(&mut self, name: &ast::Name, bound: LocalMeaning) {
         let hidden = match (self.scope.visible.get(&name.text), self.names.get(&name.text)) {
             (Some((_, first)), _) => Some((*first, "a name of this body")),
             (None, Some(entry)) => Some((entry.span, entry.what)),
@@ -86,7 +86,7 @@ impl Checker {
     /// Declares a local and makes it visible.
     pub(super) fn declare_local(&mut self, name: &ast::Name, ty: Type, fixed: bool) -> LocalId {
         let id = self.scope.locals.add((name.text.clone(), ty));
-        self.bind(name, Bound::Local { id, fixed });
+        self.bind(name, LocalMeaning::Local { id, fixed });
         id
     }
 
@@ -95,7 +95,7 @@ impl Checker {
         if let Some((bound, span)) = self.scope.visible.get_mut(&name.text)
             && *span == name.at.0
         {
-            *bound = Bound::Broken;
+            *bound = LocalMeaning::Broken;
         }
     }
 
@@ -140,7 +140,12 @@ impl Checker {
 
     /// Returns the meaning of a top-level name, or reports it as unknown and returns `None`. `wanted` selects the names
     /// that can be suggested.
-    pub(super) fn find(&mut self, name: &ast::Name, what: &str, wanted: impl Fn(&Named) -> bool) -> Option<Named> {
+    pub(super) fn find(
+        &mut self,
+        name: &ast::Name,
+        what: &str,
+        wanted: impl Fn(&NameMeaning) -> bool,
+    ) -> Option<NameMeaning> {
         if let Some(entry) = self.names.get(&name.text) {
             return Some(entry.named.clone());
         }

@@ -2,7 +2,7 @@
 //! events, parameters of listeners.
 
 use super::items::{MAX_COUNT, index};
-use super::names::Named;
+use super::names::NameMeaning;
 use super::{Checker, Signature};
 use crate::event::BodyId;
 use crate::lang::ast::{self, At, ItemKind, Name};
@@ -41,15 +41,15 @@ impl Checker {
                 }
                 ItemKind::Handler { name, looper } => {
                     if let Some(looper) = self.looper(looper) {
-                        self.define(name, Named::Word(Type::Handler, index(self.out.handlers.len())));
+                        self.define(name, NameMeaning::Word(Type::Handler, index(self.out.handlers.len())));
                         self.out.handlers.push((name.text.clone(), looper));
                     } else {
-                        self.define(name, Named::Broken);
+                        self.define(name, NameMeaning::Broken);
                     }
                 }
                 ItemKind::Listener { name, params } => {
                     let types = self.param_types(params);
-                    if let Named::Listener(id) = self.names[&name.text].named {
+                    if let NameMeaning::Listener(id) = self.names[&name.text].named {
                         self.listeners[id] = types.into_iter().map(|(_, ty)| ty).collect();
                     }
                 }

@@ -139,7 +139,7 @@ impl Checker {
         Some(())
     }
 
-    fn message(&mut self, message: Option<&ast::Text>) -> Option<TextId> {
+    fn message(&mut self, message: Option<&ast::TextLiteral>) -> Option<TextId> {
         let message = message?;
         self.messages.insert(message.text.clone());
         Some(self.text(&message.text))

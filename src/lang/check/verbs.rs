@@ -1,7 +1,7 @@
 //! Lowers statements that are one operation.
 
 use super::Checker;
-use super::names::Named;
+use super::names::NameMeaning;
 use super::ops::arrow;
 use super::sites::place_text;
 use crate::event::{BodyId, SiteKind};
@@ -123,15 +123,15 @@ impl Checker {
     /// Returns the body that can be in a queue: a task, or the handler of an event.
     fn posted(&mut self, name: &ast::Name) -> Option<BodyId> {
         match self.names.get(&name.text).map(|e| e.named.clone()) {
-            Some(Named::Event(_, body)) => Some(body),
+            Some(NameMeaning::Event(_, body)) => Some(body),
             _ => self.task(name),
         }
     }
 
     fn event_named(&mut self, name: &ast::Name) -> Option<(crate::event::EventId, BodyId)> {
-        match self.find(name, "event", |n| matches!(n, Named::Event(..)))? {
-            Named::Event(event, body) => Some((event, body)),
-            Named::Broken => None,
+        match self.find(name, "event", |n| matches!(n, NameMeaning::Event(..)))? {
+            NameMeaning::Event(event, body) => Some((event, body)),
+            NameMeaning::Broken => None,
             _ => {
                 self.wrong_kind(name, "an event", Some("declare it as `event name on looper { }`".into()));
                 None

@@ -9,10 +9,10 @@ fn tokens(text: &str) -> String {
     let shown = lexed.tokens.iter().map(|token| {
         let written = &text[token.span.start as usize..token.span.end as usize];
         let shown = match token.kind {
-            Kind::Str(index) => format!("S<{}>", lexed.strings[index]),
-            Kind::Int(value) => value.to_string(),
-            Kind::Unknown => "?".to_owned(),
-            Kind::End => "end".to_owned(),
+            TokenKind::Str(index) => format!("S<{}>", lexed.strings[index]),
+            TokenKind::Int(value) => value.to_string(),
+            TokenKind::Unknown => "?".to_owned(),
+            TokenKind::End => "end".to_owned(),
             _ => written.to_owned(),
         };
         if token.newline { format!("^{shown}") } else { shown }

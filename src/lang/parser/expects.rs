@@ -1,11 +1,13 @@
 //! Parses `expect` lines.
 
-use super::super::ast::{Access, At, Expect, FailureName, Name, OutcomeSpec, OutcomeSpecKind, OutcomeValue, Ref};
+use super::super::ast::{
+    AccessSelector, At, Expect, FailureName, Name, OutcomeSpec, OutcomeSpecKind, OutcomeValue, Ref,
+};
 use super::super::diagnostic::Diagnostic;
 use super::super::near::near;
-use super::super::token::Kind;
+use super::super::token::TokenKind;
 use super::super::words::EXPECTATIONS;
-use super::{Parse, Parser, Reported};
+use super::{Parse, Parser, ReportedError};
 
 impl Parser<'_> {
     /// Parses an expectation: the text after `expect`, without the condition.
@@ -25,7 +27,7 @@ impl Parser<'_> {
         Ok(match word {
             "race" => {
                 let left = self.reference()?;
-                if self.peek() != Kind::Tilde {
+                if self.peek() != TokenKind::Tilde {
                     let diagnostic = self.expected_diagnostic("`~`").help("a race is between two: `race @a ~ @b`");
                     return Err(self.report(diagnostic));
                 }
@@ -33,7 +35,7 @@ impl Parser<'_> {
             }
             "order" => {
                 let refs = self.commas(Self::reference)?;
-                if refs.len() == 1 && self.peek() == Kind::Tilde {
+                if refs.len() == 1 && self.peek() == TokenKind::Tilde {
                     let left = refs.into_iter().next().expect("there is one");
                     return self.pair(no, true, left);
                 }
@@ -42,7 +44,7 @@ impl Parser<'_> {
                         .help("write `expect order @a, @b: never`; of a pair that is not even reported it is `expect no order @a ~ @b`");
                     return Err(self.report(diagnostic));
                 }
-                if self.peek() != Kind::Colon {
+                if self.peek() != TokenKind::Colon {
                     let diagnostic = self.expected_diagnostic("`:`");
                     return Err(
                         self.report(diagnostic.help("say what of the order: `: real`, `: never` or `: harmful`"))
@@ -61,7 +63,7 @@ impl Parser<'_> {
             }
             "executes_before" => {
                 let first = self.name("the name of a task")?;
-                self.expect(Kind::Comma)?;
+                self.expect(TokenKind::Comma)?;
                 Expect::ExecutesBefore { first, second: self.name("the name of a task")? }
             }
             "races" => {
@@ -75,7 +77,7 @@ impl Parser<'_> {
                 } else {
                     Vec::new()
                 };
-                self.expect(Kind::Colon)?;
+                self.expect(TokenKind::Colon)?;
                 Expect::Outcomes { of, outcomes: self.commas(Self::outcome)? }
             }
         })
@@ -85,11 +87,11 @@ impl Parser<'_> {
     fn pair(&mut self, no: bool, order: bool, left: Ref) -> Parse<Expect> {
         self.bump();
         let right = self.reference()?;
-        let words = if self.eat(Kind::Colon) { self.commas(Self::race_word)? } else { Vec::new() };
+        let words = if self.eat(TokenKind::Colon) { self.commas(Self::race_word)? } else { Vec::new() };
         Ok(Expect::Race { no, order, left, right, words })
     }
 
-    fn no_expectation(&mut self) -> Reported {
+    fn no_expectation(&mut self) -> ReportedError {
         let mut diagnostic = self.expected_diagnostic("an expectation");
         diagnostic.help = Some(match near(self.word(), EXPECTATIONS.into_iter().chain(["executes_before"])) {
             Some(known) => format!("did you mean `{known}`?"),
@@ -100,10 +102,10 @@ impl Parser<'_> {
 
     fn failure(&mut self, no: bool) -> Parse<Expect> {
         // `at` is the name of a failure unless a label follows it.
-        let site_next = self.word() == "at" && self.kind_at(1) == Kind::At;
+        let site_next = self.word() == "at" && self.kind_at(1) == TokenKind::At;
         let what = match self.peek() {
-            Kind::Str(_) => self.string().map(FailureName::Message),
-            Kind::Word if self.name_at(0) && !site_next => Some(FailureName::Name(self.name("a failure")?)),
+            TokenKind::Str(_) => self.string().map(FailureName::Message),
+            TokenKind::Word if self.name_at(0) && !site_next => Some(FailureName::Name(self.name("a failure")?)),
             _ => None,
         };
         let site = if self.eat_word("at") { Some(self.reference()?) } else { None };
@@ -113,7 +115,7 @@ impl Parser<'_> {
     /// Parses one or more elements, separated by commas.
     fn commas<T>(&mut self, mut one: impl FnMut(&mut Self) -> Parse<T>) -> Parse<Vec<T>> {
         let mut all = vec![one(self)?];
-        while self.eat(Kind::Comma) {
+        while self.eat(TokenKind::Comma) {
             all.push(one(self)?);
         }
         Ok(all)
@@ -137,8 +139,8 @@ impl Parser<'_> {
             return Err(self.report(diagnostic));
         }
         let label = self.label_name()?;
-        let access = if self.eat(Kind::Dot) {
-            match Access::from_word(self.word()) {
+        let access = if self.eat(TokenKind::Dot) {
+            match AccessSelector::from_word(self.word()) {
                 Some(access) => {
                     self.bump();
                     Some(access)
@@ -179,15 +181,18 @@ impl Parser<'_> {
     }
 
     fn outcome_values(&mut self) -> Parse<Option<OutcomeValue>> {
-        let none = matches!(self.peek(), Kind::Comma | Kind::Newline | Kind::Semi | Kind::End | Kind::RightBrace);
+        let none = matches!(
+            self.peek(),
+            TokenKind::Comma | TokenKind::Newline | TokenKind::Semi | TokenKind::End | TokenKind::RightBrace
+        );
         if none || self.word() == "if" { Ok(None) } else { self.outcome_value().map(Some) }
     }
 
     fn outcome_value(&mut self) -> Parse<OutcomeValue> {
-        if !self.eat(Kind::LeftBracket) {
+        if !self.eat(TokenKind::LeftBracket) {
             return self.expr().map(OutcomeValue::Expr);
         }
-        let all = self.deeper(|parser| parser.list(Kind::RightBracket, Self::outcome_value))?;
+        let all = self.deeper(|parser| parser.list(TokenKind::RightBracket, Self::outcome_value))?;
         Ok(OutcomeValue::List(all))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::ast::{At, BinaryOp, Expr, ExprKind, Span, UnaryOp, Value};
 use super::super::diagnostic::Diagnostic;
-use super::super::token::Kind;
+use super::super::token::TokenKind;
 use super::super::words::precedence;
 use super::{Parse, Parser};
 
@@ -26,8 +26,8 @@ impl Parser<'_> {
     /// Parses the right side of a field or an assignment.
     pub(super) fn value(&mut self) -> Parse<Value> {
         let start = self.start();
-        if self.eat(Kind::LeftBracket) {
-            let all = self.list(Kind::RightBracket, Self::expr)?;
+        if self.eat(TokenKind::LeftBracket) {
+            let all = self.list(TokenKind::RightBracket, Self::expr)?;
             return Ok(Value::List(all, self.at_from(start)));
         }
         self.right_side().map(Value::Expr)
@@ -39,7 +39,7 @@ impl Parser<'_> {
         let mut left = self.unary()?;
         let mut height = self.height;
         let mut compared: Option<Span> = None;
-        while let Kind::Op(op) = self.peek() {
+        while let TokenKind::Op(op) = self.peek() {
             let tightness = op.precedence();
             if tightness < least {
                 break;
@@ -64,7 +64,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    fn chained_comparison(&mut self, first: Span, second: Span) -> super::Reported {
+    fn chained_comparison(&mut self, first: Span, second: Span) -> super::ReportedError {
         let diagnostic = Diagnostic::new(second, "comparisons do not chain", "a second comparison")
             .note(first, "the first one")
             .help("write `a < b && b < c`, or put one of them in parentheses");
@@ -73,13 +73,13 @@ impl Parser<'_> {
 
     fn unary(&mut self) -> Parse<Expr> {
         let op = match self.peek() {
-            Kind::Bang => UnaryOp::Not,
-            Kind::Op(BinaryOp::Sub) => UnaryOp::Neg,
+            TokenKind::Bang => UnaryOp::Not,
+            TokenKind::Op(BinaryOp::Sub) => UnaryOp::Neg,
             _ => return self.place(),
         };
         let start = self.start();
         self.bump();
-        if op == UnaryOp::Neg && self.peek() == Kind::Int(1 << 63) {
+        if op == UnaryOp::Neg && self.peek() == TokenKind::Int(1 << 63) {
             // -2^63 is the one number without a positive counterpart, so its digits alone do not fit an `i64`.
             self.bump();
             self.height = 1;
@@ -99,24 +99,24 @@ impl Parser<'_> {
         let mut height = self.height;
         loop {
             let kind = match self.peek() {
-                Kind::Dot => {
+                TokenKind::Dot => {
                     self.bump();
-                    if let Kind::Int(_) = self.peek() {
+                    if let TokenKind::Int(_) = self.peek() {
                         let diagnostic = self.expected_diagnostic("the name of a field");
                         return Err(self.report(diagnostic.help("there are no fractions: all numbers are integers")));
                     }
                     let name = self.name("the name of a field")?;
-                    if self.peek() == Kind::LeftParen {
+                    if self.peek() == TokenKind::LeftParen {
                         let args = self.args(&mut height)?;
                         ExprKind::Method { object: Box::new(object), name, args }
                     } else {
                         ExprKind::Field { object: Box::new(object), name }
                     }
                 }
-                Kind::LeftBracket => {
+                TokenKind::LeftBracket => {
                     self.bump();
                     let index = self.deeper(|parser| {
-                        parser.bracketed(Kind::RightBracket, |parser| parser.measured(&mut height, Self::expr))
+                        parser.bracketed(TokenKind::RightBracket, |parser| parser.measured(&mut height, Self::expr))
                     })?;
                     ExprKind::Index { object: Box::new(object), index: Box::new(index) }
                 }
@@ -133,16 +133,16 @@ impl Parser<'_> {
 
     /// Parses `(a, b)`. Raises `height` to the height of the highest argument.
     pub(super) fn args(&mut self, height: &mut u32) -> Parse<Vec<Expr>> {
-        self.expect(Kind::LeftParen)?;
-        self.deeper(|parser| parser.list(Kind::RightParen, |parser| parser.measured(height, Self::right_side)))
+        self.expect(TokenKind::LeftParen)?;
+        self.deeper(|parser| parser.list(TokenKind::RightParen, |parser| parser.measured(height, Self::right_side)))
     }
 
     fn primary(&mut self) -> Parse<Expr> {
         let start = self.start();
         self.height = 1;
         let kind = match self.peek() {
-            Kind::Word => return self.word_primary(),
-            Kind::Int(value) => match i64::try_from(value) {
+            TokenKind::Word => return self.word_primary(),
+            TokenKind::Int(value) => match i64::try_from(value) {
                 Ok(value) => {
                     self.bump();
                     ExprKind::Int(value)
@@ -154,27 +154,27 @@ impl Parser<'_> {
                     return Err(self.report(diagnostic));
                 }
             },
-            Kind::Str(_) => match self.string() {
+            TokenKind::Str(_) => match self.string() {
                 Some(text) => ExprKind::Str(text.text),
                 None => return Err(self.expected("an expression")),
             },
-            Kind::LeftParen => {
+            TokenKind::LeftParen => {
                 self.bump();
-                let mut inner = self.deeper(|parser| parser.bracketed(Kind::RightParen, Self::right_side))?;
+                let mut inner = self.deeper(|parser| parser.bracketed(TokenKind::RightParen, Self::right_side))?;
                 inner.at = self.at_from(start);
                 return Ok(inner);
             }
-            Kind::LeftBracket => {
+            TokenKind::LeftBracket => {
                 let diagnostic = self.expected_diagnostic("an expression");
                 return Err(self.report(diagnostic.help("a list `[a, b]` stands only alone on the right of a `=`")));
             }
-            Kind::Op(BinaryOp::Mul) => {
+            TokenKind::Op(BinaryOp::Mul) => {
                 let diagnostic = self.expected_diagnostic("an expression");
                 return Err(
                     self.report(diagnostic.help("`*`, either way, is the whole condition of an `if` or `while`"))
                 );
             }
-            Kind::Assign => {
+            TokenKind::Assign => {
                 let diagnostic = self.expected_diagnostic("an expression");
                 return Err(self.report(diagnostic.help("equality is `==`")));
             }
@@ -199,7 +199,7 @@ impl Parser<'_> {
             "new" => {
                 self.bump();
                 let name = self.name("the name of a class")?;
-                if self.peek() == Kind::LeftParen && self.touches(0) {
+                if self.peek() == TokenKind::LeftParen && self.touches(0) {
                     let diagnostic = Diagnostic::new(self.token().span, "`new` takes no arguments", "not here")
                         .help(format!("write `new {}` and set its fields after that", name.text));
                     return Err(self.report(diagnostic));
@@ -209,7 +209,7 @@ impl Parser<'_> {
             _ if self.misplaced_op() => return Err(self.op_out_of_place()),
             _ if self.name_at(0) => {
                 let name = self.name("a name")?;
-                if self.peek() == Kind::LeftParen {
+                if self.peek() == TokenKind::LeftParen {
                     let args = self.args(&mut height)?;
                     ExprKind::Call { name, args }
                 } else {

@@ -5,9 +5,9 @@ use super::super::ast::{
 };
 use super::super::diagnostic::Diagnostic;
 use super::super::near::near;
-use super::super::token::Kind;
+use super::super::token::TokenKind;
 use super::super::words::ITEMS;
-use super::{Parse, Parser, Reported};
+use super::{Parse, Parser, ReportedError};
 
 impl Parser<'_> {
     /// Parses all items. Items with errors are reported and skipped.
@@ -15,23 +15,23 @@ impl Parser<'_> {
         let mut items = Vec::new();
         loop {
             self.separators();
-            if self.peek() == Kind::End || self.stop {
+            if self.peek() == TokenKind::End || self.stop {
                 return items;
             }
             let begun = self.pos;
             match self.item().and_then(|item| self.ended("item").map(|()| item)) {
                 Ok(item) => {
                     items.push(item);
-                    if self.peek() == Kind::RightBrace {
+                    if self.peek() == TokenKind::RightBrace {
                         self.unopened();
                     }
                 }
-                Err(Reported) if self.to_item => {
+                Err(ReportedError) if self.to_item => {
                     self.to_item = false;
                     self.nesting = 0;
                     self.lose(begun);
                 }
-                Err(Reported) => {
+                Err(ReportedError) => {
                     self.skip_item();
                     self.lose(begun);
                 }
@@ -39,7 +39,7 @@ impl Parser<'_> {
         }
     }
 
-    fn unopened(&mut self) -> Reported {
+    fn unopened(&mut self) -> ReportedError {
         let diagnostic = Diagnostic::new(self.token().span, "this `}` closes nothing", "no `{` is open here");
         let reported = self.report(diagnostic);
         self.bump();
@@ -48,7 +48,7 @@ impl Parser<'_> {
 
     fn item(&mut self) -> Parse<Item> {
         let start = self.start();
-        if self.peek() == Kind::RightBrace {
+        if self.peek() == TokenKind::RightBrace {
             return Err(self.unopened());
         }
         let kind = self.item_kind()?;
@@ -67,8 +67,8 @@ impl Parser<'_> {
         if let Some(kind) = LockKind::from_word(word) {
             self.bump();
             let name = self.name(&format!("the name of the {word}"))?;
-            let count = if self.eat(Kind::LeftBracket) {
-                Some(self.deeper(|parser| parser.bracketed(Kind::RightBracket, Self::expr))?)
+            let count = if self.eat(TokenKind::LeftBracket) {
+                Some(self.deeper(|parser| parser.bracketed(TokenKind::RightBracket, Self::expr))?)
             } else {
                 None
             };
@@ -85,7 +85,7 @@ impl Parser<'_> {
             "app" => self.app(),
             "const" => {
                 let name = self.name("the name of a constant")?;
-                self.expect(Kind::Assign)?;
+                self.expect(TokenKind::Assign)?;
                 Ok(ItemKind::Const { name, value: self.expr()? })
             }
             "class" => self.class(),
@@ -96,7 +96,7 @@ impl Parser<'_> {
             }
             "semaphore" | "barrier" => {
                 let name = self.name(&format!("the name of the {word}"))?;
-                if self.peek() != Kind::Assign {
+                if self.peek() != TokenKind::Assign {
                     let help = format!("say how many: `{word} {} = 1`", name.text);
                     let diagnostic = self.expected_diagnostic("`=`").help(help);
                     return Err(self.report(diagnostic));
@@ -111,7 +111,7 @@ impl Parser<'_> {
             }
             "looper" => {
                 let name = self.name("the name of the looper")?;
-                let body = if self.peek() == Kind::LeftBrace { Some(self.block("the looper")?) } else { None };
+                let body = if self.peek() == TokenKind::LeftBrace { Some(self.block("the looper")?) } else { None };
                 Ok(ItemKind::Looper { name, body })
             }
             "handler" => {
@@ -150,7 +150,7 @@ impl Parser<'_> {
         }
     }
 
-    fn no_item(&mut self) -> Reported {
+    fn no_item(&mut self) -> ReportedError {
         let mut diagnostic = self.expected_diagnostic("an item");
         let word = self.word();
         if !word.is_empty() {
@@ -171,10 +171,10 @@ impl Parser<'_> {
     fn app(&mut self) -> Parse<ItemKind> {
         let title = self.expect_string("the title of the app in quotes")?;
         let start = self.start();
-        let settings = if self.eat(Kind::LeftBrace) {
+        let settings = if self.eat(TokenKind::LeftBrace) {
             self.in_braces(start, "setting", |parser| -> Parse<(Name, Expr)> {
                 let name = parser.name("the name of a setting")?;
-                parser.expect(Kind::Assign)?;
+                parser.expect(TokenKind::Assign)?;
                 Ok((name, parser.expr()?))
             })?
         } else {
@@ -200,7 +200,11 @@ impl Parser<'_> {
 
     fn thread(&mut self, daemon: bool) -> Parse<ItemKind> {
         let name = self.name("the name of the thread")?;
-        let each = if self.eat(Kind::LeftParen) { Some(self.bracketed(Kind::RightParen, Self::each)?) } else { None };
+        let each = if self.eat(TokenKind::LeftParen) {
+            Some(self.bracketed(TokenKind::RightParen, Self::each)?)
+        } else {
+            None
+        };
         Ok(ItemKind::Thread { daemon, name, each, body: self.block("the thread")? })
     }
 
@@ -220,7 +224,7 @@ impl Parser<'_> {
         let errors = self.errors.len();
         let mut props = self.in_braces(start, "property", Self::prop)?;
         match (props.pop(), props.is_empty()) {
-            (None, _) if self.errors.len() > errors => Err(Reported),
+            (None, _) if self.errors.len() > errors => Err(ReportedError),
             (Some(prop), true) => Ok(ItemKind::Property { name, when, prop }),
             _ => {
                 let diagnostic = Diagnostic::new(name.at.0, "a property is one expression", "has none, or several")
@@ -240,7 +244,7 @@ impl Parser<'_> {
         };
         self.bump();
         let (name, range) = self.each()?;
-        self.expect(Kind::Colon)?;
+        self.expect(TokenKind::Colon)?;
         let prop = Box::new(self.deeper(Self::prop)?);
         Ok(Prop::Quantified { all, name, range, prop })
     }

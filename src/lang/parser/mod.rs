@@ -14,12 +14,12 @@ mod stmts;
 mod types;
 mod verbs;
 
-use super::ast::{At, Expr, File, Name, Span, Text};
+use super::ast::{At, Expr, File, Name, Span, TextLiteral};
 use super::diagnostic::Diagnostic;
 use super::foreign::explain;
 use super::lexer::{MAX_ERRORS, lex};
 use super::source::Source;
-use super::token::{Kind, Token};
+use super::token::{Token, TokenKind};
 use super::words::is_reserved;
 
 /// Limit of the nesting of blocks, parentheses, types, `else if` and right operands in each other.
@@ -43,12 +43,12 @@ const MAX_HEIGHT: u32 = 256;
 /// # Ok::<(), raceflip::lang::SourceError>(())
 /// ```
 pub fn parse(source: &Source) -> Result<File, Vec<Diagnostic>> {
-    let Recovered { file, errors, .. } = recover(source);
+    let PartialParse { file, errors, .. } = recover(source);
     if errors.is_empty() { Ok(file) } else { Err(errors) }
 }
 
 /// The result of parsing a text with errors.
-pub(super) struct Recovered {
+pub(super) struct PartialParse {
     /// The well-formed items, without the statements that were skipped.
     pub(super) file: File,
     /// The errors in source order, at most twenty.
@@ -58,7 +58,7 @@ pub(super) struct Recovered {
 }
 
 /// Parses a file as far as possible.
-pub(super) fn recover(source: &Source) -> Recovered {
+pub(super) fn recover(source: &Source) -> PartialParse {
     let mut parser = Parser::new(source.text());
     let items = parser.items();
     let Parser { mut errors, mut lost, stop, .. } = parser;
@@ -68,14 +68,14 @@ pub(super) fn recover(source: &Source) -> Recovered {
     errors.sort_by_key(|error| error.span.start);
     errors.truncate(MAX_ERRORS);
     explain(source.text(), &mut errors);
-    Recovered { file: File { items }, errors, lost }
+    PartialParse { file: File { items }, errors, lost }
 }
 
 /// The error of a parsing function whose diagnostic has been recorded. The caller must recover.
 #[derive(Debug)]
-struct Reported;
+struct ReportedError;
 
-type Parse<T> = Result<T, Reported>;
+type Parse<T> = Result<T, ReportedError>;
 
 struct Parser<'s> {
     text: &'s str,
@@ -124,13 +124,13 @@ impl<'s> Parser<'s> {
     }
 
     /// The kind of the token `ahead` of the current one, or `Newline` if a newline before it ends a statement.
-    fn kind_at(&self, ahead: usize) -> Kind {
+    fn kind_at(&self, ahead: usize) -> TokenKind {
         let pos = (self.pos + ahead).min(self.tokens.len() - 1);
         let token = self.tokens[pos];
-        if token.newline && self.nesting == 0 && pos != self.taken { Kind::Newline } else { token.kind }
+        if token.newline && self.nesting == 0 && pos != self.taken { TokenKind::Newline } else { token.kind }
     }
 
-    fn peek(&self) -> Kind {
+    fn peek(&self) -> TokenKind {
         self.kind_at(0)
     }
 
@@ -145,7 +145,7 @@ impl<'s> Parser<'s> {
 
     /// The word of the token `ahead` of the current one, reserved or not; empty if that token is not a word.
     fn word_at(&self, ahead: usize) -> &'s str {
-        if self.kind_at(ahead) == Kind::Word { self.text_of(self.tokens[self.pos + ahead].span) } else { "" }
+        if self.kind_at(ahead) == TokenKind::Word { self.text_of(self.tokens[self.pos + ahead].span) } else { "" }
     }
 
     fn word(&self) -> &'s str {
@@ -153,7 +153,7 @@ impl<'s> Parser<'s> {
     }
 
     fn name_at(&self, ahead: usize) -> bool {
-        self.kind_at(ahead) == Kind::Word && !is_reserved(self.word_at(ahead))
+        self.kind_at(ahead) == TokenKind::Word && !is_reserved(self.word_at(ahead))
     }
 
     /// Returns whether the tokens `ahead - 1` and `ahead` touch, as in `f(`.
@@ -164,13 +164,13 @@ impl<'s> Parser<'s> {
 
     fn bump(&mut self) -> Token {
         let token = self.token();
-        if token.kind != Kind::End {
+        if token.kind != TokenKind::End {
             self.pos += 1;
         }
         token
     }
 
-    fn eat(&mut self, kind: Kind) -> bool {
+    fn eat(&mut self, kind: TokenKind) -> bool {
         let found = self.peek() == kind;
         if found {
             self.bump();
@@ -187,7 +187,7 @@ impl<'s> Parser<'s> {
     }
 
     /// Consumes a token of a kind that has only one text.
-    fn expect(&mut self, kind: Kind) -> Parse<()> {
+    fn expect(&mut self, kind: TokenKind) -> Parse<()> {
         if self.eat(kind) { Ok(()) } else { Err(self.expected(&format!("`{}`", kind.symbol().unwrap_or("?")))) }
     }
 
@@ -215,7 +215,7 @@ impl<'s> Parser<'s> {
             let span = self.bump().span;
             return Ok(Name { text: self.text_of(span).to_owned(), at: At(span) });
         }
-        if self.peek() == Kind::Word {
+        if self.peek() == TokenKind::Word {
             let word = self.word();
             let diagnostic =
                 Diagnostic::new(self.token().span, format!("`{word}` is a reserved word"), format!("expected {what}"));
@@ -225,19 +225,19 @@ impl<'s> Parser<'s> {
     }
 
     /// Parses a string literal, if one is next.
-    fn string(&mut self) -> Option<Text> {
-        let Kind::Str(index) = self.peek() else { return None };
+    fn string(&mut self) -> Option<TextLiteral> {
+        let TokenKind::Str(index) = self.peek() else { return None };
         let span = self.bump().span;
         // Each literal is taken only once, because the parser never backtracks.
-        Some(Text { text: std::mem::take(&mut self.strings[index]), at: At(span) })
+        Some(TextLiteral { text: std::mem::take(&mut self.strings[index]), at: At(span) })
     }
 
-    fn expect_string(&mut self, what: &str) -> Parse<Text> {
+    fn expect_string(&mut self, what: &str) -> Parse<TextLiteral> {
         self.string().ok_or_else(|| self.expected(what))
     }
 
     /// Runs `inner` with newlines ignored, and consumes the closing bracket after it.
-    fn bracketed<T>(&mut self, close: Kind, inner: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
+    fn bracketed<T>(&mut self, close: TokenKind, inner: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
         let opened = self.tokens[self.pos.saturating_sub(1)].span;
         self.nesting += 1;
         let value = inner(self)?;
@@ -254,12 +254,12 @@ impl<'s> Parser<'s> {
     }
 
     /// Parses `a, b, c` up to the closing bracket. The list may be empty, and may end with a comma.
-    fn list<T>(&mut self, close: Kind, mut one: impl FnMut(&mut Self) -> Parse<T>) -> Parse<Vec<T>> {
+    fn list<T>(&mut self, close: TokenKind, mut one: impl FnMut(&mut Self) -> Parse<T>) -> Parse<Vec<T>> {
         self.bracketed(close, |parser| {
             let mut all = Vec::new();
             while parser.peek() != close {
                 all.push(one(parser)?);
-                if !parser.eat(Kind::Comma) {
+                if !parser.eat(TokenKind::Comma) {
                     break;
                 }
             }
@@ -275,7 +275,7 @@ impl<'s> Parser<'s> {
                     .help("move the inner part into a task of its own, or give it a name with `let`");
             self.report(diagnostic);
             self.stop = true;
-            return Err(Reported);
+            return Err(ReportedError);
         }
         self.depth += 1;
         let result = inner(self);

@@ -3,11 +3,11 @@
 //! The words of operations are names, too. They begin an operation only at the start of a whole right side, of a
 //! statement or of parentheses, and only before an operand.
 
-use super::super::ast::{Expr, ExprKind, Instance, Op, PostTime, Text, Verb};
+use super::super::ast::{Expr, ExprKind, InstanceName, Op, PostTimeAst, TextLiteral, Verb};
 use super::super::diagnostic::Diagnostic;
-use super::super::token::Kind;
+use super::super::token::TokenKind;
 use super::super::words::is_reserved;
-use super::{Parse, Parser, Reported};
+use super::{Parse, Parser, ReportedError};
 
 /// Words that can follow a whole expression on its line. A word before one of them can therefore be a name instead of
 /// an operation.
@@ -18,19 +18,22 @@ impl Parser<'_> {
     /// belongs to a call.
     pub(super) fn operand_at(&self, ahead: usize) -> bool {
         match self.kind_at(ahead) {
-            Kind::Word => {
+            TokenKind::Word => {
                 let word = self.word_at(ahead);
                 !is_reserved(word) || matches!(word, "true" | "false" | "null" | "self" | "this" | "new")
             }
-            Kind::Int(_) | Kind::Str(_) | Kind::Bang | Kind::Op(super::super::ast::BinaryOp::Sub) => true,
-            Kind::LeftParen => !self.touches(ahead),
+            TokenKind::Int(_)
+            | TokenKind::Str(_)
+            | TokenKind::Bang
+            | TokenKind::Op(super::super::ast::BinaryOp::Sub) => true,
+            TokenKind::LeftParen => !self.touches(ahead),
             _ => false,
         }
     }
 
     /// Returns whether the token `ahead` can begin a place. A place does not begin with an operator.
     fn place_at(&self, ahead: usize) -> bool {
-        self.operand_at(ahead) && !matches!(self.kind_at(ahead), Kind::Bang | Kind::Op(_))
+        self.operand_at(ahead) && !matches!(self.kind_at(ahead), TokenKind::Bang | TokenKind::Op(_))
     }
 
     /// Returns whether an operation begins here, in a position where an operation is allowed.
@@ -54,12 +57,12 @@ impl Parser<'_> {
             "post" | "fork" => self.name_at(1) && !followed,
             "spawn" => self.word_at(1) == "looper",
             "handler" => self.word_at(1) == "on" && self.name_at(2),
-            "fence" | "wait" | "down" => self.kind_at(1) == Kind::Word && self.place_at(1) && !followed,
+            "fence" | "wait" | "down" => self.kind_at(1) == TokenKind::Word && self.place_at(1) && !followed,
             _ => false,
         }
     }
 
-    pub(super) fn op_out_of_place(&mut self) -> Reported {
+    pub(super) fn op_out_of_place(&mut self) -> ReportedError {
         let word = self.word().to_owned();
         let diagnostic = Diagnostic::new(
             self.token().span,
@@ -119,7 +122,7 @@ impl Parser<'_> {
     /// Parses a post after its word. The options after the target can have any order, each at most once.
     fn post(&mut self, height: &mut u32) -> Parse<Op> {
         let task = self.name("the name of a task")?;
-        if self.peek() != Kind::LeftParen {
+        if self.peek() != TokenKind::LeftParen {
             let help = format!("a post names the task and its arguments: `post {}() to main`", task.text);
             let diagnostic = self.expected_diagnostic("`(`").help(help);
             return Err(self.report(diagnostic));
@@ -156,31 +159,34 @@ impl Parser<'_> {
             }
             self.bump();
             match word {
-                "after" => time = Some(PostTime::After(self.measured(height, Self::expr)?)),
+                "after" => time = Some(PostTimeAst::After(self.measured(height, Self::expr)?)),
                 "at" if self.at_front() => {
                     self.bump();
-                    time = Some(PostTime::Front);
+                    time = Some(PostTimeAst::Front);
                 }
-                "at" => time = Some(PostTime::At(self.measured(height, Self::expr)?)),
+                "at" => time = Some(PostTimeAst::At(self.measured(height, Self::expr)?)),
                 "async" => is_async = true,
                 _ => instance = Some(self.instance(height)?),
             }
         }
-        Ok(Op::Post { task, args, target, time: time.unwrap_or(PostTime::Now), is_async, instance })
+        Ok(Op::Post { task, args, target, time: time.unwrap_or(PostTimeAst::Now), is_async, instance })
     }
 
     /// Returns whether the next word is `front` alone; `front + 1` is an expression.
     fn at_front(&self) -> bool {
         self.word() == "front"
-            && !matches!(self.kind_at(1), Kind::Op(_) | Kind::Dot | Kind::LeftBracket | Kind::LeftParen)
+            && !matches!(
+                self.kind_at(1),
+                TokenKind::Op(_) | TokenKind::Dot | TokenKind::LeftBracket | TokenKind::LeftParen
+            )
     }
 
     /// Parses the instance after `as`. A string is a name.
-    pub(super) fn instance(&mut self, height: &mut u32) -> Parse<Instance> {
+    pub(super) fn instance(&mut self, height: &mut u32) -> Parse<InstanceName> {
         let expr = self.measured(height, Self::expr)?;
         Ok(match expr.kind {
-            ExprKind::Str(text) => Instance::Name(Text { text, at: expr.at }),
-            _ => Instance::Expr(Box::new(expr)),
+            ExprKind::Str(text) => InstanceName::Name(TextLiteral { text, at: expr.at }),
+            _ => InstanceName::Expr(Box::new(expr)),
         })
     }
 }

@@ -3,28 +3,28 @@
 use super::super::ast::Span;
 use super::super::diagnostic::Diagnostic;
 use super::super::lexer::MAX_ERRORS;
-use super::super::token::Kind;
+use super::super::token::TokenKind;
 use super::super::words::ITEMS;
-use super::{Parse, Parser, Reported};
+use super::{Parse, Parser, ReportedError};
 
 impl Parser<'_> {
     /// Records a diagnostic, unless the lexer or an earlier diagnostic has reported the same token.
-    pub(super) fn report(&mut self, diagnostic: Diagnostic) -> Reported {
+    pub(super) fn report(&mut self, diagnostic: Diagnostic) -> ReportedError {
         if self.stop || self.blamed == Some(self.pos) {
-            return Reported;
+            return ReportedError;
         }
         self.blamed = Some(self.pos);
-        if self.token().kind != Kind::Unknown {
+        if self.token().kind != TokenKind::Unknown {
             self.errors.push(diagnostic);
         }
         // Errors of the lexer count as well. The limit is doubled, so that they do not hide the errors of the parser.
         if self.errors.len() >= 2 * MAX_ERRORS {
             self.stop = true;
         }
-        Reported
+        ReportedError
     }
 
-    pub(super) fn expected(&mut self, what: &str) -> Reported {
+    pub(super) fn expected(&mut self, what: &str) -> ReportedError {
         let diagnostic = self.expected_diagnostic(what);
         self.report(diagnostic)
     }
@@ -32,14 +32,14 @@ impl Parser<'_> {
     /// Returns a diagnostic such as "expected `to`, found `async`", which the caller can refine.
     pub(super) fn expected_diagnostic(&self, what: &str) -> Diagnostic {
         let found = match self.peek() {
-            Kind::Newline => "the end of the line".to_owned(),
-            Kind::End => "the end of the file".to_owned(),
-            Kind::Str(_) => "a string".to_owned(),
-            Kind::Int(_) | Kind::Word | Kind::AssignOp(_) => self.quoted(self.token().span),
+            TokenKind::Newline => "the end of the line".to_owned(),
+            TokenKind::End => "the end of the file".to_owned(),
+            TokenKind::Str(_) => "a string".to_owned(),
+            TokenKind::Int(_) | TokenKind::Word | TokenKind::AssignOp(_) => self.quoted(self.token().span),
             kind => format!("`{}`", kind.symbol().unwrap_or("?")),
         };
         let mut span = self.token().span;
-        if matches!(self.peek(), Kind::Newline | Kind::End) && self.pos > 0 {
+        if matches!(self.peek(), TokenKind::Newline | TokenKind::End) && self.pos > 0 {
             // The missing token belongs after the last one, not at the start of a later line.
             span.start = self.end();
             span.end = span.start;
@@ -58,8 +58,8 @@ impl Parser<'_> {
     pub(super) fn separators(&mut self) {
         loop {
             match self.peek() {
-                Kind::Newline => self.taken = self.pos,
-                Kind::Semi => {
+                TokenKind::Newline => self.taken = self.pos,
+                TokenKind::Semi => {
                     self.bump();
                 }
                 _ => return,
@@ -70,18 +70,18 @@ impl Parser<'_> {
     /// Checks that a separator or a closing brace follows an item, statement or field.
     pub(super) fn ended(&mut self, what: &str) -> Parse<()> {
         let mut diagnostic = match self.peek() {
-            Kind::Newline | Kind::Semi | Kind::RightBrace | Kind::End => return Ok(()),
+            TokenKind::Newline | TokenKind::Semi | TokenKind::RightBrace | TokenKind::End => return Ok(()),
             _ => self.expected_diagnostic(&format!("the end of the {what}")),
         };
         match self.peek() {
-            Kind::Op(_) | Kind::Bang => {}
-            Kind::DotDot => diagnostic = diagnostic.help("a range stands in a `for` only"),
-            Kind::Word if matches!(self.word(), "else" | "catch" | "finally") => {
+            TokenKind::Op(_) | TokenKind::Bang => {}
+            TokenKind::DotDot => diagnostic = diagnostic.help("a range stands in a `for` only"),
+            TokenKind::Word if matches!(self.word(), "else" | "catch" | "finally") => {
                 diagnostic =
                     diagnostic.help(format!("`{}` comes right after the `}}` that it belongs to", self.word()));
             }
-            Kind::RightParen | Kind::RightBracket => diagnostic.message += " that closes nothing",
-            Kind::LeftBrace => {}
+            TokenKind::RightParen | TokenKind::RightBracket => diagnostic.message += " that closes nothing",
+            TokenKind::LeftBrace => {}
             _ => diagnostic = diagnostic.help("put each on a line of its own, or `;` between them"),
         }
         Err(self.report(diagnostic))
@@ -92,11 +92,11 @@ impl Parser<'_> {
     pub(super) fn item_at_margin(&self) -> bool {
         let start = self.start() as usize;
         let token = self.token();
-        token.kind == Kind::Word
+        token.kind == TokenKind::Word
             && (start == 0 || self.text.as_bytes()[start - 1] == b'\n')
             && ITEMS.contains(&self.text_of(token.span))
             && self.tokens.get(self.pos + 1).is_some_and(|next| {
-                matches!(next.kind, Kind::Word | Kind::Str(_)) || next.kind == Kind::LeftBrace && self.text_of(token.span) == "init"
+                matches!(next.kind, TokenKind::Word | TokenKind::Str(_)) || next.kind == TokenKind::LeftBrace && self.text_of(token.span) == "init"
             })
             // These words begin statements, too.
             && !matches!(self.text_of(token.span), "let" | "handler")
@@ -119,8 +119,8 @@ impl Parser<'_> {
         let mut open = 0u32;
         loop {
             match self.peek() {
-                Kind::End => return,
-                Kind::Newline => {
+                TokenKind::End => return,
+                TokenKind::Newline => {
                     if self.item_at_margin() {
                         self.to_item = true;
                         return;
@@ -131,12 +131,14 @@ impl Parser<'_> {
                     self.taken = self.pos;
                     continue;
                 }
-                Kind::Semi if open == 0 => return,
+                TokenKind::Semi if open == 0 => return,
                 // If `x = 1 +` is followed by `let y = 2` on the next line, the second line is a statement of its own.
-                Kind::Word if open == 0 && self.token().first && self.pos > begun && self.pos != self.taken => return,
-                Kind::RightBrace if open == 0 => return,
-                Kind::RightBrace => open -= 1,
-                Kind::LeftBrace => open += 1,
+                TokenKind::Word if open == 0 && self.token().first && self.pos > begun && self.pos != self.taken => {
+                    return;
+                }
+                TokenKind::RightBrace if open == 0 => return,
+                TokenKind::RightBrace => open -= 1,
+                TokenKind::LeftBrace => open += 1,
                 _ => {}
             }
             self.bump();
@@ -149,16 +151,16 @@ impl Parser<'_> {
         let mut open = 0u32;
         loop {
             match self.peek() {
-                Kind::End => return,
-                Kind::Newline => {
+                TokenKind::End => return,
+                TokenKind::Newline => {
                     if open == 0 || self.item_at_margin() {
                         return;
                     }
                     self.taken = self.pos;
                     continue;
                 }
-                Kind::RightBrace => open = open.saturating_sub(1),
-                Kind::LeftBrace => open += 1,
+                TokenKind::RightBrace => open = open.saturating_sub(1),
+                TokenKind::LeftBrace => open += 1,
                 _ => {}
             }
             self.bump();

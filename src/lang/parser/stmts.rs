@@ -4,16 +4,16 @@ use super::super::ast::{At, BinaryOp, Expr, Span, Verb};
 use super::super::ast::{Catch, Cond, Else, ExprKind, Label, Name, Over, Range, Stmt, StmtKind, SyncMode};
 use super::super::diagnostic::Diagnostic;
 use super::super::near::near;
-use super::super::token::Kind;
+use super::super::token::TokenKind;
 use super::super::words::{ITEMS, STATEMENTS};
 use super::{Parse, Parser};
 
 /// A statement and the end offset of its head.
-pub(super) type Headed = (StmtKind, u32);
+pub(super) type StmtHead = (StmtKind, u32);
 
 impl Parser<'_> {
     pub(super) fn stmt(&mut self) -> Parse<Stmt> {
-        let label = if self.peek() == Kind::At { Some(self.label()?) } else { None };
+        let label = if self.peek() == TokenKind::At { Some(self.label()?) } else { None };
         let start = self.start();
         let (kind, end) = self.simple()?;
         Ok(Stmt { label, kind, at: At(Span { start, end: end.max(start) }) })
@@ -23,8 +23,8 @@ impl Parser<'_> {
         let name = self.label_name()?;
         let from =
             if self.eat_word("from") { Some(self.expect_string("a string such as \"Player.java:41\"")?) } else { None };
-        self.expect(Kind::Colon)?;
-        if self.peek() == Kind::Newline {
+        self.expect(TokenKind::Colon)?;
+        if self.peek() == TokenKind::Newline {
             let diagnostic =
                 self.expected_diagnostic("a statement").help("a label stands on the line of its statement");
             return Err(self.report(diagnostic));
@@ -35,13 +35,13 @@ impl Parser<'_> {
     /// Parses `@name`. The position of the name includes the `@`.
     pub(super) fn label_name(&mut self) -> Parse<Name> {
         let start = self.start();
-        self.expect(Kind::At)?;
+        self.expect(TokenKind::At)?;
         let mut name = self.name("the name of a label")?;
         name.at = self.at_from(start);
         Ok(name)
     }
 
-    fn simple(&mut self) -> Parse<Headed> {
+    fn simple(&mut self) -> Parse<StmtHead> {
         let kind = match self.word() {
             "let" => {
                 self.bump();
@@ -60,14 +60,17 @@ impl Parser<'_> {
             "continue" => self.single(StmtKind::Continue),
             "return" => {
                 self.bump();
-                let nothing = matches!(self.peek(), Kind::Newline | Kind::Semi | Kind::RightBrace | Kind::End);
+                let nothing = matches!(
+                    self.peek(),
+                    TokenKind::Newline | TokenKind::Semi | TokenKind::RightBrace | TokenKind::End
+                );
                 StmtKind::Return(if nothing { None } else { Some(self.right_side()?) })
             }
             "assert" => {
                 self.bump();
                 let cond = self.expr()?;
                 let message =
-                    if self.eat(Kind::Comma) { Some(self.expect_string("a message in quotes")?) } else { None };
+                    if self.eat(TokenKind::Comma) { Some(self.expect_string("a message in quotes")?) } else { None };
                 StmtKind::Assert { cond, message }
             }
             "fail" => {
@@ -78,14 +81,14 @@ impl Parser<'_> {
                 self.bump();
                 let name = self.name("the name of an exception")?;
                 let message =
-                    if self.eat(Kind::Comma) { Some(self.expect_string("a message in quotes")?) } else { None };
+                    if self.eat(TokenKind::Comma) { Some(self.expect_string("a message in quotes")?) } else { None };
                 StmtKind::Throw { name, message }
             }
             "try" => return self.try_(),
             "sync" => return self.sync(SyncMode::Sync),
             "read" if self.operand_at(1) => return self.sync(SyncMode::Read),
             "write" if self.operand_at(1) => return self.sync(SyncMode::Write),
-            "transaction" if matches!(self.kind_at(1), Kind::Str(_) | Kind::LeftBrace) => {
+            "transaction" if matches!(self.kind_at(1), TokenKind::Str(_) | TokenKind::LeftBrace) => {
                 self.bump();
                 let name = self.string();
                 let end = self.end();
@@ -105,18 +108,18 @@ impl Parser<'_> {
     }
 
     fn cond(&mut self) -> Parse<Cond> {
-        if self.peek() == Kind::Op(BinaryOp::Mul) {
+        if self.peek() == TokenKind::Op(BinaryOp::Mul) {
             return Ok(Cond::Star(At(self.bump().span)));
         }
         let cond = self.expr()?;
-        if self.peek() == Kind::Assign {
+        if self.peek() == TokenKind::Assign {
             let diagnostic = self.expected_diagnostic("`{`").help("equality is `==`");
             return Err(self.report(diagnostic));
         }
         Ok(Cond::Expr(cond))
     }
 
-    fn if_(&mut self) -> Parse<Headed> {
+    fn if_(&mut self) -> Parse<StmtHead> {
         self.bump();
         let cond = self.cond()?;
         let end = self.end();
@@ -133,7 +136,7 @@ impl Parser<'_> {
         Ok((StmtKind::If { cond, then, other }, end))
     }
 
-    fn loop_(&mut self) -> Parse<Headed> {
+    fn loop_(&mut self) -> Parse<StmtHead> {
         self.bump();
         let end = self.end();
         if self.eat_word("queue") {
@@ -142,17 +145,17 @@ impl Parser<'_> {
         Ok((StmtKind::Loop { body: self.block("the loop")? }, end))
     }
 
-    fn for_(&mut self) -> Parse<Headed> {
+    fn for_(&mut self) -> Parse<StmtHead> {
         self.bump();
-        if self.peek() == Kind::LeftParen {
+        if self.peek() == TokenKind::LeftParen {
             let diagnostic = self.expected_diagnostic("the name of a variable");
             return Err(self.report(diagnostic.help("write `for i in 0..3 { ... }` or `for e in list { ... }`")));
         }
         let name = self.name("the name of a variable")?;
         self.expect_word("in")?;
         let from = self.expr()?;
-        let over = if self.eat(Kind::DotDot) {
-            if self.peek() == Kind::Assign {
+        let over = if self.eat(TokenKind::DotDot) {
+            if self.peek() == TokenKind::Assign {
                 let diagnostic = self.expected_diagnostic("the end of the range");
                 return Err(self.report(diagnostic.help("ranges are without their end: write `0..N + 1`")));
             }
@@ -164,7 +167,7 @@ impl Parser<'_> {
         Ok((StmtKind::For { name, over, body: self.block("the loop")? }, end))
     }
 
-    fn try_(&mut self) -> Parse<Headed> {
+    fn try_(&mut self) -> Parse<StmtHead> {
         self.bump();
         let end = self.end();
         let body = self.block("the `try`")?;
@@ -181,7 +184,7 @@ impl Parser<'_> {
         Ok((StmtKind::Try { body, catch, finally }, end))
     }
 
-    fn sync(&mut self, mode: SyncMode) -> Parse<Headed> {
+    fn sync(&mut self, mode: SyncMode) -> Parse<StmtHead> {
         self.bump();
         let object = self.expr()?;
         let end = self.end();
@@ -195,7 +198,7 @@ impl Parser<'_> {
         if self.at_op() {
             return self.op().map(StmtKind::Expr);
         }
-        if !begins_with_word && !matches!(self.peek(), Kind::LeftParen) && !self.operand_at(0) {
+        if !begins_with_word && !matches!(self.peek(), TokenKind::LeftParen) && !self.operand_at(0) {
             let mut diagnostic = self.expected_diagnostic("a statement");
             if let word @ ("else" | "catch" | "finally") = self.word() {
                 diagnostic.help =
@@ -205,8 +208,8 @@ impl Parser<'_> {
         }
         let place = self.place()?;
         let op = match self.peek() {
-            Kind::Assign => None,
-            Kind::AssignOp(op) => Some(op),
+            TokenKind::Assign => None,
+            TokenKind::AssignOp(op) => Some(op),
             _ => {
                 return match place.kind {
                     ExprKind::Call { .. } | ExprKind::Method { .. } | ExprKind::Op(_) => Ok(StmtKind::Expr(place)),
@@ -224,12 +227,13 @@ impl Parser<'_> {
 
     /// Reports an expression that is not a statement, with a guess at the intention. Examples are `pots f() to main`,
     /// `x` and `task f() {`.
-    fn no_statement(&mut self, place: &Expr, first: Span) -> super::Reported {
+    fn no_statement(&mut self, place: &Expr, first: Span) -> super::ReportedError {
         let word = match &place.kind {
             ExprKind::Name(word) => word.as_str(),
             _ => "",
         };
-        let same_line = !matches!(self.peek(), Kind::Newline | Kind::Semi | Kind::RightBrace | Kind::End);
+        let same_line =
+            !matches!(self.peek(), TokenKind::Newline | TokenKind::Semi | TokenKind::RightBrace | TokenKind::End);
         if same_line && ITEMS.contains(&word) {
             let diagnostic =
                 Diagnostic::new(first, format!("`{word}` cannot stand in a block"), "only at the top of a file");
@@ -246,13 +250,15 @@ impl Parser<'_> {
             _ if needs_operand => Some(format!("`{word}` needs something after it; a call is `{word}()`")),
             Some(known) => Some(format!("did you mean `{known}`?")),
             None => match (self.peek(), self.kind_at(1)) {
-                (Kind::Op(op @ (BinaryOp::Add | BinaryOp::Sub)), Kind::Op(again)) if op == again => {
+                (TokenKind::Op(op @ (BinaryOp::Add | BinaryOp::Sub)), TokenKind::Op(again)) if op == again => {
                     let text = self.text_of(place.at.0);
                     let text: String = text.chars().take(40).collect();
                     Some(format!("write `{text} {}= 1`", op.word()))
                 }
-                (Kind::Op(_), Kind::Assign) => Some("of the operators only + - * / % have an assignment".to_owned()),
-                (Kind::Op(_), _) => Some(
+                (TokenKind::Op(_), TokenKind::Assign) => {
+                    Some("of the operators only + - * / % have an assignment".to_owned())
+                }
+                (TokenKind::Op(_), _) => Some(
                     "a comparison or sum alone does nothing: use it in an `if`, an `assert` or an assignment"
                         .to_owned(),
                 ),

@@ -2,47 +2,47 @@
 
 use super::super::ast::{BaseType, Block, Field, Name, Param, Range, Type};
 use super::super::diagnostic::Diagnostic;
-use super::super::token::Kind;
-use super::{Parse, Parser, Reported};
+use super::super::token::TokenKind;
+use super::{Parse, Parser, ReportedError};
 
 impl Parser<'_> {
     /// Parses a field: `name: type = value`
     pub(super) fn field(&mut self, what: &str) -> Parse<Field> {
         let name = self.name(what)?;
         let ty = self.annotation()?;
-        if let Kind::AssignOp(_) = self.peek() {
+        if let TokenKind::AssignOp(_) = self.peek() {
             return Err(self.expected("`=`"));
         }
-        let value = if self.eat(Kind::Assign) { Some(self.value()?) } else { None };
+        let value = if self.eat(TokenKind::Assign) { Some(self.value()?) } else { None };
         Ok(Field { name, ty, value })
     }
 
     /// Parses `: type`, if there is one.
     pub(super) fn annotation(&mut self) -> Parse<Option<Type>> {
-        if self.eat(Kind::Colon) { self.ty().map(Some) } else { Ok(None) }
+        if self.eat(TokenKind::Colon) { self.ty().map(Some) } else { Ok(None) }
     }
 
     fn ty(&mut self) -> Parse<Type> {
         let start = self.start();
-        let base = if self.word() == "list" && self.kind_at(1) == Kind::LeftBracket {
+        let base = if self.word() == "list" && self.kind_at(1) == TokenKind::LeftBracket {
             self.bump();
             self.bump();
-            let inner = self.deeper(|parser| parser.bracketed(Kind::RightBracket, Self::ty))?;
+            let inner = self.deeper(|parser| parser.bracketed(TokenKind::RightBracket, Self::ty))?;
             BaseType::List(Box::new(inner))
         } else {
             BaseType::Name(self.name("a type")?)
         };
         let mut lengths = Vec::new();
-        while self.eat(Kind::LeftBracket) {
-            lengths.push(self.deeper(|parser| parser.bracketed(Kind::RightBracket, Self::expr))?);
+        while self.eat(TokenKind::LeftBracket) {
+            lengths.push(self.deeper(|parser| parser.bracketed(TokenKind::RightBracket, Self::expr))?);
         }
         Ok(Type { base, lengths, at: self.at_from(start) })
     }
 
     /// Parses parameters: `(a, b: type)`
     pub(super) fn params(&mut self) -> Parse<Vec<Param>> {
-        self.expect(Kind::LeftParen)?;
-        self.list(Kind::RightParen, |parser| {
+        self.expect(TokenKind::LeftParen)?;
+        self.list(TokenKind::RightParen, |parser| {
             let name = parser.name("the name of a parameter")?;
             Ok(Param { name, ty: parser.annotation()? })
         })
@@ -50,7 +50,7 @@ impl Parser<'_> {
 
     /// Parses parameters; without a `(` there are none.
     pub(super) fn optional_params(&mut self) -> Parse<Vec<Param>> {
-        if self.peek() == Kind::LeftParen { self.params() } else { Ok(Vec::new()) }
+        if self.peek() == TokenKind::LeftParen { self.params() } else { Ok(Vec::new()) }
     }
 
     /// Parses `name in a..b`
@@ -58,7 +58,7 @@ impl Parser<'_> {
         let name = self.name("the name of a variable")?;
         self.expect_word("in")?;
         let from = self.expr()?;
-        if self.peek() != Kind::DotDot {
+        if self.peek() != TokenKind::DotDot {
             let diagnostic = self.expected_diagnostic("`..`").help("a range is written `0..N`, without its end");
             return Err(self.report(diagnostic));
         }
@@ -68,11 +68,11 @@ impl Parser<'_> {
 
     /// Consumes the `{` of `what`. Reports a `{` on a later line, and consumes it as well.
     pub(super) fn open_brace(&mut self, what: &str) -> Parse<()> {
-        if self.eat(Kind::LeftBrace) {
+        if self.eat(TokenKind::LeftBrace) {
             return Ok(());
         }
         let mut diagnostic = self.expected_diagnostic(&format!("the `{{` of {what}"));
-        if self.peek() == Kind::Newline && self.token().kind == Kind::LeftBrace {
+        if self.peek() == TokenKind::Newline && self.token().kind == TokenKind::LeftBrace {
             diagnostic.help = Some("a newline ends a statement: put the `{` on the line before".to_owned());
             self.report(diagnostic);
             self.bump();
@@ -99,25 +99,25 @@ impl Parser<'_> {
         let mut all = Vec::new();
         loop {
             self.separators();
-            if self.eat(Kind::RightBrace) {
+            if self.eat(TokenKind::RightBrace) {
                 return Ok(all);
             }
-            if self.peek() == Kind::End {
+            if self.peek() == TokenKind::End {
                 return Err(self.unclosed(start));
             }
             if self.item_at_margin() && self.unclosed_before_item() {
                 self.unclosed(start);
                 self.to_item = true;
-                return Err(Reported);
+                return Err(ReportedError);
             }
             let begun = self.pos;
             match one(self).and_then(|one| self.ended(what).map(|()| one)) {
                 Ok(one) => all.push(one),
-                Err(Reported) if self.to_item || self.stop => return Err(Reported),
-                Err(Reported) => self.skip_statement(begun),
+                Err(ReportedError) if self.to_item || self.stop => return Err(ReportedError),
+                Err(ReportedError) => self.skip_statement(begun),
             }
             if self.to_item {
-                return Err(Reported);
+                return Err(ReportedError);
             }
         }
     }
@@ -128,9 +128,9 @@ impl Parser<'_> {
         !matches!(self.word(), "var" | "atomic")
     }
 
-    fn unclosed(&mut self, start: u32) -> Reported {
+    fn unclosed(&mut self, start: u32) -> ReportedError {
         let open = super::Span { start, end: (start + 1).min(self.text.len() as u32) };
-        let what = if self.peek() == Kind::End { "the end of the file" } else { "the next item" };
+        let what = if self.peek() == TokenKind::End { "the end of the file" } else { "the next item" };
         let diagnostic = Diagnostic::new(open, "the `{` is not closed", format!("no `}}` before {what}"))
             .note(self.token().span, "expected `}` before this");
         self.report(diagnostic)

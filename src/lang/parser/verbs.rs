@@ -2,8 +2,8 @@
 
 use super::super::ast::{ComponentVerb, Expr, ExprKind, Op, Span, StmtKind, Verb};
 use super::super::diagnostic::Diagnostic;
-use super::super::token::Kind;
-use super::{Parse, Parser, Reported};
+use super::super::token::TokenKind;
+use super::{Parse, Parser, ReportedError};
 
 impl Parser<'_> {
     /// Parses a statement of a verb. Returns `None` if the word is a name here.
@@ -34,7 +34,8 @@ impl Parser<'_> {
             let args = self.optional_args()?;
             return Ok(Some(StmtKind::Component { verb, name, args }));
         }
-        let alone = matches!(self.kind_at(1), Kind::Newline | Kind::Semi | Kind::RightBrace | Kind::End);
+        let alone =
+            matches!(self.kind_at(1), TokenKind::Newline | TokenKind::Semi | TokenKind::RightBrace | TokenKind::End);
         let kind = match word {
             "skip" if alone => self.single(StmtKind::Skip),
             "yield" if alone => self.single(StmtKind::Yield),
@@ -96,7 +97,7 @@ impl Parser<'_> {
     }
 
     /// Reports a timeout of a verb that has none, as in `join t for 25`.
-    fn no_timeout(&mut self, verb: Verb) -> Reported {
+    fn no_timeout(&mut self, verb: Verb) -> ReportedError {
         let word = verb.word();
         let diagnostic = Diagnostic::new(
             self.token().span,
@@ -107,22 +108,22 @@ impl Parser<'_> {
     }
 
     /// Reports a verb without a value at the start of a right side, as in `let ok = down s`.
-    pub(super) fn verb_as_value(&mut self) -> Option<Reported> {
+    pub(super) fn verb_as_value(&mut self) -> Option<ReportedError> {
         let verb = Verb::from_word(self.word())?;
-        if self.kind_at(1) != Kind::Word || !self.operand_at(1) {
+        if self.kind_at(1) != TokenKind::Word || !self.operand_at(1) {
             return None;
         }
         Some(self.no_value(verb, self.token().span))
     }
 
     /// Reports a verb without a value in the position of a value; `at` is the position of the verb.
-    pub(super) fn no_value(&mut self, verb: Verb, at: Span) -> Reported {
+    pub(super) fn no_value(&mut self, verb: Verb, at: Span) -> ReportedError {
         let message = format!("`{}` gives no value", verb.word());
         self.report(Diagnostic::new(at, message, "it is a statement of its own").help(timed(verb)))
     }
 
     fn optional_args(&mut self) -> Parse<Vec<super::Expr>> {
-        if self.peek() == Kind::LeftParen { self.args(&mut 0) } else { Ok(Vec::new()) }
+        if self.peek() == TokenKind::LeftParen { self.args(&mut 0) } else { Ok(Vec::new()) }
     }
 }
 

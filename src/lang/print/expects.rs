@@ -1,9 +1,9 @@
 //! Prints `expect` lines.
 
 use super::super::ast::{Expect, FailureName, OutcomeSpec, OutcomeSpecKind, OutcomeValue, Ref};
-use super::Printer;
+use super::TreePrinter;
 
-impl Printer {
+impl TreePrinter {
     pub(super) fn expectation(&mut self, expect: &Expect) {
         match expect {
             Expect::Race { no, order, left, right, words } => {

@@ -2,9 +2,9 @@
 
 use super::super::ast::{Expr, ExprKind, UnaryOp, Value};
 use super::super::words::precedence;
-use super::Printer;
+use super::TreePrinter;
 
-impl Printer {
+impl TreePrinter {
     /// Prints an expression where an operation needs parentheses.
     pub(super) fn expr(&mut self, expr: &Expr) {
         self.tight(expr, precedence::OR);

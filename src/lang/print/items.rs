@@ -1,9 +1,9 @@
 //! Prints items.
 
 use super::super::ast::{ComponentPart, Expr, Item, ItemKind, Name, Param, Prop, When};
-use super::Printer;
+use super::TreePrinter;
 
-impl Printer {
+impl TreePrinter {
     pub(super) fn item(&mut self, item: &Item) {
         match &item.kind {
             ItemKind::App { title, settings } => {

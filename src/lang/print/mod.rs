@@ -9,7 +9,7 @@ mod items;
 mod ops;
 mod stmts;
 
-use super::ast::{Block, File, Name, Text};
+use super::ast::{Block, File, Name, TextLiteral};
 
 /// Prints a tree as source text.
 ///
@@ -24,7 +24,7 @@ use super::ast::{Block, File, Name, Text};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn print(file: &File) -> String {
-    let mut printer = Printer::default();
+    let mut printer = TreePrinter::default();
     for item in &file.items {
         printer.item(item);
         printer.push("\n");
@@ -34,18 +34,18 @@ pub fn print(file: &File) -> String {
 
 /// Returns a text as a string literal of a model: in quotes, with escapes.
 pub(crate) fn quoted(text: &str) -> String {
-    let mut printer = Printer::default();
+    let mut printer = TreePrinter::default();
     printer.text(text);
     printer.out
 }
 
 #[derive(Default)]
-struct Printer {
+struct TreePrinter {
     out: String,
     level: usize,
 }
 
-impl Printer {
+impl TreePrinter {
     fn push(&mut self, text: &str) {
         self.out.push_str(text);
     }
@@ -77,7 +77,7 @@ impl Printer {
         self.out.push('"');
     }
 
-    fn message(&mut self, before: &str, message: Option<&Text>) {
+    fn message(&mut self, before: &str, message: Option<&TextLiteral>) {
         if let Some(message) = message {
             self.push(before);
             self.text(&message.text);

@@ -1,9 +1,9 @@
 //! Prints operations such as `post`.
 
-use super::super::ast::{Expr, ExprKind, Instance, Op, PostTime};
-use super::Printer;
+use super::super::ast::{Expr, ExprKind, InstanceName, Op, PostTimeAst};
+use super::TreePrinter;
 
-impl Printer {
+impl TreePrinter {
     pub(super) fn op(&mut self, op: &Op) {
         match op {
             Op::Post { task, args, target, time, is_async, instance } => {
@@ -61,30 +61,30 @@ impl Printer {
         }
     }
 
-    fn time(&mut self, time: &PostTime) {
+    fn time(&mut self, time: &PostTimeAst) {
         match time {
-            PostTime::Now => {}
-            PostTime::After(delay) => {
+            PostTimeAst::Now => {}
+            PostTimeAst::After(delay) => {
                 self.push(" after ");
                 self.expr(delay);
             }
-            PostTime::Front => self.push(" at front"),
+            PostTimeAst::Front => self.push(" at front"),
             // A variable can be called `front`, so it needs parentheses here.
-            PostTime::At(when) if matches!(&when.kind, ExprKind::Name(name) if name == "front") => {
+            PostTimeAst::At(when) if matches!(&when.kind, ExprKind::Name(name) if name == "front") => {
                 self.push(" at (front)");
             }
-            PostTime::At(when) => {
+            PostTimeAst::At(when) => {
                 self.push(" at ");
                 self.expr(when);
             }
         }
     }
 
-    pub(super) fn instance(&mut self, instance: Option<&Instance>) {
+    pub(super) fn instance(&mut self, instance: Option<&InstanceName>) {
         match instance {
             None => {}
-            Some(Instance::Name(text)) => self.message(" as ", Some(text)),
-            Some(Instance::Expr(expr)) => {
+            Some(InstanceName::Name(text)) => self.message(" as ", Some(text)),
+            Some(InstanceName::Expr(expr)) => {
                 self.push(" as ");
                 self.expr(expr);
             }

@@ -1,9 +1,9 @@
 //! Prints statements.
 
 use super::super::ast::{BaseType, Block, Cond, Else, Expr, Field, Label, Name, Over, Range, Stmt, StmtKind, Type};
-use super::Printer;
+use super::TreePrinter;
 
-impl Printer {
+impl TreePrinter {
     pub(super) fn stmt(&mut self, stmt: &Stmt) {
         if let Some(label) = &stmt.label {
             self.label(label);

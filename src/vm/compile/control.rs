@@ -9,7 +9,7 @@ use super::super::instr::{Instr, LockRef, Reg, Visible};
 use super::Compiler;
 use crate::event::SiteId;
 use crate::lang::program::{ExceptionId, Stmt};
-use crate::world::Kind;
+use crate::world::WordKind;
 
 /// A block that break, continue, return or an exception may leave.
 #[derive(Clone)]
@@ -39,11 +39,11 @@ impl<'p> Compiler<'p> {
         match exit {
             Exit::Nothing => {}
             Exit::Release(lock, site) => {
-                self.visible(Visible::Release(lock), Kind::Word, site);
+                self.visible(Visible::Release(lock), WordKind::Word, site);
             }
             Exit::Unlock { lock, write, site } => {
                 let op = if write { Visible::WriteUnlock(lock) } else { Visible::ReadUnlock(lock) };
-                self.visible(op, Kind::Word, site);
+                self.visible(op, WordKind::Word, site);
             }
             Exit::Finally(block) => self.block(block),
         }
@@ -141,7 +141,7 @@ impl<'p> Compiler<'p> {
     /// Starts a handler: exceptions of the ranges that match `catch` continue here. Returns the register that keeps the
     /// exception.
     pub(super) fn handle(&mut self, ranges: &[(u32, u32)], catch: Option<ExceptionId>) -> Reg {
-        let save = self.regs.temp(Kind::Word);
+        let save = self.regs.temp(WordKind::Word);
         let target = self.here();
         self.handlers.extend(ranges.iter().map(|(from, to)| Handler { from: *from, to: *to, target, catch, save }));
         save

@@ -5,8 +5,8 @@ use super::super::instr::{Instr, ListGet, ListPut, Reg, Regs, Time, Visible, Wai
 use super::places::{of_list, owner};
 use super::{Compiler, kind};
 use crate::lang::ast::BinaryOp;
-use crate::lang::program::{Expr, ExprKind, PostTime};
-use crate::world::Kind;
+use crate::lang::program::{Expr, ExprKind, PostTimeExpr};
+use crate::world::WordKind;
 
 impl<'p> Compiler<'p> {
     /// Evaluates an expression. The register that it returns holds the value until the statement ends. A local needs no
@@ -23,14 +23,14 @@ impl<'p> Compiler<'p> {
                 dst
             }
             ExprKind::SelfThread => {
-                let dst = self.regs.temp(Kind::Thread);
+                let dst = self.regs.temp(WordKind::Thread);
                 self.emit(Instr::SelfThread { dst });
                 dst
             }
             ExprKind::Indexed { first, len, index, site, of } => {
                 let blame = Blame { index: index.at, of: *of, ..Blame::default() };
                 let index = self.expr(index);
-                let bound = self.regs.temp(Kind::Word);
+                let bound = self.regs.temp(WordKind::Word);
                 self.emit(Instr::Bound { dst: bound, index, len: *len, site: *site });
                 self.blame(blame);
                 let base = self.constant(kind(ty), *first);
@@ -46,14 +46,14 @@ impl<'p> Compiler<'p> {
             }
             ExprKind::Unary(op, operand) => {
                 let src = self.expr(operand);
-                let dst = self.regs.temp(Kind::Word);
+                let dst = self.regs.temp(WordKind::Word);
                 self.emit(Instr::Unary { op: *op, dst, src });
                 dst
             }
             ExprKind::Binary { op, left, right, site } => {
                 let divisor = right.at;
                 let (left, right) = (self.expr(left), self.expr(right));
-                let dst = self.regs.temp(Kind::Word);
+                let dst = self.regs.temp(WordKind::Word);
                 self.emit(Instr::Binary { op: *op, dst, left, right, site: *site });
                 if matches!(op, BinaryOp::Div | BinaryOp::Rem) {
                     self.blame(Blame::of(divisor));
@@ -63,7 +63,7 @@ impl<'p> Compiler<'p> {
             ExprKind::And(left, right) => self.short_circuit(left, right, true),
             ExprKind::Or(left, right) => self.short_circuit(left, right, false),
             ExprKind::New(class) => {
-                let dst = self.regs.temp(Kind::Object);
+                let dst = self.regs.temp(WordKind::Object);
                 self.emit(Instr::New { dst, class: class.0 });
                 dst
             }
@@ -117,14 +117,14 @@ impl<'p> Compiler<'p> {
             ExprKind::Cas { place, old, new, site } => {
                 let at = self.address(place);
                 let (old, new) = (self.expr(old), self.expr(new));
-                let value = self.visible(Visible::Cas { at, old, new }, Kind::Word, *site);
+                let value = self.visible(Visible::Cas { at, old, new }, WordKind::Word, *site);
                 self.blame(owner(place));
                 value
             }
             ExprKind::FetchAdd { place, delta, site } => {
                 let at = self.address(place);
                 let delta = self.expr(delta);
-                let value = self.visible(Visible::FetchAdd(at, delta), Kind::Word, *site);
+                let value = self.visible(Visible::FetchAdd(at, delta), WordKind::Word, *site);
                 self.blame(owner(place));
                 value
             }
@@ -135,41 +135,41 @@ impl<'p> Compiler<'p> {
                 self.blame(owner(place));
                 old
             }
-            ExprKind::Star { site } => self.visible(Visible::Branch, Kind::Word, *site),
+            ExprKind::Star { site } => self.visible(Visible::Branch, WordKind::Word, *site),
             ExprKind::Post { body, args, target, time, is_async, instance, site } => {
                 let args = self.args(args);
                 let blame = Blame::of(target.at);
                 let target = self.target_ref(target);
                 let time = match time {
-                    PostTime::Now => Time::Now,
-                    PostTime::After(d) => Time::After(self.delay(d)),
-                    PostTime::Front => Time::Front,
-                    PostTime::At(t) => {
+                    PostTimeExpr::Now => Time::Now,
+                    PostTimeExpr::After(d) => Time::After(self.delay(d)),
+                    PostTimeExpr::Front => Time::Front,
+                    PostTimeExpr::At(t) => {
                         self.shared.times.instant(t);
                         Time::At(self.expr(t))
                     }
                 };
                 let op = Visible::Post { target, body: *body, args, time, is_async: *is_async, instance: *instance };
-                let accepted = self.visible(op, Kind::Word, *site);
+                let accepted = self.visible(op, WordKind::Word, *site);
                 self.blame(blame);
                 accepted
             }
             ExprKind::Fork { body, args, site } => {
                 let args = self.args(args);
-                self.visible(Visible::Fork { body: *body, args }, Kind::Thread, *site)
+                self.visible(Visible::Fork { body: *body, args }, WordKind::Thread, *site)
             }
-            ExprKind::SpawnLooper { site } => self.visible(Visible::SpawnLooper, Kind::Thread, *site),
+            ExprKind::SpawnLooper { site } => self.visible(Visible::SpawnLooper, WordKind::Thread, *site),
             ExprKind::Fence { looper, site } => {
                 let blame = Blame::of(looper.at);
                 let looper = self.expr(looper);
-                let token = self.visible(Visible::Fence(looper), Kind::Fence, *site);
+                let token = self.visible(Visible::Fence(looper), WordKind::Fence, *site);
                 self.blame(blame);
                 token
             }
             ExprKind::NewHandler { looper, site } => {
                 let blame = Blame::of(looper.at);
                 let looper = self.expr(looper);
-                let handler = self.visible(Visible::NewHandler(looper), Kind::Handler, *site);
+                let handler = self.visible(Visible::NewHandler(looper), WordKind::Handler, *site);
                 self.blame(blame);
                 handler
             }
@@ -186,19 +186,19 @@ impl<'p> Compiler<'p> {
                     }
                 };
                 let timeout = timeout.as_deref().map(|d| self.delay(d));
-                let notified = self.visible(Visible::Wait { on, lock, timeout }, Kind::Word, *site);
+                let notified = self.visible(Visible::Wait { on, lock, timeout }, WordKind::Word, *site);
                 self.blame(blame);
                 notified
             }
             ExprKind::DownFor { semaphore, timeout, site } => {
                 let semaphore = self.expr(semaphore);
                 let timeout = self.delay(timeout);
-                self.visible(Visible::DownFor { semaphore, timeout }, Kind::Word, *site)
+                self.visible(Visible::DownFor { semaphore, timeout }, WordKind::Word, *site)
             }
             ExprKind::Await { cond, timeout, site } => {
                 let timeout = timeout.as_deref().map(|d| self.delay(d));
                 let condition = self.fragment(cond);
-                self.visible(Visible::Await { condition, timeout }, Kind::Word, *site)
+                self.visible(Visible::Await { condition, timeout }, WordKind::Word, *site)
             }
         }
     }
@@ -209,7 +209,7 @@ impl<'p> Compiler<'p> {
     }
 
     fn short_circuit(&mut self, left: &'p Expr, right: &'p Expr, and: bool) -> Reg {
-        let dst = self.regs.temp(Kind::Word);
+        let dst = self.regs.temp(WordKind::Word);
         let mark = self.regs.mark();
         let src = self.expr(left);
         self.emit(Instr::Move { dst, src });

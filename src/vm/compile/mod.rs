@@ -7,17 +7,17 @@ mod regs;
 mod setup;
 mod stmts;
 
-use super::blame::{self, Blame, Blamed, Blames};
+use super::blame::{self, Blame, BlameList, Blames};
 use super::code::{self, BodyCode, Code, Fragment};
 use super::instr::{FragmentId, Instr, Reg, Visible};
 use super::liveness;
-use super::watched::Watched;
+use super::property_terms::PropertyTerms;
 use crate::base::{Id, IndexVec};
 use crate::event::{BodyId, NULL, SiteId};
 use crate::lang::Program;
 use crate::lang::ast::When;
 use crate::lang::program::{self, LocalId, Type};
-use crate::world::Kind;
+use crate::world::WordKind;
 use control::Scope;
 use regs::Registers;
 use std::collections::BTreeMap;
@@ -52,7 +52,7 @@ pub fn compile(program: &Program) -> Result<Code, CompileError> {
         let body = program.exceptions.last().cloned().unwrap_or_default();
         return Err(CompileError::TooLarge { body, what: "exception names", limit: MOST_EXCEPTIONS });
     }
-    let mut shared = Shared { blames: Blames::new(&program.source), ..Shared::default() };
+    let mut shared = ProgramTables { blames: Blames::new(&program.source), ..ProgramTables::default() };
     let mut bodies: IndexVec<BodyId, BodyCode> = IndexVec::new();
     let mut setup = setup::setup(program);
     for (id, body) in program.bodies.enumerate() {
@@ -81,9 +81,9 @@ pub fn compile(program: &Program) -> Result<Code, CompileError> {
         to.push((property.name.clone(), fragment));
     }
     let always_hold = program.properties.iter().filter(|p| p.when == When::Always);
-    let watched = Compiler::terms(program, &mut shared, always_hold.map(|p| &p.expr)).map(Watched::new);
-    let Shared { fragments, times, instrs, blamed, fragments_blamed, blames } = shared;
-    times.tell(&mut setup);
+    let watched = Compiler::terms(program, &mut shared, always_hold.map(|p| &p.expr)).map(PropertyTerms::new);
+    let ProgramTables { fragments, times, instrs, blamed, fragments_blamed, blames } = shared;
+    times.write_to(&mut setup);
     Ok(Code {
         setup: Arc::new(setup),
         instrs,
@@ -112,29 +112,29 @@ pub fn compile(program: &Program) -> Result<Code, CompileError> {
 
 /// The tables that all bodies of a program add to.
 #[derive(Default)]
-struct Shared {
+struct ProgramTables {
     instrs: Vec<Instr>,
     fragments: Vec<Fragment>,
     times: setup::Times,
-    blamed: Blamed,
-    fragments_blamed: Vec<Blamed>,
+    blamed: BlameList,
+    fragments_blamed: Vec<BlameList>,
     blames: Blames,
 }
 
 /// The state of the compilation of one body.
 struct Compiler<'p> {
     program: &'p Program,
-    shared: &'p mut Shared,
+    shared: &'p mut ProgramTables,
     name: &'p str,
     code: Vec<Instr>,
-    blamed: Blamed,
+    blamed: BlameList,
     handlers: Vec<code::Handler>,
     regs: Registers,
     /// The first register and the number of cells of each local.
     locals: IndexVec<LocalId, (Reg, u16)>,
     scopes: Vec<Scope<'p>>,
     /// The registers of constants, by kind and value.
-    constants: BTreeMap<(Kind, i64), Reg>,
+    constants: BTreeMap<(WordKind, i64), Reg>,
     /// Whether a condition or property is being compiled. Its reads are not steps.
     pure: bool,
     /// Whether a large property is being compiled. Registers of a term are then freed after the term.
@@ -142,7 +142,7 @@ struct Compiler<'p> {
 }
 
 impl<'p> Compiler<'p> {
-    fn new(program: &'p Program, body: &'p program::Body, shared: &'p mut Shared) -> Self {
+    fn new(program: &'p Program, body: &'p program::Body, shared: &'p mut ProgramTables) -> Self {
         let mut regs = Registers::default();
         let locals = body
             .locals
@@ -168,7 +168,7 @@ impl<'p> Compiler<'p> {
         }
     }
 
-    fn empty(program: &'p Program, name: &'p str, shared: &'p mut Shared) -> Self {
+    fn empty(program: &'p Program, name: &'p str, shared: &'p mut ProgramTables) -> Self {
         Self {
             program,
             shared,
@@ -195,7 +195,7 @@ impl<'p> Compiler<'p> {
         self.finish(body.params as u16)
     }
 
-    fn synthetic(program: &'p Program, shared: &'p mut Shared, looper: bool) -> Result<BodyCode, CompileError> {
+    fn synthetic(program: &'p Program, shared: &'p mut ProgramTables, looper: bool) -> Result<BodyCode, CompileError> {
         let mut c = Self::empty(program, "looper", shared);
         if looper {
             c.begin_loop(None);
@@ -206,7 +206,7 @@ impl<'p> Compiler<'p> {
 
     fn synthetic_property(
         program: &'p Program,
-        shared: &'p mut Shared,
+        shared: &'p mut ProgramTables,
         expr: &'p program::Expr,
     ) -> Result<FragmentId, CompileError> {
         let (fragments, blamed) = (shared.fragments.len(), shared.fragments_blamed.len());
@@ -228,7 +228,7 @@ impl<'p> Compiler<'p> {
     // Compiles each term of the properties (the operands of `&&`) separately. `None` if one does not fit.
     fn terms(
         program: &'p Program,
-        shared: &'p mut Shared,
+        shared: &'p mut ProgramTables,
         properties: impl Iterator<Item = &'p program::Expr>,
     ) -> Option<Vec<code::Fragment>> {
         let (fragments, blamed) = (shared.fragments.len(), shared.fragments_blamed.len());
@@ -252,7 +252,7 @@ impl<'p> Compiler<'p> {
     fn finish(self, params: u16) -> Result<BodyCode, CompileError> {
         self.check_size()?;
         let mut live = liveness::live(&self.code, &self.handlers, self.regs.kinds.len(), &self.shared.fragments);
-        let blank = |kind: &Kind| if matches!(kind, Kind::Word | Kind::Place) { 0 } else { NULL };
+        let blank = |kind: &WordKind| if matches!(kind, WordKind::Word | WordKind::Place) { 0 } else { NULL };
         let mut blank: Vec<i64> = self.regs.kinds.iter().map(blank).collect();
         for ((_, value), reg) in &self.constants {
             blank[usize::from(*reg)] = *value;
@@ -318,14 +318,14 @@ impl<'p> Compiler<'p> {
         }
     }
 
-    fn visible(&mut self, op: Visible, kind: Kind, site: impl Into<Option<SiteId>>) -> Reg {
+    fn visible(&mut self, op: Visible, kind: WordKind, site: impl Into<Option<SiteId>>) -> Reg {
         let dst = self.regs.temp(kind);
         self.emit(Instr::Visible { op, dst, site: site.into() });
         dst
     }
 
     fn begin_loop(&mut self, site: Option<SiteId>) {
-        self.visible(Visible::Begin, Kind::Word, site);
+        self.visible(Visible::Begin, WordKind::Word, site);
     }
 
     /// Compiles a condition, which takes no steps, over the registers of this body.
@@ -344,6 +344,6 @@ impl<'p> Compiler<'p> {
 }
 
 /// Returns the kind of the register that a value of a one-word type takes.
-fn kind(ty: &Type) -> Kind {
-    setup::cell_kinds(ty).first().copied().unwrap_or(Kind::Word)
+fn kind(ty: &Type) -> WordKind {
+    setup::cell_kinds(ty).first().copied().unwrap_or(WordKind::Word)
 }

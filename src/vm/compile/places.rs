@@ -5,22 +5,22 @@ use super::super::instr::{Address, Instr, ListGet, ListPut, LockRef, Reg, Regs, 
 use super::{Compiler, kind};
 use crate::event::SiteId;
 use crate::lang::ast::Span;
-use crate::lang::program::{Dimension, Expr, ExprKind, LocalId, Place, Root, Type};
-use crate::world::Kind;
+use crate::lang::program::{Dimension, Expr, ExprKind, LocalId, MemoryPlace, Root, Type};
+use crate::world::WordKind;
 
 // Maximum number of constants with registers of their own. Each one costs a copy whenever the body is entered.
 const MOST_CONSTANTS: usize = 64;
 
 impl<'p> Compiler<'p> {
     /// Evaluates a place: first the object, which must not be null, then each index.
-    pub(super) fn address(&mut self, place: &'p Place) -> Address {
+    pub(super) fn address(&mut self, place: &'p MemoryPlace) -> Address {
         match &place.root {
             Root::Global(global) => {
                 let base = self.program.globals[*global].offset;
                 match constant_offset(&place.index) {
                     Some(offset) => Address::Cell(base + offset),
                     None => {
-                        let start = self.constant(Kind::Place, i64::from(base));
+                        let start = self.constant(WordKind::Place, i64::from(base));
                         Address::Reg(self.steps(start, &place.index))
                     }
                 }
@@ -28,7 +28,7 @@ impl<'p> Compiler<'p> {
             Root::Field { object, class, field, site } => {
                 let object = self.expr(object);
                 let offset = self.program.classes[*class].fields[*field as usize].offset;
-                let dst = self.regs.temp(Kind::Place);
+                let dst = self.regs.temp(WordKind::Place);
                 self.emit(Instr::Field { dst, object, offset, site: *site });
                 self.blame(owner(place));
                 Address::Reg(self.steps(dst, &place.index))
@@ -40,7 +40,7 @@ impl<'p> Compiler<'p> {
         let mut at = start;
         for d in index {
             let index = self.bound(d);
-            let dst = self.regs.temp(Kind::Place);
+            let dst = self.regs.temp(WordKind::Place);
             self.emit(Instr::Step { dst, base: at, index, stride: d.stride });
             at = dst;
         }
@@ -49,7 +49,7 @@ impl<'p> Compiler<'p> {
 
     fn bound(&mut self, d: &'p Dimension) -> Reg {
         let index = self.expr(&d.index);
-        let dst = self.regs.temp(Kind::Word);
+        let dst = self.regs.temp(WordKind::Word);
         self.emit(Instr::Bound { dst, index, len: d.len, site: d.site });
         self.blame(Blame { index: d.index.at, of: d.array, ..Blame::default() });
         dst
@@ -59,10 +59,10 @@ impl<'p> Compiler<'p> {
     /// offset.
     pub(super) fn element(&mut self, local: LocalId, index: &'p [Dimension]) -> (Regs, Reg) {
         let (first, count) = self.locals[local];
-        let mut at = self.constant(Kind::Word, 0);
+        let mut at = self.constant(WordKind::Word, 0);
         for d in index {
             let index = self.bound(d);
-            let dst = self.regs.temp(Kind::Word);
+            let dst = self.regs.temp(WordKind::Word);
             self.emit(Instr::Step { dst, base: at, index, stride: d.stride });
             at = dst;
         }
@@ -71,7 +71,7 @@ impl<'p> Compiler<'p> {
 
     /// Returns a register that holds the constant. It must not be written: the constants of a body have registers of
     /// their own, which are filled when the body is entered.
-    pub(super) fn constant(&mut self, kind: Kind, value: i64) -> Reg {
+    pub(super) fn constant(&mut self, kind: WordKind, value: i64) -> Reg {
         // No frame is entered for a condition, so no constants are filled in for it.
         if !self.pure {
             if let Some(reg) = self.constants.get(&(kind, value)) {
@@ -101,7 +101,7 @@ impl<'p> Compiler<'p> {
     pub(super) fn write(&mut self, at: Address, value: Reg, atomic: bool, site: SiteId) {
         self.visible(
             if atomic { Visible::AtomicWrite(at, value) } else { Visible::Write(at, value) },
-            Kind::Word,
+            WordKind::Word,
             site,
         );
     }
@@ -146,7 +146,7 @@ impl<'p> Compiler<'p> {
 }
 
 /// Returns the blame of an access to a place: its object, which may be null or deleted.
-pub(super) fn owner(place: &Place) -> Blame {
+pub(super) fn owner(place: &MemoryPlace) -> Blame {
     match &place.root {
         Root::Global(_) => Blame::default(),
         Root::Field { object, .. } => Blame::of(object.at),
@@ -154,7 +154,7 @@ pub(super) fn owner(place: &Place) -> Blame {
 }
 
 /// Returns the blame of an operation on a list: the object that it belongs to, the list, and an index of it.
-pub(super) fn of_list(list: &Place, index: Option<&Expr>) -> Blame {
+pub(super) fn of_list(list: &MemoryPlace, index: Option<&Expr>) -> Blame {
     Blame { index: index.map_or_else(Span::default, |index| index.at), of: list.at, ..owner(list) }
 }
 

@@ -2,24 +2,24 @@
 //! history of its registers.
 
 use super::super::instr::{Reg, Regs};
-use crate::world::Kind;
+use crate::world::WordKind;
 use std::collections::BTreeMap;
 
 /// Allocator of registers.
 #[derive(Default)]
 pub(super) struct Registers {
     /// The kind of each register.
-    pub(super) kinds: Vec<Kind>,
+    pub(super) kinds: Vec<WordKind>,
     pub(super) overflowed: bool,
     // Free ranges of registers, by the kinds of their registers.
-    free: BTreeMap<Vec<Kind>, Vec<Reg>>,
-    in_use: Vec<(Vec<Kind>, Reg)>,
+    free: BTreeMap<Vec<WordKind>, Vec<Reg>>,
+    in_use: Vec<(Vec<WordKind>, Reg)>,
 }
 
 impl Registers {
     /// Allocates registers for the rest of the body: those of locals. Sets `overflowed` and returns 0 if there are too
     /// many.
-    pub(super) fn fixed(&mut self, kinds: &[Kind]) -> Reg {
+    pub(super) fn fixed(&mut self, kinds: &[WordKind]) -> Reg {
         let Ok(first) = Reg::try_from(self.kinds.len()) else {
             self.overflowed = true;
             return 0;
@@ -33,12 +33,12 @@ impl Registers {
     }
 
     /// Allocates a temporary, which [`release`](Self::release) frees.
-    pub(super) fn temp(&mut self, kind: Kind) -> Reg {
+    pub(super) fn temp(&mut self, kind: WordKind) -> Reg {
         self.temps(vec![kind]).first
     }
 
     /// Allocates a range of temporaries.
-    pub(super) fn temps(&mut self, kinds: Vec<Kind>) -> Regs {
+    pub(super) fn temps(&mut self, kinds: Vec<WordKind>) -> Regs {
         let count = kinds.len() as u16;
         if count == 0 {
             return Regs { first: 0, count };

@@ -3,25 +3,25 @@
 use crate::base::Id;
 use crate::event::{HandlerId, ThreadId};
 use crate::lang::Program;
-use crate::lang::program::{self, ExprKind, Init, Type, Uncaught};
-use crate::world::{EventSetup, FirstValue, Kind, Prefer, Setup, ThreadSetup};
+use crate::lang::program::{self, ExceptionScope, ExprKind, Init, Type};
+use crate::world::{EventSetup, FirstValue, Prefer, Setup, ThreadSetup, WordKind};
 
 /// Returns the kinds of the cells or registers that a value of this type takes.
-pub(super) fn cell_kinds(ty: &Type) -> Vec<Kind> {
+pub(super) fn cell_kinds(ty: &Type) -> Vec<WordKind> {
     match ty {
-        Type::Object(_) => vec![Kind::Object],
-        Type::Thread | Type::Looper => vec![Kind::Thread],
-        Type::Handler => vec![Kind::Handler],
-        Type::Fence => vec![Kind::Fence],
+        Type::Object(_) => vec![WordKind::Object],
+        Type::Thread | Type::Looper => vec![WordKind::Thread],
+        Type::Handler => vec![WordKind::Handler],
+        Type::Fence => vec![WordKind::Fence],
         Type::List(element) => vec![match cell_kinds(element).first() {
-            Some(Kind::Object) => Kind::ListOfObjects,
-            Some(Kind::Thread) => Kind::ListOfThreads,
-            Some(Kind::Handler) => Kind::ListOfHandlers,
-            Some(Kind::Fence) => Kind::ListOfFences,
-            _ => Kind::ListOfWords,
+            Some(WordKind::Object) => WordKind::ListOfObjects,
+            Some(WordKind::Thread) => WordKind::ListOfThreads,
+            Some(WordKind::Handler) => WordKind::ListOfHandlers,
+            Some(WordKind::Fence) => WordKind::ListOfFences,
+            _ => WordKind::ListOfWords,
         }],
         Type::Array(element, len) => cell_kinds(element).repeat(*len as usize),
-        _ => vec![Kind::Word],
+        _ => vec![WordKind::Word],
     }
 }
 
@@ -93,7 +93,7 @@ pub(super) fn setup(program: &Program) -> Setup {
         cells: first_values(&program.globals),
         classes: program.classes.iter().map(|c| (c.name.clone(), first_values(&c.fields))).collect(),
         objects: program.objects.iter().map(|c| c.0).collect(),
-        uncaught_ends_thread: program.uncaught == Uncaught::Thread,
+        uncaught_ends_thread: program.uncaught == ExceptionScope::Thread,
         // [`Times`] sets the remaining fields.
         ..Setup::default()
     }
@@ -123,7 +123,7 @@ impl Times {
         }
     }
 
-    pub(super) fn tell(self, setup: &mut Setup) {
+    pub(super) fn write_to(self, setup: &mut Setup) {
         let sorted = |mut all: Vec<u64>| {
             all.sort_unstable();
             all.dedup();

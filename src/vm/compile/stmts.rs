@@ -7,8 +7,8 @@ use super::control::Exit;
 use super::places::{lock_in, of_list, owner};
 use crate::event::SiteId;
 use crate::lang::ast::{BinaryOp, Span};
-use crate::lang::program::{Expr, LocalId, Place, Simple, Stmt, Type};
-use crate::world::Kind;
+use crate::lang::program::{Expr, LocalId, MemoryPlace, Simple, Stmt, Type};
+use crate::world::WordKind;
 
 impl<'p> Compiler<'p> {
     pub(super) fn block(&mut self, block: &'p [Stmt]) {
@@ -120,17 +120,17 @@ impl<'p> Compiler<'p> {
             },
             Stmt::Sync { object, body, acquire, release } => {
                 let lock = lock_in(self.keep(object), &object.ty);
-                self.visible(Visible::Acquire(lock), Kind::Word, *acquire);
+                self.visible(Visible::Acquire(lock), WordKind::Word, *acquire);
                 self.blame(Blame::of(object.at));
                 self.guarded(Exit::Release(lock, *release), |c| c.block(body));
             }
             Stmt::Rw { object, write, body, announce, acquire, release } => {
                 let lock = self.keep(object);
                 if let Some(announce) = announce {
-                    self.visible(Visible::Announce(lock), Kind::Word, *announce);
+                    self.visible(Visible::Announce(lock), WordKind::Word, *announce);
                 }
                 let op = if *write { Visible::WriteLock(lock) } else { Visible::ReadLock(lock) };
-                self.visible(op, Kind::Word, *acquire);
+                self.visible(op, WordKind::Word, *acquire);
                 self.guarded(Exit::Unlock { lock, write: *write, site: *release }, |c| c.block(body));
             }
             Stmt::Transaction { body, .. } | Stmt::Block(body) => self.block(body),
@@ -141,13 +141,13 @@ impl<'p> Compiler<'p> {
     fn clear(&mut self, local: LocalId) {
         let (first, count) = self.locals[local];
         let kinds = &self.regs.kinds[usize::from(first)..usize::from(first) + usize::from(count)];
-        let value = if kinds.first().is_some_and(|k| *k != Kind::Word) { crate::event::NULL } else { 0 };
+        let value = if kinds.first().is_some_and(|k| *k != WordKind::Word) { crate::event::NULL } else { 0 };
         self.emit(Instr::Fill { regs: Regs { first, count }, value });
     }
 
     fn combine(&mut self, op: BinaryOp, left: Reg, value: &'p Expr, site: SiteId) -> Reg {
         let right = self.expr(value);
-        let dst = self.regs.temp(Kind::Word);
+        let dst = self.regs.temp(WordKind::Word);
         self.emit(Instr::Binary { op, dst, left, right, site });
         self.blame(Blame::of(value.at));
         dst
@@ -172,7 +172,7 @@ impl<'p> Compiler<'p> {
     fn for_range(&mut self, local: LocalId, from: &'p Expr, to: &'p Expr, body: &'p [Stmt]) {
         let (from, to) = (self.expr(from), self.expr(to));
         // The counter and the end have registers of their own, because the body may assign to the loop variable.
-        let (counter, end) = (self.regs.temp(Kind::Word), self.regs.temp(Kind::Word));
+        let (counter, end) = (self.regs.temp(WordKind::Word), self.regs.temp(WordKind::Word));
         self.emit(Instr::Move { dst: counter, src: from });
         self.emit(Instr::Move { dst: end, src: to });
         let test = self.emit(Instr::Jump(0));
@@ -185,11 +185,11 @@ impl<'p> Compiler<'p> {
         self.exit_loop();
     }
 
-    fn for_list(&mut self, local: LocalId, list: &'p Place, body: &'p [Stmt], site: SiteId) {
+    fn for_list(&mut self, local: LocalId, list: &'p MemoryPlace, body: &'p [Stmt], site: SiteId) {
         let at = self.address(list);
-        let version = self.visible(Visible::ListRead(at, ListGet::Iterate), Kind::Iterator, site);
+        let version = self.visible(Visible::ListRead(at, ListGet::Iterate), WordKind::Iterator, site);
         self.blame(of_list(list, None));
-        let index = self.regs.temp(Kind::Word);
+        let index = self.regs.temp(WordKind::Word);
         self.emit(Instr::Const { dst: index, value: 0 });
         let start = self.here();
         self.enter_loop(None);
@@ -199,7 +199,7 @@ impl<'p> Compiler<'p> {
         self.blame(of_list(list, None));
         self.block(body);
         self.continue_here();
-        let one = self.constant(Kind::Word, 1);
+        let one = self.constant(WordKind::Word, 1);
         self.emit(Instr::Binary { op: BinaryOp::Add, dst: index, left: index, right: one, site });
         self.emit(Instr::Jump(start));
         self.land(next);
@@ -259,7 +259,7 @@ impl<'p> Compiler<'p> {
             Simple::Register { body, listener } => Visible::Register { listener: *listener, body: *body },
             Simple::Perform { listener, args } => Visible::Perform { listener: *listener, args: self.args(args) },
         };
-        self.visible(op, Kind::Word, site);
+        self.visible(op, WordKind::Word, site);
         self.blame(blame);
     }
 }

@@ -1,7 +1,7 @@
 //! Fuzzes the text of a model: parsing yields errors with places, or a tree that survives printing and formatting. A
 //! model that compiles also has runs that end.
 
-use raceflip::exec::{Unobserved, run};
+use raceflip::exec::{NoObserver, run};
 use raceflip::lang::{Source, check as check_names, format, parse, print, render};
 use raceflip::sched::RandomWalk;
 use raceflip::vm::{Model, Vm, compile};
@@ -70,10 +70,10 @@ pub fn check(bytes: &[u8]) {
 // Checks that two runs with one seed are identical, and that they end.
 fn runs(machine: &mut Machine<Vm>, seed: u64) {
     let go_on = AtomicBool::new(false);
-    let first = run(machine, &mut RandomWalk::new(), seed, &mut Unobserved, &go_on);
+    let first = run(machine, &mut RandomWalk::new(), seed, &mut NoObserver, &go_on);
     assert!(first.outcome().is_some(), "a random walk comes to an end");
     assert!(first.steps <= LIMITS.steps);
     let state = machine.canonical().digest();
-    let again = run(machine, &mut RandomWalk::new(), seed, &mut Unobserved, &go_on);
+    let again = run(machine, &mut RandomWalk::new(), seed, &mut NoObserver, &go_on);
     assert_eq!((first, state), (again, machine.canonical().digest()));
 }

@@ -3,7 +3,7 @@
 
 use super::model::LIMITS;
 use super::token::LOADED;
-use raceflip::exec::{Unobserved, run};
+use raceflip::exec::{NoObserver, run};
 use raceflip::sched::StrategySpec;
 use std::sync::atomic::AtomicBool;
 
@@ -20,7 +20,7 @@ pub fn check(bytes: &[u8]) {
     match spec.build(&LOADED.code.setup.sites) {
         Ok(mut strategy) => {
             let mut machine = LOADED.machine(LIMITS);
-            let summary = run(&mut machine, &mut strategy, 1, &mut Unobserved, &AtomicBool::new(false));
+            let summary = run(&mut machine, &mut strategy, 1, &mut NoObserver, &AtomicBool::new(false));
             assert!(summary.steps <= LIMITS.steps && summary.outcome().is_some(), "{name}: {summary:?}");
         }
         Err(error) => super::is_told(&error.to_string()),

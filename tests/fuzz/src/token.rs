@@ -3,7 +3,7 @@
 
 use super::model::LIMITS;
 use data_encoding::BASE64URL_NOPAD;
-use raceflip::exec::{Unobserved, run};
+use raceflip::exec::{NoObserver, run};
 use raceflip::sched::{Replay, Tolerant};
 use raceflip::token::Token;
 use raceflip::vm::Model;
@@ -77,10 +77,10 @@ fn replay(token: &Token) {
     };
     let mut machine = LOADED.machine(limits);
     let schedule = Arc::new(token.schedule.clone());
-    let strict = run(&mut machine, &mut Replay::new(schedule.clone()), 0, &mut Unobserved, &stop);
+    let strict = run(&mut machine, &mut Replay::new(schedule.clone()), 0, &mut NoObserver, &stop);
     assert!(strict.steps <= limits.steps);
     let mut tolerant = Tolerant::new(schedule);
-    let far = run(&mut machine, &mut tolerant, 0, &mut Unobserved, &stop);
+    let far = run(&mut machine, &mut tolerant, 0, &mut NoObserver, &stop);
     assert!(far.steps <= limits.steps && far.outcome().is_some(), "{far:?}");
     // If the strict replay completes, the tolerant one must follow the same schedule.
     if strict.outcome().is_some() {

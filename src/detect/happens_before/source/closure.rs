@@ -7,7 +7,7 @@
 //! the effects of single edges: an enable, or a signal, comes before an operation of another task of its looper even
 //! if nothing else of its own task does.
 
-use super::direct::Sent;
+use super::direct::IntentSend;
 use super::nodes::{Context, Node, Nodes};
 use super::rows::{Rows, Words, clear_all, has, members, set, set_all};
 use crate::base::{Id, IndexVec};
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 // The nodes of a task.
 #[derive(Clone, Copy, Debug)]
-struct Run {
+struct TaskNodes {
     task: TaskNo,
     looper: ThreadNo,
     context: Context,
@@ -30,9 +30,9 @@ struct Closure<'t> {
     trace: &'t Trace,
     nodes: &'t Nodes,
     rows: Rows,
-    sent: Vec<Sent>,
+    sent: Vec<IntentSend>,
     // Tasks that were posted and that ran, in the order of their posts.
-    runs: Vec<Run>,
+    runs: Vec<TaskNodes>,
     // Indices in `runs`: by task, by the node of the post, by the node of the begin.
     of_task: IndexVec<TaskNo, Option<usize>>,
     posted: IndexVec<Node, Option<usize>>,
@@ -48,7 +48,13 @@ struct Closure<'t> {
 }
 
 /// Closes the relation under the rules. `None` if `stop` was set.
-pub(super) fn close(trace: &Trace, nodes: &Nodes, rows: Rows, sent: Vec<Sent>, stop: &AtomicBool) -> Option<Rows> {
+pub(super) fn close(
+    trace: &Trace,
+    nodes: &Nodes,
+    rows: Rows,
+    sent: Vec<IntentSend>,
+    stop: &AtomicBool,
+) -> Option<Rows> {
     let mut closure = Closure::new(trace, nodes, rows, sent, stop);
     let mut order: Vec<Node> = nodes.op.ids().collect();
     order.sort_by_key(|node| std::cmp::Reverse(nodes.op[*node]));
@@ -61,7 +67,7 @@ pub(super) fn close(trace: &Trace, nodes: &Nodes, rows: Rows, sent: Vec<Sent>, s
 }
 
 impl<'t> Closure<'t> {
-    fn new(trace: &'t Trace, nodes: &'t Nodes, rows: Rows, sent: Vec<Sent>, stop: &AtomicBool) -> Self {
+    fn new(trace: &'t Trace, nodes: &'t Nodes, rows: Rows, sent: Vec<IntentSend>, stop: &AtomicBool) -> Self {
         let none = || trace.threads.ids().map(|_| vec![0; nodes.len().div_ceil(64)]).collect();
         let mut of = Self {
             trace,
@@ -264,7 +270,7 @@ impl<'t> Closure<'t> {
     fn keeps_order(&self, first: usize, second: usize) -> bool {
         let (run, other) = (&self.runs[first], &self.runs[second]);
         let Some(end) = run.end else { return false };
-        let time = |run: &Run| self.trace.tasks[run.task].time;
+        let time = |run: &TaskNodes| self.trace.tasks[run.task].time;
         let by_time = match (time(run), time(other)) {
             (_, PostTime::Front) => false,
             (PostTime::Now | PostTime::Front | PostTime::After(..=0), _) => true,
@@ -279,7 +285,7 @@ impl<'t> Closure<'t> {
 }
 
 // Returns the tasks that were posted and that ran, in the order of their posts.
-fn runs(trace: &Trace, nodes: &Nodes) -> Vec<Run> {
+fn runs(trace: &Trace, nodes: &Nodes) -> Vec<TaskNodes> {
     let mut ends: IndexVec<TaskNo, Option<Node>> = trace.tasks.ids().map(|_| None).collect();
     for (op, operation) in trace.ops.enumerate() {
         if let Action::End(task) = operation.action {
@@ -288,9 +294,9 @@ fn runs(trace: &Trace, nodes: &Nodes) -> Vec<Run> {
     }
     let of = |(no, task): (TaskNo, &crate::trace::Task)| {
         let (post, begin) = (nodes.of[task.post?], nodes.of[task.begin?]);
-        Some(Run { task: no, looper: task.looper, context: nodes.context[begin], post, begin, end: ends[no] })
+        Some(TaskNodes { task: no, looper: task.looper, context: nodes.context[begin], post, begin, end: ends[no] })
     };
-    let mut runs: Vec<Run> = trace.tasks.enumerate().filter_map(of).collect();
+    let mut runs: Vec<TaskNodes> = trace.tasks.enumerate().filter_map(of).collect();
     runs.sort_by_key(|run| nodes.op[run.post]);
     runs
 }

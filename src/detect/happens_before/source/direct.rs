@@ -12,7 +12,7 @@ pub(super) const SENT: &str = "broadcast intent ";
 
 /// An intent that was sent, and the post that it started.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sent {
+pub(super) struct IntentSend {
     pub(super) sender: Node,
     pub(super) post: Node,
 }
@@ -28,7 +28,7 @@ struct Releases {
     found: Vec<Node>,
 }
 
-struct Edges<'t> {
+struct DirectEdges<'t> {
     trace: &'t Trace,
     nodes: &'t Nodes,
     rows: Rows,
@@ -42,12 +42,12 @@ struct Edges<'t> {
     locks: BTreeMap<LockNo, Releases>,
     channels: BTreeMap<ChannelNo, Vec<Node>>,
     enabled: BTreeMap<EventNo, Node>,
-    sent: Vec<Sent>,
+    sent: Vec<IntentSend>,
 }
 
 /// Returns all direct edges except program order, and the intents.
-pub(super) fn direct(trace: &Trace, nodes: &Nodes) -> (Rows, Vec<Sent>) {
-    let mut edges = Edges {
+pub(super) fn direct(trace: &Trace, nodes: &Nodes) -> (Rows, Vec<IntentSend>) {
+    let mut edges = DirectEdges {
         trace,
         nodes,
         rows: Rows::new(nodes.len(), nodes.len()),
@@ -69,7 +69,7 @@ pub(super) fn direct(trace: &Trace, nodes: &Nodes) -> (Rows, Vec<Sent>) {
     (edges.rows, edges.sent)
 }
 
-impl Edges<'_> {
+impl DirectEdges<'_> {
     fn add(&mut self, from: Option<Node>, to: Node) {
         if let Some(from) = from {
             self.rows.add(from, to);
@@ -133,7 +133,7 @@ impl Edges<'_> {
             let Some(enable) = self.enabled.get(event).copied() else { continue };
             self.add(Some(enable), post.unwrap_or(node));
             if let (Some(post), true) = (post, trace.events[*event].starts_with(SENT)) {
-                self.sent.push(Sent { sender: enable, post });
+                self.sent.push(IntentSend { sender: enable, post });
             }
         }
     }

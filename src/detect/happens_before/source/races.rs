@@ -4,7 +4,7 @@ use super::SourceOrder;
 use super::nodes::{Context, Node};
 use crate::base::IndexVec;
 use crate::detect::Rank;
-use crate::detect::happens_before::classes::Line;
+use crate::detect::happens_before::classes::PostLine;
 use crate::detect::happens_before::{Race, RaceClass};
 use crate::trace::{Action, LocationNo, OpNo, SiteNo, TaskNo, Trace};
 use indexmap::IndexMap;
@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::Xxh3Builder;
 
 /// An access: the first one of its node, statement and kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Access {
+struct NodeAccess {
     op: OpNo,
     node: Node,
     site: SiteNo,
@@ -21,10 +21,10 @@ struct Access {
 }
 
 /// Two pairs of accesses of one location with the same key are one race.
-type Key = (Place, Place, RaceClass);
+type RaceKey = (ContextPlace, ContextPlace, RaceClass);
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Place {
+enum ContextPlace {
     Site(SiteNo),
     Context(Context),
 }
@@ -48,12 +48,12 @@ pub(super) fn races(order: &SourceOrder<'_>, stop: &AtomicBool) -> Option<(Vec<R
 // Returns the races of one location, at most `room` of them, and whether there are more.
 fn races_at(
     order: &SourceOrder<'_>,
-    causes: &IndexVec<TaskNo, Line>,
-    (location, accesses): (LocationNo, &[Access]),
+    causes: &IndexVec<TaskNo, PostLine>,
+    (location, accesses): (LocationNo, &[NodeAccess]),
     room: usize,
     stop: &AtomicBool,
 ) -> Option<(impl Iterator<Item = Race> + use<>, bool)> {
-    let mut found: IndexMap<Key, Race, Xxh3Builder> = IndexMap::default();
+    let mut found: IndexMap<RaceKey, Race, Xxh3Builder> = IndexMap::default();
     let mut lost = false;
     for (at, second) in accesses.iter().enumerate() {
         if stop.load(Ordering::Relaxed) {
@@ -66,10 +66,10 @@ fn races_at(
                 continue;
             }
             let class = class(order, causes, first.node, second.node);
-            let task = |access: &Access| order.nodes.pieces[order.nodes.context[access.node]].task;
-            let place = |access: &Access| match access.site {
-                SiteNo::NONE => Place::Context(order.nodes.context[access.node]),
-                site => Place::Site(site),
+            let task = |access: &NodeAccess| order.nodes.pieces[order.nodes.context[access.node]].task;
+            let place = |access: &NodeAccess| match access.site {
+                SiteNo::NONE => ContextPlace::Context(order.nodes.context[access.node]),
+                site => ContextPlace::Site(site),
             };
             let key = (place(first), place(second), class);
             if found.len() >= room && !found.contains_key(&key) {
@@ -93,12 +93,13 @@ fn races_at(
 }
 
 // Returns the accesses of each location, in the order of the run.
-fn accesses(order: &SourceOrder<'_>) -> IndexVec<LocationNo, Vec<Access>> {
-    let mut accesses: IndexVec<LocationNo, Vec<Access>> = order.trace.places.ids().map(|_| Vec::new()).collect();
+fn accesses(order: &SourceOrder<'_>) -> IndexVec<LocationNo, Vec<NodeAccess>> {
+    let mut accesses: IndexVec<LocationNo, Vec<NodeAccess>> = order.trace.places.ids().map(|_| Vec::new()).collect();
     for (op, operation) in order.trace.ops.enumerate() {
         let Some((location, writes)) = operation.action.access() else { continue };
-        let access = Access { op, node: order.nodes.of[op], site: operation.site, writes };
-        let same = |other: &Access| (other.node, other.site, other.writes) == (access.node, access.site, access.writes);
+        let access = NodeAccess { op, node: order.nodes.of[op], site: operation.site, writes };
+        let same =
+            |other: &NodeAccess| (other.node, other.site, other.writes) == (access.node, access.site, access.writes);
         // The other accesses of the node are the last ones of their thread, and few accesses come between.
         let of_node = accesses[location].iter().rev().take(64);
         if !of_node.clone().any(same) {
@@ -109,8 +110,8 @@ fn accesses(order: &SourceOrder<'_>) -> IndexVec<LocationNo, Vec<Access>> {
 }
 
 // Returns the posts that led to each task. A task passes them on to the tasks that it posts.
-fn causes(trace: &Trace) -> IndexVec<TaskNo, Line> {
-    let mut causes: IndexVec<TaskNo, Line> = trace.tasks.ids().map(|_| Line::default()).collect();
+fn causes(trace: &Trace) -> IndexVec<TaskNo, PostLine> {
+    let mut causes: IndexVec<TaskNo, PostLine> = trace.tasks.ids().map(|_| PostLine::default()).collect();
     let mut running: IndexVec<crate::trace::ThreadNo, Option<TaskNo>> = trace.threads.ids().map(|_| None).collect();
     for (_, op) in trace.ops.enumerate() {
         match op.action {
@@ -142,7 +143,7 @@ fn causes(trace: &Trace) -> IndexVec<TaskNo, Line> {
     causes
 }
 
-fn class(order: &SourceOrder<'_>, causes: &IndexVec<TaskNo, Line>, first: Node, second: Node) -> RaceClass {
+fn class(order: &SourceOrder<'_>, causes: &IndexVec<TaskNo, PostLine>, first: Node, second: Node) -> RaceClass {
     if order.nodes.piece(first).thread != order.nodes.piece(second).thread {
         return RaceClass::MultiThreaded;
     }

@@ -8,7 +8,7 @@ use crate::trace::{Action, Builder, LockNo, OpNo, Operation, SiteNo, TaskNo, Thr
 use proptest::prelude::*;
 
 // A relation over operations, and the queries of the rules.
-struct Naive<'t> {
+struct NaiveClosure<'t> {
     trace: &'t Trace,
     // Number of the context of each operation, and the task if the context is one.
     context: Vec<usize>,
@@ -16,7 +16,7 @@ struct Naive<'t> {
     before: Vec<Vec<bool>>,
 }
 
-impl<'t> Naive<'t> {
+impl<'t> NaiveClosure<'t> {
     fn new(trace: &'t Trace) -> Self {
         let n = trace.ops.len();
         let mut of = Self { trace, context: vec![0; n], task: vec![None; n], before: vec![vec![false; n]; n] };
@@ -299,15 +299,15 @@ proptest! {
     #[test]
     fn the_closure_is_what_the_rules_say(steps in prop::collection::vec(any::<(u8, u8, u8)>(), 0..70)) {
         let trace = trace(&steps);
-        let (order, naive) = (SourceOrder::new(&trace).unwrap(), Naive::new(&trace));
+        let (order, naive) = (SourceOrder::new(&trace).unwrap(), NaiveClosure::new(&trace));
         for (a, b) in trace.ops.ids().flat_map(|a| trace.ops.ids().map(move |b| (a, b))).filter(|(a, b)| a != b) {
             // A cycle through a node (an enable comes before a post that came before it) orders the node's accesses
             // both ways. Callers never ask for that.
             if order.nodes.of[a] == order.nodes.of[b] && a > b {
                 continue;
             }
-            let told = naive.before[a.index()][b.index()];
-            prop_assert_eq!(order.is_before(a, b), told, "{:?} {:?} of {:#?}", a, b, &trace.ops);
+            let answer = naive.before[a.index()][b.index()];
+            prop_assert_eq!(order.is_before(a, b), answer, "{:?} {:?} of {:#?}", a, b, &trace.ops);
         }
     }
 }
@@ -347,6 +347,6 @@ fn a_trace_that_is_too_large_is_refused() {
         b.push(thread, Action::Release(lock), SiteNo::NONE, 0).unwrap();
     }
     let trace = b.finish();
-    let told = SourceOrder::new(&trace).unwrap_err().to_string();
-    assert!(told.contains("40002 nodes") && told.contains("use the printed rules"), "{told}");
+    let answer = SourceOrder::new(&trace).unwrap_err().to_string();
+    assert!(answer.contains("40002 nodes") && answer.contains("use the printed rules"), "{answer}");
 }

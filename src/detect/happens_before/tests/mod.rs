@@ -4,23 +4,23 @@ pub(in crate::detect) mod generate;
 mod naive;
 mod races;
 
-use super::Edges;
-use super::accesses::Compared;
-use super::order::Order;
+use super::TraceEdges;
+use super::accesses::AccessQuery;
+use super::order::TraceOrder;
 use crate::base::Rng;
 use crate::detect::clock::Point;
 use crate::trace::{Action, OpNo, Trace};
 use naive::Naive;
 
 // Compares all pairs. Returns the number of pairs, and the number of ordered ones.
-fn compare(trace: &Trace, edges: Edges) -> (u64, u64) {
+fn compare(trace: &Trace, edges: TraceEdges) -> (u64, u64) {
     let naive = Naive::new(trace, edges);
-    let mut order = Order::new(trace, edges);
+    let mut order = TraceOrder::new(trace, edges);
     let mut points: Vec<Option<Point>> = Vec::new();
     let is_fired = |i: usize| trace.threads[trace.ops[OpNo(i as u32)].thread].environment;
     let (mut pairs, mut ordered) = (0, 0);
     for (j, operation) in trace.ops.enumerate() {
-        let check = |order: &Order<'_>, points: &[Option<Point>]| {
+        let check = |order: &TraceOrder<'_>, points: &[Option<Point>]| {
             let Some(now) = order.context(operation.thread) else { return (0, 0) };
             let mut found = (0, 0);
             for (i, point) in points.iter().enumerate() {
@@ -57,7 +57,7 @@ fn compare(trace: &Trace, edges: Edges) -> (u64, u64) {
 }
 
 // Compares the order of the posts of events, on which the classes of races depend.
-fn posts(trace: &Trace, naive: &Naive<'_>, order: &Order<'_>) {
+fn posts(trace: &Trace, naive: &Naive<'_>, order: &TraceOrder<'_>) {
     let begun = || trace.tasks.enumerate().filter(|(task, about)| about.begin.is_some() && trace.is_event(*task));
     for (first, a) in begun() {
         for (second, b) in begun() {
@@ -77,7 +77,7 @@ fn all(traces: u64, most: u32) -> (u64, u64) {
     let mut total = (0, 0);
     for seed in 0..traces {
         let trace = generate::trace(&mut Rng::seeded(seed), most);
-        for edges in [Edges::Full, Edges::Forced] {
+        for edges in [TraceEdges::Full, TraceEdges::Forced] {
             let (pairs, ordered) = compare(&trace, edges);
             total = (total.0 + pairs, total.1 + ordered);
         }

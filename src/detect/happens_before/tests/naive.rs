@@ -1,37 +1,37 @@
 //! Figures 6 and 7 implemented literally: two relations, closed under the rules by a fixpoint. The additions to the
 //! paper are implemented in the same style.
 
-use crate::detect::happens_before::Edges;
+use crate::detect::happens_before::TraceEdges;
 use crate::trace::{Action, OpNo, TaskNo, ThreadNo, Trace};
 
 /// One bit for each operation.
-type Row = Vec<u64>;
+type BitRow = Vec<u64>;
 
 pub(super) struct Naive<'t> {
     trace: &'t Trace,
-    edges: Edges,
+    edges: TraceEdges,
     // st[i], mt[i]: the operations after operation i.
-    st: Vec<Row>,
-    mt: Vec<Row>,
+    st: Vec<BitRow>,
+    mt: Vec<BitRow>,
     // The task that each operation belongs to.
     task: Vec<Option<TaskNo>>,
     // Whether the operation's thread had begun its loop before it.
     looped: Vec<bool>,
     // For each operation the operations on its thread. Each act of the environment has a thread of its own.
-    same_thread: Vec<Row>,
+    same_thread: Vec<BitRow>,
     ends: Vec<Option<usize>>,
 }
 
-fn has(row: &Row, j: usize) -> bool {
+fn has(row: &BitRow, j: usize) -> bool {
     row[j / 64] >> (j % 64) & 1 == 1
 }
 
-fn set(row: &mut Row, j: usize) {
+fn set(row: &mut BitRow, j: usize) {
     row[j / 64] |= 1 << (j % 64);
 }
 
 impl<'t> Naive<'t> {
-    pub(super) fn new(trace: &'t Trace, edges: Edges) -> Self {
+    pub(super) fn new(trace: &'t Trace, edges: TraceEdges) -> Self {
         let n = trace.ops.len();
         let empty = vec![vec![0; n.div_ceil(64)]; n];
         let mut naive = Self {
@@ -135,7 +135,7 @@ impl<'t> Naive<'t> {
     }
 
     fn is_direct_mt(&self, i: usize, j: usize) -> bool {
-        let full = self.edges == Edges::Full;
+        let full = self.edges == TraceEdges::Full;
         match (self.action(i), self.action(j)) {
             // ATTACH-Q-MT
             (Action::AttachQueue, Action::Post(task)) => self.trace.tasks[task].looper == self.thread(i),

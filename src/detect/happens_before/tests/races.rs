@@ -3,13 +3,13 @@
 use super::{generate, listing, naive::Naive};
 use crate::base::Rng;
 use crate::detect::Rank;
-use crate::detect::happens_before::{Edges, Options, Race, RaceClass, analyze};
+use crate::detect::happens_before::{Options, Race, RaceClass, TraceEdges, analyze};
 use crate::trace::{Action, LockNo, OpNo, SiteNo, TaskNo, ThreadNo, Trace};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 // Location and statements, or contexts if the statements are not known.
-type Key = (u32, BTreeSet<(u32, u32, u32)>);
+type NaiveKey = (u32, BTreeSet<(u32, u32, u32)>);
 
 struct Definitions<'t> {
     trace: &'t Trace,
@@ -38,7 +38,7 @@ impl<'t> Definitions<'t> {
                 running[t] = None;
             }
         }
-        let (full, forced) = (Naive::new(trace, Edges::Full), Naive::new(trace, Edges::Forced));
+        let (full, forced) = (Naive::new(trace, TraceEdges::Full), Naive::new(trace, TraceEdges::Forced));
         Self { trace, full, forced, task, held }
     }
 
@@ -62,7 +62,7 @@ impl<'t> Definitions<'t> {
         self.conflict(i, j) && !self.forced.is_before(i.0 as usize, j.0 as usize) && !guarded
     }
 
-    fn key(&self, i: OpNo, j: OpNo) -> Key {
+    fn key(&self, i: OpNo, j: OpNo) -> NaiveKey {
         let end = |op: OpNo| match self.trace.ops[op].site {
             SiteNo::NONE => (1, self.thread(op).0, self.task[op.0 as usize].map_or(u32::MAX, |task| task.0)),
             site => (0, site.0, 0),
@@ -103,7 +103,7 @@ impl<'t> Definitions<'t> {
         }
     }
 
-    fn keys(&self, is: impl Fn(OpNo, OpNo) -> bool) -> BTreeSet<Key> {
+    fn keys(&self, is: impl Fn(OpNo, OpNo) -> bool) -> BTreeSet<NaiveKey> {
         let pairs = self.trace.ops.ids().flat_map(|j| (0..j.0).map(move |i| (OpNo(i), j)));
         pairs.filter(|(i, j)| is(*i, *j)).map(|(i, j)| self.key(i, j)).collect()
     }
@@ -118,25 +118,25 @@ fn check(trace: &Trace, merging: bool) -> [usize; 3] {
     let options = Options { merging, ..Options::default() };
     let found = analyze(trace, options, &AtomicBool::new(false)).unwrap();
     let definitions = Definitions::new(trace);
-    let told = || listing(trace);
+    let describe_trace = || listing(trace);
     let (only_locked, races): (Vec<&Race>, Vec<&Race>) =
         found.races.iter().partition(|race| race.rank == Rank::ByLocks);
     let key = |race: &&Race| definitions.key(race.first, race.second);
     let all = definitions.keys(|i, j| definitions.is_race(i, j));
-    assert_eq!(races.iter().map(key).collect::<BTreeSet<_>>(), all, "{:#?}", told());
-    let more: BTreeSet<Key> =
+    assert_eq!(races.iter().map(key).collect::<BTreeSet<_>>(), all, "{:#?}", describe_trace());
+    let more: BTreeSet<NaiveKey> =
         definitions.keys(|i, j| definitions.is_only_locked(i, j)).difference(&all).cloned().collect();
-    assert_eq!(only_locked.iter().map(key).collect::<BTreeSet<_>>(), more, "{:#?}", told());
+    assert_eq!(only_locked.iter().map(key).collect::<BTreeSet<_>>(), more, "{:#?}", describe_trace());
     for race in &races {
-        assert!(definitions.is_race(race.first, race.second), "{race:?} {:#?}", told());
+        assert!(definitions.is_race(race.first, race.second), "{race:?} {:#?}", describe_trace());
         let covering: Vec<_> = races.iter().filter(|q| definitions.covers(q, race)).collect();
         let by = race.covered_by.map(|by| races[by]);
-        assert_eq!(by.is_some(), !covering.is_empty(), "{race:?} {:#?}", told());
-        assert!(by.is_none_or(|by| definitions.covers(by, race)), "{race:?} {:#?}", told());
+        assert_eq!(by.is_some(), !covering.is_empty(), "{race:?} {:#?}", describe_trace());
+        assert!(by.is_none_or(|by| definitions.covers(by, race)), "{race:?} {:#?}", describe_trace());
     }
     for race in &found.races {
         if race.rank != Rank::ByLocks {
-            assert_eq!(race.class, definitions.class(race.first, race.second), "{race:?} {:#?}", told());
+            assert_eq!(race.class, definitions.class(race.first, race.second), "{race:?} {:#?}", describe_trace());
         }
     }
     [races.len(), only_locked.len(), races.iter().filter(|race| race.covered_by.is_some()).count()]

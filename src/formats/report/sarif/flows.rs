@@ -2,11 +2,11 @@
 
 use super::objects::{CodeFlow, FlowLocation, TextOf, ThreadFlow};
 use super::{escape, location, text};
-use crate::formats::report::{Run, Step};
+use crate::formats::report::{ReplayedRun, RunStep};
 use crate::formats::timeline::Mark;
 
 /// Returns a location for each step, with its position in the run.
-pub(super) fn locations(run: &Run, uri: &str) -> Vec<FlowLocation> {
+pub(super) fn locations(run: &ReplayedRun, uri: &str) -> Vec<FlowLocation> {
     let each = run.steps.iter().enumerate().map(|(i, step)| {
         let mut at = location(uri, step.at.or_else(|| near(&run.steps, i)));
         at.message = Some(TextOf { text: escape(&says(step)) });
@@ -18,15 +18,15 @@ pub(super) fn locations(run: &Run, uri: &str) -> Vec<FlowLocation> {
 
 // Returns a place for a step that has none, such as the start of a task: the next place of its thread, or else the last
 // one. A step of no thread gets the last place of any thread.
-fn near(steps: &[Step], i: usize) -> Option<(u32, u32)> {
-    let own = |s: &&Step| s.thread == steps[i].thread && s.at.is_some();
+fn near(steps: &[RunStep], i: usize) -> Option<(u32, u32)> {
+    let own = |s: &&RunStep| s.thread == steps[i].thread && s.at.is_some();
     let (before, after) = (&steps[..i], &steps[i..]);
     let any = if steps[i].thread.is_none() { before.iter().rev().find_map(|s| s.at) } else { None };
     any.or_else(|| after.iter().find(own).or_else(|| before.iter().rev().find(own))?.at)
 }
 
 // Formats a step: `step 5, main: read bound: null`.
-fn says(step: &Step) -> String {
+fn says(step: &RunStep) -> String {
     let who = step.thread.as_deref().unwrap_or_default();
     let mark = match step.mark {
         Some(Mark::Racing) => " (of the pair)",
@@ -50,7 +50,7 @@ pub(super) fn merged(head: &str, steps: &[FlowLocation]) -> Option<CodeFlow> {
 }
 
 /// Returns a code flow with a list for each thread. A gap occurs in every list.
-pub(super) fn by_thread(head: &str, run: &Run, steps: Vec<FlowLocation>) -> Option<CodeFlow> {
+pub(super) fn by_thread(head: &str, run: &ReplayedRun, steps: Vec<FlowLocation>) -> Option<CodeFlow> {
     let mut names: Vec<&str> = Vec::new();
     for step in run.steps.iter().filter(|s| !s.gap) {
         let name = thread(step);
@@ -66,6 +66,6 @@ pub(super) fn by_thread(head: &str, run: &Run, steps: Vec<FlowLocation>) -> Opti
     (!names.is_empty()).then(|| CodeFlow { message, thread_flows: names.iter().map(|n| of(n)).collect() })
 }
 
-fn thread(step: &Step) -> &str {
+fn thread(step: &RunStep) -> &str {
     step.thread.as_deref().unwrap_or("no thread")
 }

@@ -18,15 +18,15 @@ mod rules;
 pub mod tested;
 
 use super::words::{self, side};
-use super::{Entry, Replays, Subject, all, counted, place};
+use super::{Replays, ReportEntry, Subject, all, counted, place};
 use crate::base::Digester;
 use crate::base::clean;
-use crate::campaign::{Judged, Verdict};
+use crate::campaign::{PairFacts, Verdict};
 use crate::formats::campaign::{Access, ConfirmReport, Evidence, Pair};
 use flows::{by_thread, locations, merged};
 use objects::{
-    ArtifactLocation, AutomationDetails, CodeFlow, Driver, Invocation, Log, Notification, PhysicalLocation, Place,
-    Properties, Region, ResultObject, ShownRun, Text, TextOf, Tool, ToolRun,
+    ArtifactLocation, AutomationDetails, CodeFlow, Driver, Invocation, Notification, PhysicalLocation, Properties,
+    Region, ResultObject, RunProperties, SarifLocation, SarifLog, SarifText, TextOf, Tool, ToolRun,
 };
 use rules::{RULES, rule_of};
 use std::collections::BTreeMap;
@@ -43,7 +43,8 @@ const MOST_LOCATIONS: usize = 200_000;
 /// Renders all reports as one log.
 #[must_use]
 pub fn render(reports: &[ConfirmReport], replays: &mut dyn Replays) -> String {
-    let mut entries: Vec<Entry<'_>> = all(reports).filter(|e| e.finding.verdict() != Some(Verdict::Refuted)).collect();
+    let mut entries: Vec<ReportEntry<'_>> =
+        all(reports).filter(|e| e.finding.verdict() != Some(Verdict::Refuted)).collect();
     let mut notes: Vec<String> = Vec::new();
     for report in reports {
         let variant = words::variant(&report.about, &place::path(&replays.path(&report.about.file)));
@@ -55,7 +56,7 @@ pub fn render(reports: &[ConfirmReport], replays: &mut dyn Replays) -> String {
         entries.sort_by_key(|e| e.finding.importance());
         entries.truncate(MOST_RESULTS);
     }
-    let mut writer = Writer { replays, prints: BTreeMap::new(), room: MOST_LOCATIONS };
+    let mut writer = SarifWriter { replays, prints: BTreeMap::new(), room: MOST_LOCATIONS };
     let results = entries.iter().map(|e| writer.result(e)).collect();
     let notification = |n: &String| Notification { level: "warning", message: text(n) };
     let run = ToolRun {
@@ -70,7 +71,7 @@ pub fn render(reports: &[ConfirmReport], replays: &mut dyn Replays) -> String {
         column_kind: "unicodeCodePoints",
         results,
     };
-    let log = Log { schema: "https://json.schemastore.org/sarif-2.1.0.json", version: "2.1.0", runs: vec![run] };
+    let log = SarifLog { schema: "https://json.schemastore.org/sarif-2.1.0.json", version: "2.1.0", runs: vec![run] };
     serde_json::to_string_pretty(&log).expect("texts and numbers can be written") + "\n"
 }
 
@@ -87,21 +88,21 @@ fn escape(text: &str) -> String {
     escaped
 }
 
-fn text(words: &str) -> Text {
-    Text { text: escape(words) }
+fn text(words: &str) -> SarifText {
+    SarifText { text: escape(words) }
 }
 
-fn location(uri: &str, at: Option<(u32, u32)>) -> Place {
+fn location(uri: &str, at: Option<(u32, u32)>) -> SarifLocation {
     // A report without a valid line and column gives no region.
     let at = at.filter(|(line, column)| *line > 0 && *column > 0);
     let region = at.map(|(start_line, start_column)| Region { start_line, start_column: Some(start_column) });
     let artifact_location = ArtifactLocation { uri: uri.to_owned() };
-    Place { id: None, message: None, physical_location: PhysicalLocation { artifact_location, region } }
+    SarifLocation { id: None, message: None, physical_location: PhysicalLocation { artifact_location, region } }
 }
 
 /// Returns the location in the real source, if the text names one, and the location in the model.
-fn places(from: Option<&str>, uri: &str, at: Option<(u32, u32)>) -> Vec<Place> {
-    let real = from.and_then(place::source).map(|source| Place {
+fn places(from: Option<&str>, uri: &str, at: Option<(u32, u32)>) -> Vec<SarifLocation> {
+    let real = from.and_then(place::source).map(|source| SarifLocation {
         id: None,
         message: None,
         physical_location: PhysicalLocation {
@@ -112,7 +113,7 @@ fn places(from: Option<&str>, uri: &str, at: Option<(u32, u32)>) -> Vec<Place> {
     real.into_iter().chain([location(uri, at)]).collect()
 }
 
-struct Writer<'w> {
+struct SarifWriter<'w> {
     replays: &'w mut dyn Replays,
     // Number of results with each fingerprint.
     prints: BTreeMap<String, u32>,
@@ -121,27 +122,27 @@ struct Writer<'w> {
 }
 
 // A run to show: an example of one end of an order, or of a failure.
-struct Shown<'r> {
+struct ExampleRun<'r> {
     first: Option<String>,
     signature: String,
     again: &'r Evidence,
 }
 
-impl Writer<'_> {
-    fn result(&mut self, entry: &Entry<'_>) -> ResultObject {
-        let Entry { report, finding } = entry;
+impl SarifWriter<'_> {
+    fn result(&mut self, entry: &ReportEntry<'_>) -> ResultObject {
+        let ReportEntry { report, finding } = entry;
         let uri = place::uri(&self.replays.path(&report.about.file));
         let (order, print, shown) = match finding.subject {
             Subject::Pair { pair, order } => (order, pair_print(pair), shown(pair)),
             Subject::Failure(fails, _) => {
-                let one = Shown { first: None, signature: fails.signature.clone(), again: &fails.again };
+                let one = ExampleRun { first: None, signature: fails.signature.clone(), again: &fails.again };
                 (false, vec![fails.signature.clone()], vec![one])
             }
         };
         let (message, locations, related) = self.words(entry, &uri);
         let either = !finding.pairs.is_empty();
         let rule = rule_of(finding.verdict(), order, either);
-        let rules::Row { id, level, precision, .. } = RULES[rule];
+        let rules::RuleRow { id, level, precision, .. } = RULES[rule];
         let open = finding.verdict() == Some(Verdict::Unconfirmed);
         let code_flows = if open { Vec::new() } else { self.flows(entry, &uri, &shown) };
         let flows = (!open && code_flows.is_empty() && !shown.is_empty()).then_some("the runs could not be replayed");
@@ -151,7 +152,7 @@ impl Writer<'_> {
             rule_index: rule,
             kind: if open { "open" } else { "fail" },
             level: (!open).then_some(level),
-            message: Text { text: message },
+            message: SarifText { text: message },
             locations,
             related_locations: related,
             code_flows,
@@ -161,8 +162,8 @@ impl Writer<'_> {
     }
 
     // Returns the message, the locations, and the related locations: the other statement, and other pairs.
-    fn words(&mut self, entry: &Entry<'_>, uri: &str) -> (String, Vec<Place>, Vec<Place>) {
-        let Entry { report, finding } = entry;
+    fn words(&mut self, entry: &ReportEntry<'_>, uri: &str) -> (String, Vec<SarifLocation>, Vec<SarifLocation>) {
+        let ReportEntry { report, finding } = entry;
         match finding.subject {
             Subject::Pair { pair, .. } => {
                 let (a, b) = (&pair.a, &pair.b);
@@ -183,7 +184,7 @@ impl Writer<'_> {
             Subject::Failure(fails, runs) => {
                 let head = words::fails(report, fails, runs, self.replays).head.plain();
                 let (at, from) = words::place(report, fails, self.replays);
-                let mut others: Vec<Place> = of_pairs(entry, uri);
+                let mut others: Vec<SarifLocation> = of_pairs(entry, uri);
                 (1..).zip(&mut others).for_each(|(id, other)| other.id = Some(id));
                 let at = places(from.as_deref(), uri, at);
                 (escape(&format!("{head}.")) + &same(entry), at, others)
@@ -191,7 +192,7 @@ impl Writer<'_> {
         }
     }
 
-    fn flows(&mut self, entry: &Entry<'_>, uri: &str, shown: &[Shown<'_>]) -> Vec<CodeFlow> {
+    fn flows(&mut self, entry: &ReportEntry<'_>, uri: &str, shown: &[ExampleRun<'_>]) -> Vec<CodeFlow> {
         let marked: Vec<&Access> = match entry.finding.subject {
             Subject::Pair { pair, .. } => vec![&pair.a, &pair.b],
             Subject::Failure(..) => Vec::new(),
@@ -234,17 +235,17 @@ impl Writer<'_> {
 
     fn properties(
         &mut self,
-        entry: &Entry<'_>,
+        entry: &ReportEntry<'_>,
         precision: &'static str,
-        shown: &[Shown<'_>],
+        shown: &[ExampleRun<'_>],
         flows: Option<&'static str>,
     ) -> Properties {
-        let Entry { report, finding } = entry;
+        let ReportEntry { report, finding } = entry;
         let mut runs = Vec::new();
         for s in shown {
             let replay = words::commands(report, s.again, self.replays);
             let (first, signature) = (s.first.clone(), s.signature.clone());
-            runs.push(ShownRun { first, signature, token: s.again.token.clone(), replay });
+            runs.push(RunProperties { first, signature, token: s.again.token.clone(), replay });
         }
         let (rank, contexts) = match finding.subject {
             Subject::Pair { pair, .. } => (Some(pair.rank), pair.contexts.clone()),
@@ -265,7 +266,7 @@ impl Writer<'_> {
 
 // Returns the locations of a statement: the one in the real source, if the model names it, and then the one in the
 // model.
-fn related(uri: &str, access: &Access, what: &str) -> Vec<Place> {
+fn related(uri: &str, access: &Access, what: &str) -> Vec<SarifLocation> {
     let mut all = places(access.from.as_deref(), uri, Some((access.line, access.column)));
     // A link of the message leads to the first of these locations.
     all.iter_mut().for_each(|place| place.message = Some(TextOf { text: escape(what) }));
@@ -273,13 +274,13 @@ fn related(uri: &str, access: &Access, what: &str) -> Vec<Place> {
 }
 
 // Returns the locations of the pairs that belong to a finding.
-fn of_pairs(entry: &Entry<'_>, uri: &str) -> Vec<Place> {
+fn of_pairs(entry: &ReportEntry<'_>, uri: &str) -> Vec<SarifLocation> {
     let sides = entry.finding.pairs.iter().take(MOST_PAIRS).flat_map(|pair| [(pair, &pair.a), (pair, &pair.b)]);
     sides.flat_map(|(pair, side)| related(uri, side, &format!("of the pair {}", words::pair(pair)))).collect()
 }
 
 // Describes how other pairs are related to a finding, as further sentences of the message.
-fn same(entry: &Entry<'_>) -> String {
+fn same(entry: &ReportEntry<'_>) -> String {
     let lines = words::belonging(entry);
     let more = lines.len().saturating_sub(MOST_PAIRS);
     let mut text: String = lines.iter().take(MOST_PAIRS).map(|line| format!(" It is {}.", escape(line))).collect();
@@ -303,19 +304,19 @@ fn pair_print(pair: &Pair) -> Vec<String> {
 }
 
 // Returns a run for each end of both orders, the harmful ones first.
-fn shown(pair: &Pair) -> Vec<Shown<'_>> {
-    let mut all: Vec<(usize, Shown<'_>)> = Vec::new();
+fn shown(pair: &Pair) -> Vec<ExampleRun<'_>> {
+    let mut all: Vec<(usize, ExampleRun<'_>)> = Vec::new();
     for order in &pair.orders {
         let first = Some(side(pair, &order.first));
         for f in &order.failures {
             let hurts = words::is_harm(pair, order, f);
-            let shown = Shown { first: first.clone(), signature: f.signature.clone(), again: &f.again };
+            let shown = ExampleRun { first: first.clone(), signature: f.signature.clone(), again: &f.again };
             all.push((if hurts { 0 } else { 2 }, shown));
         }
         if let Some(again) = &order.passes {
             // Beside a harmful run, a run without a failure is the most useful one.
             let rank = if pair.verdict() == Verdict::Harmful { 1 } else { 3 };
-            all.push((rank, Shown { first, signature: "ok".to_owned(), again }));
+            all.push((rank, ExampleRun { first, signature: "ok".to_owned(), again }));
         }
     }
     all.sort_by_key(|(rank, _)| *rank);

@@ -5,7 +5,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 #[derive(Serialize)]
-pub(super) struct Log {
+pub(super) struct SarifLog {
     #[serde(rename = "$schema")]
     pub(super) schema: &'static str,
     pub(super) version: &'static str,
@@ -41,9 +41,9 @@ pub(super) struct Driver {
 pub(super) struct Rule {
     pub(super) id: &'static str,
     pub(super) name: &'static str,
-    pub(super) short_description: Text,
-    pub(super) full_description: Text,
-    pub(super) help: Text,
+    pub(super) short_description: SarifText,
+    pub(super) full_description: SarifText,
+    pub(super) help: SarifText,
     pub(super) default_configuration: Configuration,
     pub(super) properties: RuleProperties,
 }
@@ -77,11 +77,11 @@ pub(super) struct Invocation {
 #[derive(Serialize)]
 pub(super) struct Notification {
     pub(super) level: &'static str,
-    pub(super) message: Text,
+    pub(super) message: SarifText,
 }
 
 #[derive(Serialize)]
-pub(super) struct Text {
+pub(super) struct SarifText {
     pub(super) text: String,
 }
 
@@ -94,10 +94,10 @@ pub(super) struct ResultObject {
     /// The level, only if `kind` is `fail`: for other kinds it is `none` (3.27.10).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) level: Option<&'static str>,
-    pub(super) message: Text,
-    pub(super) locations: Vec<Place>,
+    pub(super) message: SarifText,
+    pub(super) locations: Vec<SarifLocation>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) related_locations: Vec<Place>,
+    pub(super) related_locations: Vec<SarifLocation>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) code_flows: Vec<CodeFlow>,
     pub(super) partial_fingerprints: BTreeMap<&'static str, String>,
@@ -107,7 +107,7 @@ pub(super) struct ResultObject {
 /// A `location` object.
 #[derive(Serialize, Clone)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Place {
+pub(super) struct SarifLocation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) id: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -145,7 +145,7 @@ pub(super) struct Region {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CodeFlow {
-    pub(super) message: Text,
+    pub(super) message: SarifText,
     pub(super) thread_flows: Vec<ThreadFlow>,
 }
 
@@ -163,7 +163,7 @@ pub(super) struct FlowLocation {
     pub(super) importance: &'static str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) kinds: Vec<&'static str>,
-    pub(super) location: Place,
+    pub(super) location: SarifLocation,
 }
 
 /// The property bag of a result.
@@ -180,7 +180,7 @@ pub(super) struct Properties {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) contexts: Vec<String>,
     /// The runs that show the orders or the failure, with their ends.
-    pub(super) runs: Vec<ShownRun>,
+    pub(super) runs: Vec<RunProperties>,
     /// The reason why there are no code flows although there are runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) flows: Option<&'static str>,
@@ -189,7 +189,7 @@ pub(super) struct Properties {
 /// A run that can be replayed.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ShownRun {
+pub(super) struct RunProperties {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) first: Option<String>,
     /// The signature of the run.

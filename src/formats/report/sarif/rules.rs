@@ -5,7 +5,7 @@ use super::text;
 use crate::campaign::Verdict;
 
 /// The properties of a rule.
-pub(super) struct Row {
+pub(super) struct RuleRow {
     pub(super) id: &'static str,
     name: &'static str,
     short: &'static str,
@@ -17,8 +17,8 @@ pub(super) struct Row {
 }
 
 /// All rules. [`rule_of`] returns indices into this list.
-pub(super) const RULES: [Row; 6] = [
-    Row {
+pub(super) const RULES: [RuleRow; 6] = [
+    RuleRow {
         id: "race/harmful",
         name: "HarmfulRace",
         short: "A harmful race",
@@ -28,7 +28,7 @@ pub(super) const RULES: [Row; 6] = [
         precision: "very-high",
         severity: "error",
     },
-    Row {
+    RuleRow {
         id: "race/real",
         name: "RealRace",
         short: "A race without known harm",
@@ -38,7 +38,7 @@ pub(super) const RULES: [Row; 6] = [
         precision: "very-high",
         severity: "warning",
     },
-    Row {
+    RuleRow {
         id: "order/harmful",
         name: "HarmfulOrder",
         short: "A harmful order",
@@ -48,7 +48,7 @@ pub(super) const RULES: [Row; 6] = [
         precision: "very-high",
         severity: "error",
     },
-    Row {
+    RuleRow {
         id: "failure/unexplained",
         name: "UnexplainedFailure",
         short: "A failure that no confirmed pair explains",
@@ -58,7 +58,7 @@ pub(super) const RULES: [Row; 6] = [
         precision: "very-high",
         severity: "error",
     },
-    Row {
+    RuleRow {
         id: "race/unconfirmed",
         name: "UnconfirmedRace",
         short: "A potential race that is neither confirmed nor refuted",
@@ -68,7 +68,7 @@ pub(super) const RULES: [Row; 6] = [
         precision: "low",
         severity: "recommendation",
     },
-    Row {
+    RuleRow {
         id: "failure/either-order",
         name: "FailureInEitherOrder",
         short: "A failure that occurs in either order",
@@ -98,7 +98,7 @@ pub(super) fn all() -> Vec<Rule> {
     RULES.iter().map(rule).collect()
 }
 
-fn rule(row: &Row) -> Rule {
+fn rule(row: &RuleRow) -> Rule {
     Rule {
         id: row.id,
         name: row.name,

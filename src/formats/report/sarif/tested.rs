@@ -1,11 +1,13 @@
 //! Renders the result of `test` as SARIF 2.1.0: a result for each `expect` line that fails the test, at that line.
 
-use super::objects::{AutomationDetails, Properties, ResultObject, ShownRun};
-use super::objects::{Configuration, Driver, Invocation, Log, Notification, Rule, RuleProperties, Text, Tool, ToolRun};
+use super::objects::{AutomationDetails, Properties, ResultObject, RunProperties};
+use super::objects::{
+    Configuration, Driver, Invocation, Notification, Rule, RuleProperties, SarifLog, SarifText, Tool, ToolRun,
+};
 use super::{escape, location, text};
 use crate::base::Digester;
 use crate::formats::report::{place, tested};
-use crate::formats::test::{Expected, TestReport, Variant};
+use crate::formats::test::{LineReport, TestReport, Variant};
 use std::collections::BTreeMap;
 
 const ID: &str = "expect/unmet";
@@ -37,7 +39,7 @@ pub fn render(report: &TestReport) -> String {
         column_kind: "unicodeCodePoints",
         results,
     };
-    let log = Log { schema: "https://json.schemastore.org/sarif-2.1.0.json", version: "2.1.0", runs: vec![run] };
+    let log = SarifLog { schema: "https://json.schemastore.org/sarif-2.1.0.json", version: "2.1.0", runs: vec![run] };
     serde_json::to_string_pretty(&log).expect("texts and numbers can be written") + "\n"
 }
 
@@ -59,7 +61,7 @@ fn rule() -> Rule {
     }
 }
 
-fn result(variant: &Variant, expected: &Expected, prints: &mut BTreeMap<String, u32>) -> ResultObject {
+fn result(variant: &Variant, expected: &LineReport, prints: &mut BTreeMap<String, u32>) -> ResultObject {
     let line = tested::line(expected);
     let mut digest = Digester::new();
     digest.text(&place::path(&variant.file));
@@ -75,7 +77,7 @@ fn result(variant: &Variant, expected: &Expected, prints: &mut BTreeMap<String, 
         rule_index: 0,
         kind: "fail",
         level: Some("error"),
-        message: Text { text: escape(&format!("{line}: {} ({})", why.join("; "), tested::name(variant))) },
+        message: SarifText { text: escape(&format!("{line}: {} ({})", why.join("; "), tested::name(variant))) },
         locations: vec![location(&place::uri(&variant.file), at)],
         related_locations: Vec::new(),
         code_flows: Vec::new(),
@@ -90,7 +92,7 @@ fn result(variant: &Variant, expected: &Expected, prints: &mut BTreeMap<String, 
             runs: expected
                 .shown
                 .iter()
-                .map(|against| ShownRun {
+                .map(|against| RunProperties {
                     first: None,
                     signature: against.signature.clone(),
                     token: against.token.clone(),

@@ -1,6 +1,8 @@
 //! Draws one run, row by row: the lives of threads, the boxes of tasks, arrows, and words.
 
-use super::super::{Arrow, ArrowKind, ColumnId, Gap, Item, Kind, Mark, Row, State, Timeline, Why, counted};
+use super::super::{
+    Arrow, ArrowKind, ColumnId, ColumnState, Gap, GapReason, Item, Mark, RowKind, Timeline, TimelineRow, counted,
+};
 use super::frame::{Frame, LINE, Lane, NUMBERS, ROW, task_name};
 use super::sheet::{CHAR, Layer};
 use super::{Colours, Run, class};
@@ -48,7 +50,7 @@ struct Open {
 }
 
 // A message whose task has not begun yet.
-struct Sent {
+struct OpenMessage {
     from: i64,
     y: i64,
     to: ColumnId,
@@ -67,9 +69,9 @@ pub(super) struct Pen<'p> {
     // Top of the first row.
     start: i64,
     // The state of each column, and since where it has it.
-    states: BTreeMap<ColumnId, (State, i64)>,
+    states: BTreeMap<ColumnId, (ColumnState, i64)>,
     tasks: BTreeMap<ColumnId, Open>,
-    sent: BTreeMap<ContextId, Sent>,
+    sent: BTreeMap<ContextId, OpenMessage>,
     used: BTreeSet<Sign>,
 }
 
@@ -127,7 +129,7 @@ impl<'p> Pen<'p> {
             self.skip(ROW);
         }
         let columns: Vec<ColumnId> = self.states.keys().copied().collect();
-        columns.into_iter().for_each(|column| self.state(column, State::Absent, self.y));
+        columns.into_iter().for_each(|column| self.state(column, ColumnState::Absent, self.y));
         let open: Vec<ColumnId> = self.tasks.keys().copied().collect();
         open.into_iter().for_each(|column| self.close(column, self.y));
         for sent in std::mem::take(&mut self.sent).into_values() {
@@ -145,7 +147,7 @@ impl<'p> Pen<'p> {
         self.lane(column).filter(|lane| lane.columns == 1)
     }
 
-    fn row(&mut self, row: &Row) {
+    fn row(&mut self, row: &TimelineRow) {
         let lines = self.frame.lines(self.timeline, row);
         let (middle, height) = (self.y + ROW / 2, ROW + LINE * (lines.len() as i64 - 1));
         self.band(row, height);
@@ -160,15 +162,15 @@ impl<'p> Pen<'p> {
     }
 
     // Changes the states of the columns. Within the box of a task its column has no line.
-    fn change(&mut self, row: &Row, middle: i64) {
+    fn change(&mut self, row: &TimelineRow, middle: i64) {
         let (top, bottom) = (self.y + 1, self.y + ROW - 1);
         let begins = row.column.filter(|_| task_name(row).is_some());
         let before = begins.and_then(|column| self.states.get(&column).map(|(state, _)| (column, *state)));
         if let Some(column) = begins {
-            self.state(column, State::Task, top);
+            self.state(column, ColumnState::Task, top);
         }
         for (column, state) in &row.states {
-            let forked = row.arrow.is_some_and(|arrow| row.kind == Kind::Fork && arrow.to == *column);
+            let forked = row.arrow.is_some_and(|arrow| row.kind == RowKind::Fork && arrow.to == *column);
             let task_ends = row.ends && row.column == Some(*column) && (row.task.is_some() || begins.is_some());
             let at = if self.y == self.start && !forked {
                 // The first row has the states of all threads that exist from the start.
@@ -188,7 +190,7 @@ impl<'p> Pen<'p> {
     }
 
     // Draws the background of a marked row.
-    fn band(&mut self, row: &Row, height: i64) {
+    fn band(&mut self, row: &TimelineRow, height: i64) {
         let number = row.site.filter(|_| row.mark.is_some()).and_then(|site| self.colours.get(&site));
         let class = match (number, row.mark) {
             (Some(number), _) => class(*number),
@@ -201,13 +203,13 @@ impl<'p> Pen<'p> {
         self.layers[BACK].shape("rect", class, place);
     }
 
-    fn words(&mut self, row: &Row, lines: &[(String, String)], mut y: i64) {
-        let class = match (row.mark, row.counts || row.kind == Kind::Fact) {
+    fn words(&mut self, row: &TimelineRow, lines: &[(String, String)], mut y: i64) {
+        let class = match (row.mark, row.counts || row.kind == RowKind::Fact) {
             (Some(Mark::Failing), _) => "bad",
             (_, true) => "",
             (_, false) => "dim",
         };
-        let indent = if row.kind == Kind::Fact { 2 * CHAR } else { 0 };
+        let indent = if row.kind == RowKind::Fact { 2 * CHAR } else { 0 };
         let x = self.x + self.frame.words + indent;
         for (what, place) in lines {
             let mut at = x;
@@ -224,8 +226,8 @@ impl<'p> Pen<'p> {
     }
 
     // Draws what a row does in the lanes.
-    fn step(&mut self, row: &Row, y: i64) {
-        if row.kind == Kind::Clock {
+    fn step(&mut self, row: &TimelineRow, y: i64) {
+        if row.kind == RowKind::Clock {
             let (from, to) = (self.x + NUMBERS, self.x + self.frame.lanes_end);
             self.layers[LINES].shape("line", "clock", [("x1", from), ("y1", y), ("x2", to), ("y2", y)]);
             self.used.insert(Sign::Clock);
@@ -234,17 +236,19 @@ impl<'p> Pen<'p> {
         let x = self.x + lane.center;
         self.task(row, column);
         match row.arrow {
-            Some(Arrow { to, kind }) if row.made.is_some() && row.kind != Kind::Fork && kind != ArrowKind::Refused => {
-                self.sent.extend(row.made.map(|made| (made, Sent { from: x, y, to, kind })));
+            Some(Arrow { to, kind })
+                if row.made.is_some() && row.kind != RowKind::Fork && kind != ArrowKind::Refused =>
+            {
+                self.sent.extend(row.made.map(|made| (made, OpenMessage { from: x, y, to, kind })));
             }
             Some(arrow) => self.straight(x, y, arrow),
             None => {}
         }
-        if let Some(sent) = row.made.filter(|_| row.kind == Kind::Begin).and_then(|made| self.sent.remove(&made)) {
+        if let Some(sent) = row.made.filter(|_| row.kind == RowKind::Begin).and_then(|made| self.sent.remove(&made)) {
             self.curve(&sent, lane, y);
         }
         self.glyph(row, x, y);
-        if row.ends && row.task.is_none() && row.kind != Kind::Begin {
+        if row.ends && row.task.is_none() && row.kind != RowKind::Begin {
             let place = [("x1", x - 6), ("y1", y + 7), ("x2", x + 6), ("y2", y + 7)];
             self.layers[FRONT].shape("line", "tick", place);
             self.used.insert(Sign::ThreadEnds);
@@ -254,9 +258,9 @@ impl<'p> Pen<'p> {
     }
 
     // Opens the box of a task that a row begins, or of one that began before the first row that is drawn.
-    fn task(&mut self, row: &Row, column: ColumnId) {
+    fn task(&mut self, row: &TimelineRow, column: ColumnId) {
         let name = task_name(row);
-        let inside = row.task.is_some() && row.kind != Kind::Fact;
+        let inside = row.task.is_some() && row.kind != RowKind::Fact;
         if self.own_lane(column).is_none() || (name.is_none() && (!inside || self.tasks.contains_key(&column))) {
             return;
         }
@@ -265,18 +269,18 @@ impl<'p> Pen<'p> {
         self.used.insert(Sign::Task);
     }
 
-    fn glyph(&mut self, row: &Row, x: i64, y: i64) {
+    fn glyph(&mut self, row: &TimelineRow, x: i64, y: i64) {
         let name = row.column.and_then(|c| self.tasks.get(&c)).and_then(|open| open.name.clone());
         match row.kind {
-            Kind::Begin if name.is_some() => {
+            RowKind::Begin if name.is_some() => {
                 self.layers[FRONT].text("small mid", (x, y + 4), &name.unwrap_or_default());
             }
-            Kind::Fact => {}
-            Kind::Fails | Kind::Stands => {
+            RowKind::Fact => {}
+            RowKind::Fails | RowKind::Stands => {
                 self.layers[FRONT].path("cross", &cross(x, y, 5));
                 self.used.insert(Sign::Fails);
             }
-            Kind::Waits | Kind::Aside => self.dot("wait", Sign::Waits, (x, y)),
+            RowKind::Waits | RowKind::Aside => self.dot("wait", Sign::Waits, (x, y)),
             _ => self.dot("step", Sign::Step, (x, y)),
         }
     }
@@ -292,26 +296,26 @@ impl<'p> Pen<'p> {
                 self.close(*column, self.y);
             }
             self.state(*column, *state, self.y + ROW / 2);
-            if matches!(state, State::Task | State::TaskBlocked) && self.own_lane(*column).is_some() {
+            if matches!(state, ColumnState::Task | ColumnState::TaskBlocked) && self.own_lane(*column).is_some() {
                 self.tasks.insert(*column, Open { top: self.y + ROW / 2, name: None });
             }
         }
         let Some(words) = gap.words() else { return };
-        let words = if gap.why == Why::Long { format!("{} not drawn", counted(gap.steps)) } else { words };
+        let words = if gap.why == GapReason::Long { format!("{} not drawn", counted(gap.steps)) } else { words };
         self.layers[FRONT].text("end dim", (self.x + NUMBERS - 8, self.y + 14), "...");
         self.layers[FRONT].text("dim", (self.x + self.frame.words, self.y + 14), &words);
         self.skip(ROW);
     }
 
     // Changes the state of a column, and draws the line of the state that it had.
-    fn state(&mut self, column: ColumnId, state: State, y: i64) {
+    fn state(&mut self, column: ColumnId, state: ColumnState, y: i64) {
         let Some(lane) = self.own_lane(column) else { return };
         let (before, since) = self.states.insert(column, (state, y)).unwrap_or_default();
         let (class, sign) = match before {
-            State::Absent | State::Task => return,
-            State::Ready => ("life", None),
-            State::Idle => ("life idle", Some(Sign::Idle)),
-            State::Blocked | State::TaskBlocked => ("life waits", Some(Sign::Blocked)),
+            ColumnState::Absent | ColumnState::Task => return,
+            ColumnState::Ready => ("life", None),
+            ColumnState::Idle => ("life idle", Some(Sign::Idle)),
+            ColumnState::Blocked | ColumnState::TaskBlocked => ("life waits", Some(Sign::Blocked)),
         };
         if y > since {
             let x = self.x + lane.center;
@@ -343,7 +347,7 @@ impl<'p> Pen<'p> {
     }
 
     // Draws an arrow from a post to the task that it brings about.
-    fn curve(&mut self, sent: &Sent, lane: &Lane, y: i64) {
+    fn curve(&mut self, sent: &OpenMessage, lane: &Lane, y: i64) {
         let center = self.x + lane.center;
         let right = (center - sent.from).signum();
         // A message of a looper to itself leaves its lane to the right and comes back.

@@ -1,7 +1,7 @@
 //! The places of lanes and words, which are the same for all runs of a picture.
 
 use super::super::layout::{Layout, shorten, wrap};
-use super::super::{ColumnId, Item, Kind, Row, Timeline};
+use super::super::{ColumnId, Item, RowKind, Timeline, TimelineRow};
 use super::sheet::{CHAR, SMALL};
 use crate::base::clean;
 use std::collections::BTreeMap;
@@ -91,7 +91,7 @@ impl Frame {
             names: layout.names.clone(),
             who: layout.who > 0,
         };
-        let width = |row: &Row| {
+        let width = |row: &TimelineRow| {
             frame.lines(all, row).iter().map(|(what, place)| what.width() + place.width() + 2).max().unwrap_or(0)
         };
         let widest = all.rows().map(width).max().unwrap_or(0).min(most + 2);
@@ -110,8 +110,8 @@ impl Frame {
     }
 
     /// Returns the lines of a row, each as words and place.
-    pub(super) fn lines(&self, timeline: &Timeline, row: &Row) -> Vec<(String, String)> {
-        let who = row.column.and_then(|c| self.names.get(&c)).filter(|_| self.who && row.kind != Kind::Fact);
+    pub(super) fn lines(&self, timeline: &Timeline, row: &TimelineRow) -> Vec<(String, String)> {
+        let who = row.column.and_then(|c| self.names.get(&c)).filter(|_| self.who && row.kind != RowKind::Fact);
         let what = clean(&who.map_or_else(|| row.what.clone(), |who| format!("{who}: {}", row.what)));
         let mut lines: Vec<(String, String)> =
             wrap(&what, self.columns).into_iter().map(|line| (line, String::new())).collect();
@@ -143,8 +143,8 @@ impl Frame {
 }
 
 /// Returns the name of the task that a row begins.
-pub(super) fn task_name(row: &Row) -> Option<&str> {
-    let name = row.what.strip_prefix("begin ").filter(|_| row.kind == Kind::Begin && row.made.is_some())?;
+pub(super) fn task_name(row: &TimelineRow) -> Option<&str> {
+    let name = row.what.strip_prefix("begin ").filter(|_| row.kind == RowKind::Begin && row.made.is_some())?;
     Some(name.split(" (from").next().unwrap_or(name))
 }
 

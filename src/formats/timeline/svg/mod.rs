@@ -1,14 +1,14 @@
-//! Renders one run, or two runs side by side, as an SVG picture: a lane for each thread and looper, a box for each task,
-//! a row for each step, and an arrow from a post to the task that it brings about.
+//! Renders one run, or two runs side by side, as an SVG picture: a lane for each thread and looper, a box for each
+//! task, a row for each step, and an arrow from a post to the task that it brings about.
 //!
-//! The picture is plain: it has no script and needs no other file. Its colors follow the reader's choice of a light or a
-//! dark page. No information is in colors alone.
+//! The picture is plain: it has no script and needs no other file. Its colors follow the reader's choice of a light or
+//! a dark page. No information is in colors alone.
 
 mod draw;
 mod frame;
 mod sheet;
 
-use super::{Item, Row, Timeline};
+use super::{Item, Timeline, TimelineRow};
 use crate::event::SiteId;
 use draw::Pen;
 use frame::{Frame, LINE, ROW};
@@ -100,7 +100,7 @@ fn together(shared: &Timeline, runs: &[Run]) -> Timeline {
     let first = &runs.first().expect("a picture has a run").timeline;
     let of = |run: &Run| run.timeline.items.clone();
     let items: Vec<Item> = shared.items.iter().cloned().chain(runs.iter().flat_map(of)).collect();
-    let ending: Vec<Row> = runs.iter().flat_map(|run| run.timeline.ending.clone()).collect();
+    let ending: Vec<TimelineRow> = runs.iter().flat_map(|run| run.timeline.ending.clone()).collect();
     let (columns, statements, marked) = (first.columns.clone(), first.statements.clone(), first.marked.clone());
     Timeline { columns, items, ending, statements, marked, ..Timeline::default() }
 }
@@ -144,15 +144,15 @@ fn heads(all: &Timeline, shared: &Timeline, runs: &[Run]) -> Vec<String> {
     if let [run] = runs {
         return vec![run.end.clone()];
     }
-    let marked = |row: &&Row| row.site.is_some_and(|site| all.marked.contains(&site));
+    let marked = |row: &&TimelineRow| row.site.is_some_and(|site| all.marked.contains(&site));
     let first = |run: &Run| run.timeline.rows().chain(shared.rows()).find(marked).cloned();
-    let name = |row: &Row| {
+    let name = |row: &TimelineRow| {
         row.site.map_or(String::new(), |site| match &all.statements[site] {
             statement if statement.label.is_empty() => format!(":{}", statement.line),
             statement => statement.label.clone(),
         })
     };
-    let firsts: Vec<Option<Row>> = runs.iter().map(first).collect();
+    let firsts: Vec<Option<TimelineRow>> = runs.iter().map(first).collect();
     let names: BTreeSet<String> = firsts.iter().flatten().map(name).collect();
     let head = |(i, run): (usize, &Run)| {
         let order = match &firsts[i] {

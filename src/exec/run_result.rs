@@ -49,14 +49,14 @@ impl EndKind {
 /// they were not read when the run ended.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[allow(missing_docs, reason = "said above")]
-pub struct Ended {
+pub struct RunResult {
     pub kind: EndKind,
     pub values: BTreeMap<GlobalId, EndValue>,
     /// Whether a run that breaks a property is stuck as well: it rests with messages that can never run.
     pub stuck: bool,
 }
 
-impl Ended {
+impl RunResult {
     /// Returns the end of a run with this outcome, and with the end values of the variables `of`.
     #[must_use]
     pub fn new(program: &impl EndValues, of: &BTreeSet<GlobalId>, outcome: &Outcome, world: &World) -> Self {

@@ -1,14 +1,14 @@
 //! The pairs that one run has shown.
 
 use super::DetectorId;
-use super::candidate::{Candidate, Pair, Place, Rank};
-use super::met::{MOST_PAIRS, Meeting};
-use super::watch::{Act, By, Watch, When};
+use super::candidate::{Candidate, ConflictPlace, Pair, Rank};
+use super::executions::{ExecutionQuery, MOST_PAIRS};
+use super::watch::{Act, ExecutionTime, OperationKey, RunState};
 use crate::world::World;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Pairs with their evidence.
-pub(super) struct Found {
+pub(super) struct PairFindings {
     /// Number of pairs that each place may add.
     pub(super) most: u32,
     // Candidates in the order in which they were found.
@@ -17,23 +17,23 @@ pub(super) struct Found {
     left_out: BTreeSet<String>,
 }
 
-impl Default for Found {
+impl Default for PairFindings {
     fn default() -> Self {
         Self { most: MOST_PAIRS, all: Vec::new(), ids: BTreeMap::new(), left_out: BTreeSet::new() }
     }
 }
 
-impl Found {
+impl PairFindings {
     /// Returns the candidate of an execution and an earlier one that it is not ordered with. A new candidate has
     /// their rank; the rank of a known one is not changed. `None` if the candidate would be new and the place has
     /// `most` pairs already.
-    pub(super) fn meet(
+    pub(super) fn compare(
         &mut self,
-        Meeting { world, watch, act, is_access, .. }: Meeting<'_>,
-        old: &By,
-        was: &When,
+        ExecutionQuery { world, watch, act, is_access, .. }: ExecutionQuery<'_>,
+        old: &OperationKey,
+        was: &ExecutionTime,
         (pairs, most): (&mut u32, u32),
-        place: impl Fn() -> (Place, String),
+        place: impl Fn() -> (ConflictPlace, String),
     ) -> Option<&mut Candidate> {
         let pair = Pair::new(old.site, act.by.site);
         let id = match self.ids.get(&pair) {
@@ -55,10 +55,10 @@ impl Found {
     pub(super) fn count(
         &mut self,
         act: &Act,
-        (watch, rank, by): (&Watch, Rank, DetectorId),
-        (old, was): (&By, &When),
+        (watch, rank, by): (&RunState, Rank, DetectorId),
+        (old, was): (&OperationKey, &ExecutionTime),
         world: &World,
-        place: impl FnOnce() -> (Place, String),
+        place: impl FnOnce() -> (ConflictPlace, String),
     ) {
         let pair = Pair::new(old.site, act.by.site);
         let id = match self.ids.get(&pair) {
@@ -72,7 +72,7 @@ impl Found {
         candidate.count += 1;
     }
 
-    fn add(&mut self, pair: Pair, rank: Rank, evidence: super::Evidence) -> u32 {
+    fn add(&mut self, pair: Pair, rank: Rank, evidence: super::FirstOccurrence) -> u32 {
         let id = self.all.len() as u32;
         self.ids.insert(pair, id);
         self.all.push(Candidate { pair, rank, kinds: BTreeSet::new(), evidence, by: BTreeSet::new(), count: 0 });

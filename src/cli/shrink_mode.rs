@@ -4,24 +4,24 @@ use super::check::counted;
 use super::load::Model;
 use super::output::{BOLD, Output, paint};
 use crate::event::Outcome;
-use crate::shrink::{Effort, Shrunk, Size, shrink};
+use crate::shrink::{Effort, ShrinkResult, Size, shrink};
 use crate::token::Token;
 use std::sync::atomic::AtomicBool;
 
 /// Handling of the size of a run.
-pub(super) enum Shrinking {
+pub(super) enum ShrinkMode {
     /// The run is reported as it was performed.
     Off,
     /// If the run fails, a smaller run is reported in its place.
     IfItFails,
     /// The run is the shrunk form of one that `raceflip run` has drawn.
-    Drawn(Box<Shrunk>),
+    Drawn(Box<ShrinkResult>),
     /// The run is the shrunk form of a token that the user wanted to shrink.
-    Asked(Box<Shrunk>),
+    Asked(Box<ShrinkResult>),
 }
 
 /// Returns a smaller run with the same failure, if one is found quickly.
-pub(super) fn smaller(model: &Model, token: &Token, outcome: &Outcome, stop: &AtomicBool) -> Option<Box<Shrunk>> {
+pub(super) fn smaller(model: &Model, token: &Token, outcome: &Outcome, stop: &AtomicBool) -> Option<Box<ShrinkResult>> {
     if matches!(outcome, Outcome::Ok | Outcome::Limit(..)) {
         return None;
     }
@@ -43,15 +43,15 @@ pub(super) fn sizes(before: Size, after: Size) -> String {
 const SHOWN: usize = 10;
 
 /// Prints how much smaller the run has become. If the user asked to shrink it, its remaining deviations follow.
-pub(super) fn print(out: &mut Output, shrinking: &Shrinking) {
+pub(super) fn print(out: &mut Output, shrinking: &ShrinkMode) {
     match shrinking {
-        Shrinking::Off | Shrinking::IfItFails => {}
-        Shrinking::Drawn(s) => {
+        ShrinkMode::Off | ShrinkMode::IfItFails => {}
+        ShrinkMode::Drawn(s) => {
             let sizes = sizes(s.before, s.after);
             let more = if s.fewest { "" } else { "; `raceflip shrink` tries harder" };
             writeln!(out, "{} {sizes}; --no-shrink shows the run as it was found{more}", paint(BOLD, "shrunk"));
         }
-        Shrinking::Asked(s) => {
+        ShrinkMode::Asked(s) => {
             let sizes = sizes(s.before, s.after);
             let fewest = if s.fewest { "; minimal: no run with fewer deviations ends this way" } else { "" };
             let head = if s.is_smaller() { "shrunk" } else { "not shrunk:" };

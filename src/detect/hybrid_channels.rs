@@ -11,17 +11,17 @@
 //!   hold.
 
 use super::clock::Clock;
-use super::held::Held;
-use super::relation::Context;
-use super::signals::{Passed, atomic};
+use super::held::HeldLocksets;
+use super::relation::ContextClock;
+use super::signals::{EventChannels, atomic};
 use crate::event::{LockId, Op, RwLockId, ThreadId, Value};
 use crate::world::{LockHold, World};
 use std::collections::BTreeMap;
 
 /// Clocks that have been sent and that a later operation may learn.
 #[derive(Default)]
-pub(super) struct Carried {
-    locks: BTreeMap<LockId, Released>,
+pub(super) struct HybridChannels {
+    locks: BTreeMap<LockId, LockReleases>,
     rwlocks: BTreeMap<RwLockId, ReadWrite>,
     // By number of the channel.
     channels: Vec<Clock>,
@@ -34,12 +34,12 @@ pub(super) struct Carried {
 /// A thread that releases has acquired before, so that its clock includes the earlier releases of other threads.
 /// Therefore only the releases of the last thread are kept apart, since a thread does not learn its own.
 #[derive(Default)]
-pub(super) struct Released {
+pub(super) struct LockReleases {
     others: Clock,
     last: Option<(ThreadId, Clock)>,
 }
 
-impl Released {
+impl LockReleases {
     /// Records that a thread releases the lock.
     pub(super) fn release(&mut self, thread: ThreadId, clock: Clock) {
         match &mut self.last {
@@ -53,7 +53,7 @@ impl Released {
     }
 
     /// Teaches a thread that acquires the lock what the others have released.
-    pub(super) fn acquire(&self, thread: ThreadId, at: &mut Context) {
+    pub(super) fn acquire(&self, thread: ThreadId, at: &mut ContextClock) {
         at.receive(&self.others);
         if let Some((_, known)) = self.last.as_ref().filter(|(last, _)| *last != thread) {
             at.receive(known);
@@ -63,22 +63,22 @@ impl Released {
 
 #[derive(Default)]
 struct ReadWrite {
-    written: Released,
+    written: LockReleases,
     // Read-unlocks that a later writer of another thread has learned, and the others.
     learned: Clock,
     read: BTreeMap<ThreadId, Clock>,
 }
 
-impl Carried {
+impl HybridChannels {
     /// Processes an operation of the thread in this context, with the channels on which it receives and sends. `held`
     /// has the lock sets before it.
     pub(super) fn perform(
         &mut self,
         world: &World,
-        held: &Held,
+        held: &HeldLocksets,
         (thread, op, value): (ThreadId, &Op, Value),
-        passed: &Passed,
-        at: &mut Context,
+        passed: &EventChannels,
+        at: &mut ContextClock,
     ) {
         match *op {
             Op::Acquire(_)
@@ -106,7 +106,7 @@ impl Carried {
         self.send(&passed.sends, writes(world, op, value), at);
     }
 
-    fn send(&mut self, channels: &[u32], writes: bool, at: &mut Context) {
+    fn send(&mut self, channels: &[u32], writes: bool, at: &mut ContextClock) {
         if channels.is_empty() && !writes {
             return;
         }
@@ -122,7 +122,7 @@ impl Carried {
         }
     }
 
-    fn lock(&mut self, held: &Held, thread: ThreadId, op: &Op, at: &mut Context) {
+    fn lock(&mut self, held: &HeldLocksets, thread: ThreadId, op: &Op, at: &mut ContextClock) {
         match *op {
             Op::Acquire(lock) if !held.is_dead(LockHold::Lock(lock)) => self.acquire(lock, thread, at),
             Op::Release(lock) if held.count_of(thread, LockHold::Lock(lock)) > 0 => self.release(lock, thread, at),
@@ -154,13 +154,13 @@ impl Carried {
         }
     }
 
-    fn acquire(&mut self, lock: LockId, thread: ThreadId, at: &mut Context) {
+    fn acquire(&mut self, lock: LockId, thread: ThreadId, at: &mut ContextClock) {
         if let Some(released) = self.locks.get(&lock) {
             released.acquire(thread, at);
         }
     }
 
-    fn release(&mut self, lock: LockId, thread: ThreadId, at: &mut Context) {
+    fn release(&mut self, lock: LockId, thread: ThreadId, at: &mut ContextClock) {
         self.locks.entry(lock).or_default().release(thread, at.send());
     }
 }

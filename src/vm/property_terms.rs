@@ -11,7 +11,7 @@ use crate::world::World;
 /// The terms of all always-properties, indexed by the cells that they read. They are not part of the program's digest:
 /// they repeat what the properties contain.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Watched {
+pub(super) struct PropertyTerms {
     terms: Vec<Fragment>,
     // Pairs of a cell and a term that reads it, sorted.
     of_cells: Vec<(u32, u32)>,
@@ -19,7 +19,7 @@ pub(super) struct Watched {
     of_any: Vec<u32>,
 }
 
-impl Watched {
+impl PropertyTerms {
     pub(super) fn new(terms: Vec<Fragment>) -> Self {
         let mut watched = Self { terms, of_cells: Vec::new(), of_any: Vec::new() };
         for (term, number) in watched.terms.iter().zip(0..) {

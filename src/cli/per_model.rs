@@ -2,10 +2,10 @@
 
 use super::args::{Format, ResultArgs};
 use super::check::counted;
-use super::exit::Status;
+use super::exit::ExitStatus;
 use super::load::{self, Model};
 use super::output::{BOLD, paint};
-use super::{Context, Refusal, suite};
+use super::{CommandContext, Refusal, suite};
 use crate::lang::variants::Defines;
 use std::path::PathBuf;
 
@@ -36,11 +36,11 @@ impl Models {
     pub(super) fn each(
         &self,
         result: &ResultArgs,
-        context: &mut Context,
+        context: &mut CommandContext,
         stopped: impl Fn() -> Option<&'static str>,
-        mut one: impl FnMut(&Model, &mut Context) -> Result<(Status, Option<String>), Refusal>,
-    ) -> Result<Status, Refusal> {
-        let mut status = if self.unread.is_empty() { Status::Nothing } else { Status::Refused };
+        mut one: impl FnMut(&Model, &mut CommandContext) -> Result<(ExitStatus, Option<String>), Refusal>,
+    ) -> Result<ExitStatus, Refusal> {
+        let mut status = if self.unread.is_empty() { ExitStatus::Nothing } else { ExitStatus::Refused };
         self.unread.iter().for_each(|refusal| context.out.refuse(refusal));
         let mut reports = Vec::new();
         for (i, path) in self.paths.iter().enumerate() {
@@ -54,7 +54,7 @@ impl Models {
                 Err(refusal) if !self.many => return Err(refusal),
                 Err(refusal) => {
                     context.out.refuse(&refusal);
-                    status = status.and(Status::Refused);
+                    status = status.and(ExitStatus::Refused);
                     continue;
                 }
             };

@@ -12,19 +12,19 @@ use crate::world::Question;
 /// # Examples
 ///
 /// ```
-/// use raceflip::{event::{Actor, Choice, ThreadId}, exec::{Unobserved, run}};
-/// use raceflip::{shrink::{Course, Deviation}, vm::Model, world::Limits};
+/// use raceflip::{event::{Actor, Choice, ThreadId}, exec::{NoObserver, run}};
+/// use raceflip::{shrink::{DeviationFollower, Deviation}, vm::Model, world::Limits};
 /// # use std::sync::atomic::AtomicBool;
 /// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
 /// // Thread a has read x, and b comes between: one preemption.
 /// let deviation = Deviation { step: 1, choice: Choice { actor: Actor::Thread(ThreadId(1)), argument: 0 } };
 /// let mut machine = model.machine(Limits::default());
-/// run(&mut machine, &mut Course::new(vec![deviation]), 0, &mut Unobserved, &AtomicBool::new(false));
+/// run(&mut machine, &mut DeviationFollower::new(vec![deviation]), 0, &mut NoObserver, &AtomicBool::new(false));
 /// assert_eq!(machine.world.memory().cell(0), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Course {
+pub struct DeviationFollower {
     steady: Steady,
     // Ascending by step.
     deviations: Vec<Deviation>,
@@ -32,7 +32,7 @@ pub struct Course {
     argument: Option<u64>,
 }
 
-impl Course {
+impl DeviationFollower {
     /// Creates the strategy with these deviations, ascending by step.
     #[must_use]
     pub fn new(deviations: Vec<Deviation>) -> Self {
@@ -41,7 +41,7 @@ impl Course {
     }
 }
 
-impl Strategy for Course {
+impl Strategy for DeviationFollower {
     fn begin(&mut self, _: u64) {
         (self.steady, self.at, self.argument) = (Steady::default(), 0, None);
     }
@@ -76,7 +76,7 @@ impl Strategy for Course {
 
 /// Follows a list of choices in order, skips those whose actor is not enabled, and continues as the default scheduler
 /// after the end of the list.
-pub(super) struct Sequence {
+pub(super) struct SegmentFollower {
     steady: Steady,
     segments: Vec<Segment>,
     at: usize,
@@ -84,14 +84,14 @@ pub(super) struct Sequence {
     argument: Option<u64>,
 }
 
-impl Sequence {
+impl SegmentFollower {
     pub(super) fn new(segments: Vec<Segment>) -> Self {
         Self { steady: Steady::default(), segments, at: 0, used: 0, argument: None }
     }
 }
 
 // The strategy must see forced steps: the list contains them.
-impl Strategy for Sequence {
+impl Strategy for SegmentFollower {
     fn begin(&mut self, _: u64) {
         (self.steady, self.at, self.used, self.argument) = (Steady::default(), 0, 0, None);
     }

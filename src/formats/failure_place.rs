@@ -13,7 +13,7 @@ use std::borrow::Cow;
 
 /// The failure of a run, with its place.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Failing {
+pub struct FailurePlace {
     /// The failure in one line: `NullPointer (o is null) at :40:9 in main`, `deadlock a -> b -> a`.
     pub text: String,
     /// Line in the model, from 1, if the run failed at a statement.
@@ -46,7 +46,7 @@ impl Operand {
 
 /// The end of a run, as stored in files. All fields are empty in files of older versions.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
-pub struct Ending {
+pub struct StoredEnd {
     /// The end in one line: the text of [`ending`]. For a run that contradicts an `expect` line and did not fail: its
     /// limit, or its final values.
     #[serde(default)]
@@ -60,7 +60,7 @@ pub struct Ending {
     pub operand: Option<Operand>,
 }
 
-impl Ending {
+impl StoredEnd {
     /// Describes a run that ended with this outcome; `text` is the line for it.
     #[must_use]
     pub fn of(model: &Model, outcome: &Outcome, text: String) -> Self {
@@ -126,13 +126,13 @@ pub fn place(sites: &IndexVec<SiteId, Site>, failure: &Failure) -> Option<(u32, 
 /// # Examples
 ///
 /// ```
-/// use raceflip::{exec::{Unobserved, run}, formats::failing::ending, sched::RoundRobin, vm::Model, world::Limits};
+/// use raceflip::{exec::{NoObserver, run}, formats::failure_place::ending, sched::RoundRobin, vm::Model, world::Limits};
 /// # use std::sync::atomic::AtomicBool;
 /// let text = "class Box { var next: Box }; var o = new Box; thread a { use o.next.next }";
 /// let model = Model::from_text("box.race", text, &[])?;
 /// # let stop = AtomicBool::new(false);
 /// let mut machine = model.machine(Limits::default());
-/// let summary = run(&mut machine, &mut RoundRobin::default(), 0, &mut Unobserved, &stop);
+/// let summary = run(&mut machine, &mut RoundRobin::default(), 0, &mut NoObserver, &stop);
 /// let text = summary.outcome().and_then(|outcome| ending(&model, outcome));
 /// assert_eq!(text.as_deref(), Some("NullPointer (o.next is null) at :1:64 in a"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -167,7 +167,7 @@ pub fn elided_all(names: &[String]) -> Vec<Cow<'_, str>> {
 /// Returns the failure of a run with its place; `None` if it did not fail. The place of a deadlock is the first
 /// statement at which a thread is pending.
 #[must_use]
-pub fn failing(model: &Model, outcome: &Outcome) -> Option<Failing> {
+pub fn failing(model: &Model, outcome: &Outcome) -> Option<FailurePlace> {
     let text = ending(model, outcome)?;
     let sites = &model.code.setup.sites;
     let site = site(outcome);
@@ -177,7 +177,7 @@ pub fn failing(model: &Model, outcome: &Outcome) -> Option<Failing> {
     };
     let (line, column) = at.unzip();
     let from = site.and_then(|site| sites[site].from.clone());
-    Some(Failing { text, line, column, from })
+    Some(FailurePlace { text, line, column, from })
 }
 
 /// Formats the stall of the shown run, in milliseconds, and the least stall of all runs that end in the same way if

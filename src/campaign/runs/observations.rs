@@ -2,20 +2,20 @@
 
 use crate::base::IdSet;
 use crate::detect::{Instance, things};
-use crate::event::{Access, AccessPlace, ContextId, Event, EventId, Happening, Op, SiteId, ThreadId, Value};
+use crate::event::{Access, AccessPlace, ContextId, Event, EventId, EventKind, Op, SiteId, ThreadId, Value};
 use crate::exec::Observer;
-use crate::world::{Made, MessageKind, World};
+use crate::world::{CreationKind, MessageKind, World};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Instance that a run performed.
 #[derive(Clone, Debug)]
-pub(in crate::campaign) struct Sighting {
+pub(in crate::campaign) struct Observation {
     pub(in crate::campaign) instance: Instance,
     pub(in crate::campaign) place: String,
     pub(in crate::campaign) step: u64,
     /// Events that were able to fire after it.
     pub(super) fireable: IdSet<EventId>,
-    touch: Touch,
+    touch: TouchTarget,
 }
 
 /// Returns the name of the location that two operations share. For an access to a field and the end of its object it is
@@ -26,7 +26,7 @@ pub(in crate::campaign) fn common_place<'p>(x: &'p str, y: &'p str) -> &'p str {
 
 /// Target of an operation.
 #[derive(Clone, Debug)]
-pub(in crate::campaign) enum Touch {
+pub(in crate::campaign) enum TouchTarget {
     Memory(Access),
     /// Names of locks, queues and the like.
     Things(Vec<String>),
@@ -34,20 +34,24 @@ pub(in crate::campaign) enum Touch {
     Anything,
 }
 
-impl Touch {
-    pub(in crate::campaign) fn conflicts(&self, other: &Touch) -> bool {
+impl TouchTarget {
+    pub(in crate::campaign) fn conflicts(&self, other: &TouchTarget) -> bool {
         match (self, other) {
-            (Touch::Memory(a), Touch::Memory(b)) => a.conflicts(b),
-            (Touch::Things(a), Touch::Things(b)) => a.iter().any(|x| b.contains(x)),
-            (Touch::Anything, other) | (other, Touch::Anything) => !matches!(other, Touch::Anything),
+            (TouchTarget::Memory(a), TouchTarget::Memory(b)) => a.conflicts(b),
+            (TouchTarget::Things(a), TouchTarget::Things(b)) => a.iter().any(|x| b.contains(x)),
+            (TouchTarget::Anything, other) | (other, TouchTarget::Anything) => !matches!(other, TouchTarget::Anything),
             _ => false,
         }
     }
 
     /// Returns the name of what this target, whose name is `at`, and another one share.
-    pub(in crate::campaign) fn common<'p>(&'p self, at: &'p str, (other, other_at): (&'p Touch, &'p str)) -> &'p str {
+    pub(in crate::campaign) fn common<'p>(
+        &'p self,
+        at: &'p str,
+        (other, other_at): (&'p TouchTarget, &'p str),
+    ) -> &'p str {
         let shared = match (self, other) {
-            (Touch::Things(a), Touch::Things(b)) => a.iter().find(|name| b.contains(name)),
+            (TouchTarget::Things(a), TouchTarget::Things(b)) => a.iter().find(|name| b.contains(name)),
             _ => None,
         };
         shared.map_or_else(|| common_place(at, other_at), String::as_str)
@@ -55,9 +59,9 @@ impl Touch {
 
     /// Returns whether this target, whose name is `at`, is at the location `place` or in that object.
     pub(in crate::campaign) fn is_at(&self, at: &str, place: &str) -> bool {
-        matches!(self, Touch::Anything)
+        matches!(self, TouchTarget::Anything)
             // A wait touches its wait set, and the thread that an interrupt touches.
-            || matches!(self, Touch::Things(names) if names.iter().any(|name| name == place))
+            || matches!(self, TouchTarget::Things(names) if names.iter().any(|name| name == place))
             || at.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     }
 }
@@ -77,19 +81,19 @@ pub(in crate::campaign) fn touched(
     thread: Option<ThreadId>,
     op: &Op,
     value: Value,
-) -> Option<(Touch, String)> {
+) -> Option<(TouchTarget, String)> {
     if let Some(access) = op.access() {
-        return Some((Touch::Memory(access), place_name(world, access.place)));
+        return Some((TouchTarget::Memory(access), place_name(world, access.place)));
     }
     match things(world, thread?, op, value) {
-        None => Some((Touch::Anything, String::new())),
-        Some(names) => names.first().cloned().map(|name| (Touch::Things(names), name)),
+        None => Some((TouchTarget::Anything, String::new())),
+        Some(names) => names.first().cloned().map(|name| (TouchTarget::Things(names), name)),
     }
 }
 
-impl Sighting {
+impl Observation {
     /// Returns the name of what two operations share.
-    pub(in crate::campaign) fn common<'p>(&'p self, other: &'p Sighting) -> &'p str {
+    pub(in crate::campaign) fn common<'p>(&'p self, other: &'p Observation) -> &'p str {
         self.touch.common(&self.place, (&other.touch, &other.place))
     }
 
@@ -100,14 +104,14 @@ impl Sighting {
 
     /// Returns whether two instances of one run conflict: they are of different contexts, and touch the same memory and
     /// one of them writes, or have the same lock, queue and so on as their target.
-    pub(in crate::campaign) fn conflicts(&self, other: &Sighting) -> bool {
+    pub(in crate::campaign) fn conflicts(&self, other: &Observation) -> bool {
         self.instance.context != other.instance.context && self.touch.conflicts(&other.touch)
     }
 }
 
 /// Life of a thread or task, as far as the judgment of a cut needs it.
 #[derive(Clone, Debug, Default)]
-pub(in crate::campaign) struct Life {
+pub(in crate::campaign) struct Lifetime {
     /// Step at which it was forked, posted or fired.
     pub(in crate::campaign) made: u64,
     /// Step at which it ended, or was taken out of its queue without having run.
@@ -120,7 +124,7 @@ pub(in crate::campaign) struct Life {
     pub(in crate::campaign) event: Option<EventId>,
 }
 
-impl Life {
+impl Lifetime {
     /// Returns whether the thread or task existed right after this step.
     pub(super) fn is_there(&self, step: u64) -> bool {
         self.made <= step && self.gone.is_none_or(|gone| gone > step)
@@ -134,11 +138,11 @@ impl Life {
 
 /// Instances of the watched statements that one run performed, with the lives of its threads and tasks.
 #[derive(Clone, Debug, Default)]
-pub(in crate::campaign) struct Sightings {
+pub(in crate::campaign) struct Observations {
     /// Instances in the order in which they were performed.
-    pub(in crate::campaign) seen: Vec<Sighting>,
+    pub(in crate::campaign) seen: Vec<Observation>,
     /// Lives of all threads and tasks by pedigree; empty if there were too many to keep.
-    pub(in crate::campaign) lives: BTreeMap<String, Life>,
+    pub(in crate::campaign) lives: BTreeMap<String, Lifetime>,
 }
 
 // Maximum number of instances of a statement that are kept, the first ones. A hot loop shows nothing new after that.
@@ -149,12 +153,12 @@ const MOST_OPERATIONS: usize = 1 << 14;
 
 /// Observer of a run for some statements.
 #[derive(Clone)]
-pub(in crate::campaign) struct Watch<'s> {
+pub(in crate::campaign) struct PairWatch<'s> {
     sites: &'s [SiteId],
     raw: Vec<Raw>,
     counts: Vec<usize>,
     visits: BTreeMap<(SiteId, ContextId), u32>,
-    lives: BTreeMap<ContextId, Life>,
+    lives: BTreeMap<ContextId, Lifetime>,
     operations: usize,
     // Tasks that were posted or fired, and have not begun.
     queued: BTreeSet<ContextId>,
@@ -167,7 +171,7 @@ pub(in crate::campaign) struct OfTask {
     pub(in crate::campaign) site: SiteId,
     pub(in crate::campaign) context: ContextId,
     pub(in crate::campaign) visit: u32,
-    pub(in crate::campaign) touch: Touch,
+    pub(in crate::campaign) touch: TouchTarget,
     pub(in crate::campaign) place: String,
     pub(in crate::campaign) looper: ThreadId,
 }
@@ -178,14 +182,14 @@ struct Raw {
     site: SiteId,
     context: ContextId,
     visit: u32,
-    touch: Touch,
+    touch: TouchTarget,
     place: String,
     step: u64,
     fireable: IdSet<EventId>,
     task_of: Option<ThreadId>,
 }
 
-impl<'s> Watch<'s> {
+impl<'s> PairWatch<'s> {
     /// Creates an observer for these statements, which must be sorted.
     pub(in crate::campaign) fn new(sites: &'s [SiteId]) -> Self {
         Self {
@@ -201,14 +205,14 @@ impl<'s> Watch<'s> {
     }
 
     /// Returns the instances that were seen, with their names.
-    pub(in crate::campaign) fn finish(self, world: &World) -> Sightings {
+    pub(in crate::campaign) fn finish(self, world: &World) -> Observations {
         let contexts = world.contexts();
         let name = |context: ContextId| contexts.name(world.setup(), context);
         let too_many = self.keeps_too_many();
         let seen = self
             .raw
             .into_iter()
-            .map(|Raw { site, context, visit, touch, place, step, fireable, .. }| Sighting {
+            .map(|Raw { site, context, visit, touch, place, step, fireable, .. }| Observation {
                 instance: Instance { site, context: name(context), visit },
                 place,
                 step,
@@ -216,13 +220,13 @@ impl<'s> Watch<'s> {
                 touch,
             })
             .collect();
-        let named = |(context, mut life): (ContextId, Life)| {
+        let named = |(context, mut life): (ContextId, Lifetime)| {
             life.maker = contexts.parent(context).map(name);
-            life.event = if let Made::Event(event) = contexts.made(context) { Some(event) } else { None };
+            life.event = if let CreationKind::Event(event) = contexts.made(context) { Some(event) } else { None };
             (name(context), life)
         };
         let lives = if too_many { BTreeMap::new() } else { self.lives.into_iter().map(named).collect() };
-        Sightings { seen, lives }
+        Observations { seen, lives }
     }
 
     /// Returns the operations of tasks of loopers in the order in which they were performed, with the identifiers of
@@ -238,7 +242,7 @@ impl<'s> Watch<'s> {
     }
 
     fn make(&mut self, context: ContextId, step: u64) {
-        self.lives.entry(context).or_insert_with(|| Life { made: step, ..Life::default() });
+        self.lives.entry(context).or_insert_with(|| Lifetime { made: step, ..Lifetime::default() });
     }
 
     // Ends the lives of tasks that were taken out of a queue, since they will not run.
@@ -261,26 +265,26 @@ impl<'s> Watch<'s> {
     // Updates the lives of threads and tasks.
     fn follow(&mut self, world: &World, event: &Event) {
         match (&event.what, event.context) {
-            (Happening::ThreadInit, Some(context)) => self.make(context, event.step),
-            (Happening::Fire(_, context), _) => {
+            (EventKind::ThreadInit, Some(context)) => self.make(context, event.step),
+            (EventKind::Fire(_, context), _) => {
                 self.make(*context, event.step);
                 self.queued.insert(*context);
                 // A looper that has quit does not take the message. If the message is the last one of some queue, no
                 // queue needs a scan: no message has gone.
                 let queues = world.queues();
                 let mut last = queues.flat_map(|queue| queue.messages().rev().take(1));
-                let stands = last.any(|m| matches!(&m.kind, MessageKind::Task(task) if task.context == *context));
-                if self.may_have_gone || !stands {
+                let is_queued = last.any(|m| matches!(&m.kind, MessageKind::Task(task) if task.context == *context));
+                if self.may_have_gone || !is_queued {
                     self.look_at_queues(world, event.step);
                 }
             }
-            (Happening::End | Happening::ThreadExit, Some(context)) => {
-                self.may_have_gone |= event.what == Happening::ThreadExit;
+            (EventKind::End | EventKind::ThreadExit, Some(context)) => {
+                self.may_have_gone |= event.what == EventKind::ThreadExit;
                 if let Some(life) = self.lives.get_mut(&context) {
                     life.gone.get_or_insert(event.step);
                 }
             }
-            (Happening::Performed { op, made, .. }, Some(context)) => {
+            (EventKind::Performed { op, made, .. }, Some(context)) => {
                 self.operations += 1;
                 if let Some(life) = self.lives.get_mut(&context) {
                     life.path.push((event.step, event.site));
@@ -304,12 +308,12 @@ impl<'s> Watch<'s> {
     }
 }
 
-impl Observer for Watch<'_> {
+impl Observer for PairWatch<'_> {
     fn event(&mut self, world: &World, event: &Event) {
         if !self.keeps_too_many() {
             self.follow(world, event);
         }
-        let (Happening::Performed { op, value, .. }, Some(context), Some(site)) =
+        let (EventKind::Performed { op, value, .. }, Some(context), Some(site)) =
             (&event.what, event.context, event.site)
         else {
             return;

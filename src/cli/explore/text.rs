@@ -3,13 +3,13 @@
 use super::Answer;
 use crate::base::elided;
 use crate::campaign::{SEARCHED, remake};
-use crate::cli::again;
 use crate::cli::campaign::{access, ending, pair};
 use crate::cli::check::counted;
 use crate::cli::outcome::limit_text;
 use crate::cli::output::{BAD, BOLD, DIM, GOOD, ODD, Output, paint};
+use crate::cli::replay_command;
 use crate::event::Outcome;
-use crate::explore::{Clock, Cut, Estimate, MOST_STATES, Order, Way};
+use crate::explore::{Clock, Cut, Estimate, MOST_STATES, OrderResult, RunChoices};
 use crate::formats::explore::values;
 use crate::world::Limits;
 use indicatif::HumanCount;
@@ -57,7 +57,7 @@ fn head(answer: &Answer<'_>, out: &mut Output) {
         }
     }
     if let Some(estimate) = &found.estimate {
-        let more = estimate.met - estimate.visited;
+        let more = estimate.sampled - estimate.visited;
         if more > 0 {
             let runs = counted(estimate.probes, "random run");
             let (all, more) = (many(estimate.at_least(found.states), "state"), HumanCount(more));
@@ -197,10 +197,10 @@ fn missing(answer: &Answer<'_>, out: &mut Output) {
     writeln!(out, "{}", paint(ODD, format!("{so_far}: {why}")));
 }
 
-fn replay(answer: &Answer<'_>, way: &Way, indent: &str, out: &mut Output) {
+fn replay(answer: &Answer<'_>, way: &RunChoices, indent: &str, out: &mut Output) {
     let limits = &answer.plan.limits;
     let token = remake(answer.plan.program, limits, way).token.to_string();
-    for command in again::replay(answer.model, &token, SEARCHED, 0, limits) {
+    for command in replay_command::replay(answer.model, &token, SEARCHED, 0, limits) {
         writeln!(out, "{indent}{command}");
     }
 }
@@ -228,7 +228,7 @@ fn endless(answer: &Answer<'_>, out: &mut Output) {
             first + 1,
             next
         );
-        for command in again::replay(answer.model, &remade.token.to_string(), SEARCHED, 0, &limits) {
+        for command in replay_command::replay(answer.model, &remade.token.to_string(), SEARCHED, 0, &limits) {
             writeln!(out, "    {command}");
         }
     }
@@ -242,7 +242,7 @@ fn pairs_in_brief(answer: &Answer<'_>, out: &mut Output) {
             false if answer.proves() => "never side by side".to_owned(),
             false => "not seen side by side".to_owned(),
         };
-        let orders = table.orders.iter().filter(|(.., order)| matches!(order, Order::Happens(_))).count() as u64;
+        let orders = table.orders.iter().filter(|(.., order)| matches!(order, OrderResult::Happens(_))).count() as u64;
         writeln!(out, "{}: {side}, {} seen", paint(BOLD, pair(answer.model, *of)), counted(orders, "order"));
     }
 }
@@ -264,18 +264,20 @@ fn pairs(answer: &Answer<'_>, out: &mut Output) {
         for (first, then, order) in &table.orders {
             let names = format!("{} before {}", access(answer.model, *first), access(answer.model, *then));
             match order {
-                Order::Happens(way) => {
+                OrderResult::Happens(way) => {
                     writeln!(out, "    {names}");
                     replay(answer, way, "      ", out);
                 }
-                Order::Never if answer.plan.clock == Clock::Exact => writeln!(out, "    never {names}"),
-                Order::Never | Order::Unknown(_) => writeln!(out, "    not seen {names}"),
+                OrderResult::Never if answer.plan.clock == Clock::Exact => writeln!(out, "    never {names}"),
+                OrderResult::Never | OrderResult::Unknown(_) => writeln!(out, "    not seen {names}"),
             }
         }
         match &table.flips {
-            Some(Order::Happens(_)) => writeln!(out, "    the same two instances in both orders"),
-            Some(Order::Never) => writeln!(out, "    both orders, but never of the two instances that were tried"),
-            Some(Order::Unknown(_)) | None => {}
+            Some(OrderResult::Happens(_)) => writeln!(out, "    the same two instances in both orders"),
+            Some(OrderResult::Never) => {
+                writeln!(out, "    both orders, but never of the two instances that were tried")
+            }
+            Some(OrderResult::Unknown(_)) | None => {}
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Defines the plan of a test of one variant, and its result.
 
-use super::saved::{Saved, SavedEnd};
+use super::saved::{SavedSeed, SeedResult};
 use super::truth::Truth;
-use crate::campaign::Plan;
+use crate::campaign::CampaignPlan;
 use crate::event::{LimitKind, Outcome};
 use crate::shrink::Size;
 use crate::vm::Model;
@@ -14,13 +14,13 @@ pub struct TestPlan<'p> {
     pub model: &'p Model,
     /// Plan of the campaign. The test also takes its code, `-D` values, limits, seed and number of workers from it. Its
     /// detection runs and trials count only if the test needs a campaign.
-    pub campaign: Plan,
+    pub campaign: CampaignPlan,
     /// Number of random walks, if the states of the variant cannot all be searched.
     pub walks: u32,
     /// Maximum number of states that a search visits; 0 for no search.
     pub states: u64,
     /// Saved runs of this variant.
-    pub saved: &'p [Saved],
+    pub saved: &'p [SavedSeed],
     /// Whether the test shrinks runs before it shows them.
     pub shrinks: bool,
 }
@@ -32,7 +32,7 @@ impl TestPlan<'_> {
 
 /// Result of a test of one variant.
 #[derive(Clone, Debug)]
-pub struct Tested {
+pub struct TestResult {
     /// Number of states of the variant, if a search visited all of them. Lines about ends and orders are judged by
     /// these states then, and no walks are performed.
     pub states: Option<u64>,
@@ -41,18 +41,18 @@ pub struct Tested {
     /// Number of runs of the campaign, detection and trials together; `None` without a campaign.
     pub trials: Option<u32>,
     /// Lines that count for this variant, in the order of the model.
-    pub lines: Vec<Line>,
+    pub lines: Vec<LineResult>,
     /// Limits that cut walks short, each with the number of walks.
     pub limits: BTreeMap<(LimitKind, u64), u32>,
     /// Results of the saved runs, in the order of [`TestPlan::saved`].
-    pub saved: Vec<SavedEnd>,
+    pub saved: Vec<SeedResult>,
     /// Whether all planned runs were performed.
     pub complete: bool,
 }
 
 /// An `expect` line with its verdict.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct LineResult {
     /// Line number in the model, from 1; 0 for an implied line.
     pub line: u32,
     /// Text of the line, as the model has it.
@@ -70,7 +70,7 @@ pub enum LineVerdict {
     Met,
     /// The line does not hold: the reasons, the runs that contradict it, and the number of further ends that contradict
     /// it.
-    Unmet(Vec<String>, Vec<Shown>, usize),
+    Unmet(Vec<String>, Vec<ShownEnds>, usize),
     /// The line cannot be judged, for this reason.
     Unchecked(&'static str),
     /// The line forbids something, but every run hit a limit, so that it cannot be judged.
@@ -79,7 +79,7 @@ pub enum LineVerdict {
 
 /// Runs with an end that a line forbids.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct ShownEnds {
     /// Text of the end, with the values that the line names.
     pub text: String,
     /// Outcome of the run that is shown.
@@ -112,7 +112,7 @@ pub enum Origin {
     Saved(usize),
 }
 
-impl Tested {
+impl TestResult {
     /// Returns true unless some line is unmet, or could not be judged because every run hit a limit.
     #[must_use]
     pub fn passed(&self) -> bool {

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The reason why a held actor was released.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Released {
+pub enum ReleaseReason {
     /// The awaited operation (`Hold::until`) has been performed.
     Reached,
     /// No other actor could act, and the performer of the awaited operation is blocked at a lock.
@@ -24,16 +24,16 @@ pub enum Released {
     Patience,
 }
 
-impl fmt::Display for Released {
+impl fmt::Display for ReleaseReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Released::Reached => "reached",
-            Released::Lock => "lock",
-            Released::Await => "await",
-            Released::Join => "join",
-            Released::Queue => "queue",
-            Released::NeverReached => "never reached",
-            Released::Patience => "patience",
+            ReleaseReason::Reached => "reached",
+            ReleaseReason::Lock => "lock",
+            ReleaseReason::Await => "await",
+            ReleaseReason::Join => "join",
+            ReleaseReason::Queue => "queue",
+            ReleaseReason::NeverReached => "never reached",
+            ReleaseReason::Patience => "patience",
         })
     }
 }

@@ -1,19 +1,19 @@
 //! Performs a campaign over many models and their variants: in parts, with a journal, under a time limit.
 
 use super::super::args::ToolArgs;
-use super::super::campaign::{Bar, Runs, workers};
-use super::super::exit::Status;
+use super::super::campaign::{CampaignBar, Runs, workers};
+use super::super::exit::ExitStatus;
 use super::super::gate::Gate;
 use super::super::journal::OpenJournal;
 use super::super::load::Model;
 use super::super::output::Output;
 use super::super::reports::{Models, ReportFormat};
 use super::super::seeds::Seeds;
-use super::super::suite::{Case, Given, Suite, Variants};
+use super::super::suite::{Case, Suite, SuiteSelection, Variants};
 use super::super::timer::Timer;
-use super::super::{Context, Refusal, files, interrupt};
+use super::super::{CommandContext, Refusal, files, interrupt};
 use super::{Args, save, text};
-use crate::campaign::{self, Plan, Progress};
+use crate::campaign::{self, CampaignPlan, CampaignProgress};
 use crate::formats::campaign::ConfirmReport;
 use crate::formats::campaigns::{CampaignReport, Partition, Settings, TrialLine, VariantReport};
 use crate::formats::journal::{Entry, Header};
@@ -36,21 +36,21 @@ pub(super) fn partition(text: &str) -> Result<Partition, String> {
 }
 
 // Identity of a variant: file, constants, digest of the program, and digest of the source.
-type Key = (String, BTreeMap<String, i64>, String, String);
+type VariantKey = (String, BTreeMap<String, i64>, String, String);
 
-fn key(report: &ConfirmReport) -> Key {
+fn key(report: &ConfirmReport) -> VariantKey {
     let about = &report.about;
     (about.file.clone(), about.defines.clone(), about.program.clone(), about.source.clone())
 }
 
-fn key_of(case: &Case) -> Key {
+fn key_of(case: &Case) -> VariantKey {
     let model = &case.model;
     let source = format!("{:016x}", xxh3_64(model.source.text().as_bytes()));
     (model.name().to_owned(), model.defines.iter().cloned().collect(), format!("{:016x}", model.digest()), source)
 }
 
 // Printer that reports results in the order of the variants, as soon as all earlier ones are there.
-struct Printer<'t> {
+struct CampaignPrinter<'t> {
     results: BTreeMap<usize, Entry>,
     // Variants to report in order, and number of them that are reported already.
     order: &'t [usize],
@@ -59,7 +59,7 @@ struct Printer<'t> {
     quiet: bool,
 }
 
-impl Printer<'_> {
+impl CampaignPrinter<'_> {
     // Reports the results behind a variant that did not begin. Returns all results.
     fn finish(self, out: &mut Output) -> BTreeMap<usize, Entry> {
         let rest = self.order.iter().skip(self.reported).filter_map(|i| self.results.get(i));
@@ -67,7 +67,7 @@ impl Printer<'_> {
         self.results
     }
 
-    fn print(&mut self, bar: &Bar, out: &mut Output) {
+    fn print(&mut self, bar: &CampaignBar, out: &mut Output) {
         while let Some(entry) = self.order.get(self.reported).and_then(|i| self.results.get(i)) {
             self.reported += 1;
             if self.text {
@@ -83,9 +83,9 @@ fn variant(report: &ConfirmReport, quiet: bool, out: &mut Output) {
 }
 
 fn refuse_single(args: &Args) -> Result<(), Refusal> {
-    let single =
+    let one_model =
         [("--pairs-from", args.pairs_from.is_some()), ("--pair", !args.pair.is_empty()), ("--timeline", args.timeline)];
-    match single.iter().find(|(_, given)| *given) {
+    match one_model.iter().find(|(_, given)| *given) {
         Some((option, _)) => Err(Refusal::new(format_args!(
             "{option} needs a single model: give one file, without --all-variants, --journal, --partition or --filter"
         ))),
@@ -114,7 +114,7 @@ impl<'c> Campaign<'c> {
         let header = Header::new(campaign.settings.clone(), args.trials_out.is_some());
         let (journal, entries) = OpenJournal::open(path, &header, args.resume)?;
         campaign.journal = Some(journal);
-        let mut finished: BTreeMap<Key, Entry> = entries.into_iter().map(|e| (key(&e.report), e)).collect();
+        let mut finished: BTreeMap<VariantKey, Entry> = entries.into_iter().map(|e| (key(&e.report), e)).collect();
         let known = |i: &usize| Some((*i, finished.remove(&key_of(&cases[*i]))?));
         campaign.results = campaign.order.iter().filter_map(known).collect();
         if args.resume {
@@ -125,9 +125,9 @@ impl<'c> Campaign<'c> {
     }
 
     // Confirms a variant. A finished variant is in the journal before it is reported.
-    fn confirm(&self, case: &Case, jobs: usize, context: campaign::Context<'_>) -> Entry {
+    fn confirm(&self, case: &Case, jobs: usize, context: campaign::CampaignContext<'_>) -> Entry {
         let model = &case.model;
-        let plan = Plan { jobs, ..super::plan(self.args, model) };
+        let plan = CampaignPlan { jobs, ..super::plan(self.args, model) };
         let found = campaign::confirm(&plan, context);
         let report = ConfirmReport::new(model.name(), model.digest(), &plan, &found);
         let mut trials = Vec::new();
@@ -152,12 +152,12 @@ impl<'c> Campaign<'c> {
         // Variants are confirmed in parallel. If there are more workers than variants, the runs of each variant share
         // the rest.
         let outer = jobs.min(todo.len()).max(1);
-        let bar = Bar::new("variant");
+        let bar = CampaignBar::new("variant");
         bar.phase("confirming", todo.len() as u64);
         let runs = Runs::new(&bar);
         let results = std::mem::take(&mut self.results);
         let (text, quiet) = (self.args.result.format == ReportFormat::Text, self.args.result.quiet);
-        let mut printer = Printer { results, order: &self.order, reported: 0, text, quiet };
+        let mut printer = CampaignPrinter { results, order: &self.order, reported: 0, text, quiet };
         printer.print(&bar, out);
         campaign::in_order(
             outer,
@@ -165,7 +165,7 @@ impl<'c> Campaign<'c> {
             stop,
             || (),
             |(), i| {
-                let context = campaign::Context { stop, progress: &runs };
+                let context = campaign::CampaignContext { stop, progress: &runs };
                 self.confirm(&self.cases[todo[i]], (jobs / outer).max(1), context)
             },
             |i, entry: Entry| {
@@ -210,18 +210,18 @@ impl<'c> Campaign<'c> {
     }
 }
 
-pub(super) fn run(args: &Args, gate: &Gate, context: &mut Context) -> Result<Status, Refusal> {
+pub(super) fn run(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
     refuse_single(args)?;
     let defines = args.campaign.defines.resolve();
     let which = if args.all_variants { Variants::All } else { Variants::AsWritten };
-    let given = Given { paths: &args.paths, defines: &defines, filter: &args.filter, which };
+    let given = SuiteSelection { paths: &args.paths, defines: &defines, filter: &args.filter, which };
     let Suite { cases, mut refused, left_out } = Suite::load(&given, &Seeds::none(), &context.out)?;
     let models: Vec<&Model> = cases.iter().map(|case| &case.model).collect();
     super::results(args, &models)?;
     let seeds = if args.save { Some(Seeds::to_keep(&args.saved)?) } else { None };
     let Some(first) = models.first() else {
         refused.iter().for_each(|refusal| context.out.refuse(refusal));
-        return Ok(Status::Refused);
+        return Ok(ExitStatus::Refused);
     };
     let out = &mut context.out;
     let plan = super::plan(args, first);
@@ -257,15 +257,15 @@ pub(super) fn run(args: &Args, gate: &Gate, context: &mut Context) -> Result<Sta
         });
     }
     Ok(match () {
-        () if !refused.is_empty() => Status::Refused,
-        () if !report.complete && !timer.is_up() => Status::Interrupted,
+        () if !refused.is_empty() => ExitStatus::Refused,
+        () if !report.complete && !timer.is_up() => ExitStatus::Interrupted,
         () => status,
     })
 }
 
 // Digest of all variants, which must be equal in all parts of a campaign.
 fn digest(cases: &[Case]) -> String {
-    let all: Vec<Key> = cases.iter().map(key_of).collect();
+    let all: Vec<VariantKey> = cases.iter().map(key_of).collect();
     format!("{:016x}", xxh3_64(format!("{all:?}").as_bytes()))
 }
 
@@ -278,7 +278,7 @@ fn finish(
     (known, allowed): (Vec<&Model>, Limits),
     gate: &Gate,
     out: &mut Output,
-) -> Status {
+) -> ExitStatus {
     match format {
         ReportFormat::Text => {
             overview::summary(campaign).iter().for_each(|line| text::line(line, out));
@@ -296,15 +296,20 @@ fn finish(
 }
 
 /// Prints a finished campaign.
-pub(in crate::cli) fn tell(campaign: &CampaignReport, result: &ToolArgs, gate: &Gate, out: &mut Output) -> Status {
+pub(in crate::cli) fn print_campaign(
+    campaign: &CampaignReport,
+    result: &ToolArgs,
+    gate: &Gate,
+    out: &mut Output,
+) -> ExitStatus {
     if result.format == ReportFormat::Text {
         campaign.results.iter().for_each(|r| variant(&r.report, result.quiet, out));
     }
     // The report may come from anyone, so its replays are limited by the default limits.
     let status = finish(campaign, result.format, 0, (Vec::new(), Limits::default()), gate, out);
     match () {
-        () if !campaign.refused.is_empty() => Status::Refused,
-        () if !campaign.complete => Status::Interrupted,
+        () if !campaign.refused.is_empty() => ExitStatus::Refused,
+        () if !campaign.complete => ExitStatus::Interrupted,
         () => status,
     }
 }

@@ -1,16 +1,16 @@
 //! Prints the results of a test as text: a line for each variant, the failures again at the end, and a summary.
 
-use super::super::again;
 use super::super::args::ToolArgs;
-use super::super::campaign::Bar;
+use super::super::campaign::CampaignBar;
 use super::super::check::counted;
 use super::super::outcome::limit_text;
 use super::super::output::{BAD, BOLD, DIM, GOOD, NOTE, ODD, Output, paint};
+use super::super::replay_command;
 use super::super::reports::ReportFormat;
-use super::super::seeds::{Files, Kept};
-use super::super::shrunk::sizes;
+use super::super::seeds::{Files, StoredFailure};
+use super::super::shrink_mode::sizes;
 use super::super::suite::{Case, Suite};
-use crate::campaign::{Line, LineVerdict, Origin, SEARCHED, SavedEnd, Shown, TestPlan, Tested};
+use crate::campaign::{LineResult, LineVerdict, Origin, SEARCHED, SeedResult, ShownEnds, TestPlan, TestResult};
 use crate::event::Outcome;
 use crate::formats::test::CUT;
 use std::collections::BTreeMap;
@@ -29,29 +29,29 @@ pub(super) struct Tally {
 }
 
 /// Printer of results, which prints each one as it comes.
-pub(super) struct Told<'t> {
+pub(super) struct ResultPrinter<'t> {
     suite: &'t Suite,
     plans: &'t [TestPlan<'t>],
     text: bool,
     quiet: bool,
-    bar: &'t Bar,
+    bar: &'t CampaignBar,
     out: &'t mut Output,
     tally: Tally,
     // Number of runs that hit a limit.
     cut: u64,
     // Failed variants, with the files of their saved failures.
-    failures: Vec<(usize, Tested, Files)>,
+    failures: Vec<(usize, TestResult, Files)>,
 }
 
 // Maximum number of runs that are shown against one line.
 const SHOWN: usize = 3;
 
-impl<'t> Told<'t> {
+impl<'t> ResultPrinter<'t> {
     pub(super) fn new(
         suite: &'t Suite,
         plans: &'t [TestPlan<'t>],
         result: &ToolArgs,
-        bar: &'t Bar,
+        bar: &'t CampaignBar,
         out: &'t mut Output,
     ) -> Self {
         let (text, quiet) = (result.format == ReportFormat::Text, result.quiet);
@@ -59,8 +59,8 @@ impl<'t> Told<'t> {
     }
 
     /// Returns the verdict on a variant: `passed`, `failed`, `skipped` or `interrupted`.
-    pub(super) fn verdict(&self, tested: &Tested) -> &'static str {
-        let unchecked = |l: &Line| matches!(l.verdict, LineVerdict::Unchecked(_));
+    pub(super) fn verdict(&self, tested: &TestResult) -> &'static str {
+        let unchecked = |l: &LineResult| matches!(l.verdict, LineVerdict::Unchecked(_));
         match tested {
             t if !t.passed() => "failed",
             t if !t.complete => "interrupted",
@@ -70,7 +70,7 @@ impl<'t> Told<'t> {
     }
 
     /// Prints the result of a variant and counts it. `files` are its saved failures.
-    pub(super) fn variant(&mut self, i: usize, tested: Tested, files: Files) {
+    pub(super) fn variant(&mut self, i: usize, tested: TestResult, files: Files) {
         let verdict = self.verdict(&tested);
         let (style, word) = match verdict {
             "passed" => (GOOD, "PASS"),
@@ -96,7 +96,7 @@ impl<'t> Told<'t> {
         }
     }
 
-    fn count(&mut self, verdict: &str, tested: &Tested) {
+    fn count(&mut self, verdict: &str, tested: &TestResult) {
         let tally = &mut self.tally;
         match verdict {
             "passed" => tally.passed += 1,
@@ -124,7 +124,7 @@ impl<'t> Told<'t> {
     }
 
     // Notes on a variant: limits, and the results of its saved runs.
-    fn notes(&self, i: usize, tested: &Tested) -> Vec<String> {
+    fn notes(&self, i: usize, tested: &TestResult) -> Vec<String> {
         let note = paint(NOTE, "note");
         let limits = tested.limits.iter().map(|((kind, limit), runs)| {
             let runs = counted(u64::from(*runs), "run");
@@ -133,21 +133,21 @@ impl<'t> Told<'t> {
         let saved = self.plans[i].saved.iter().zip(&tested.saved).filter_map(|(saved, end)| {
             let (name, then) = (&saved.name, &saved.token.signature);
             match end {
-                SavedEnd::Fails => Some(format!("{note}: {name} still fails: {then}")),
-                SavedEnd::Gone(now) => {
+                SeedResult::Fails => Some(format!("{note}: {name} still fails: {then}")),
+                SeedResult::Gone(now) => {
                     Some(format!("{note}: fixed: {then} has become {}; delete {name}", now))
                 }
-                SavedEnd::Changed(divergence, now) => Some(format!(
+                SeedResult::Changed(divergence, now) => Some(format!(
                     "{note}: {name}: the model was edited (step {}: expected {}, found {}); the closest replay ends `{}`; if {then} is fixed, delete the file",
                     divergence.step + 1,
                     &divergence.expected,
                     &divergence.found,
                     now,
                 )),
-                SavedEnd::Asks(option, value, most) => Some(format!(
+                SeedResult::Asks(option, value, most) => Some(format!(
                     "{note}: {name} could not be replayed: its token needs --{option} {value}, and at most {most} is allowed; `--{option} {value}` allows it"
                 )),
-                SavedEnd::Interrupted => None,
+                SeedResult::Interrupted => None,
             }
         });
         limits.chain(saved).collect()
@@ -163,15 +163,15 @@ impl<'t> Told<'t> {
             writeln!(self.out);
             writeln!(self.out, "{}  {}", paint(BAD, "FAIL"), paint(BOLD, self.suite.cases[*i].name()));
             // Tokens that are printed already for this variant.
-            let mut told = Vec::new();
+            let mut printed_tokens = Vec::new();
             for line in &tested.lines {
                 match &line.verdict {
                     LineVerdict::Unmet(why, shown, more) => {
-                        self.broken(*i, tested, line, (why, shown, *more), files, &mut told);
+                        self.broken(*i, tested, line, (why, shown, *more), files, &mut printed_tokens);
                     }
                     LineVerdict::Cut => {
                         let why = format!("not checked: {CUT}");
-                        self.broken(*i, tested, line, (&[why], &[], 0), files, &mut told);
+                        self.broken(*i, tested, line, (&[why], &[], 0), files, &mut printed_tokens);
                     }
                     LineVerdict::Met | LineVerdict::Unchecked(_) => {}
                 }
@@ -184,11 +184,11 @@ impl<'t> Told<'t> {
     fn broken(
         &mut self,
         i: usize,
-        tested: &Tested,
-        line: &Line,
-        (why, shown, more): (&[String], &[Shown], usize),
-        files: &[Kept],
-        told: &mut Vec<String>,
+        tested: &TestResult,
+        line: &LineResult,
+        (why, shown, more): (&[String], &[ShownEnds], usize),
+        files: &[StoredFailure],
+        printed_tokens: &mut Vec<String>,
     ) {
         let case = &self.suite.cases[i];
         let text = line.text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -203,14 +203,14 @@ impl<'t> Told<'t> {
             // The text of a limit says which option raises it.
             let end = match &s.outcome {
                 Outcome::Limit(kind, limit) => format!("the {}", limit_text(*kind, *limit)),
-                _ => crate::formats::test::told(&self.plans[i], s),
+                _ => crate::formats::test::end_words(&self.plans[i], s),
             };
             writeln!(self.out, "    {} this way: {}", ended(s.runs), paint(BAD, end));
-            if told.contains(&s.token) {
+            if printed_tokens.contains(&s.token) {
                 writeln!(self.out, "      {}", paint(DIM, "(replayed as above)"));
             } else {
-                self.again(case, i, s, files);
-                told.push(s.token.clone());
+                self.print_example(case, i, s, files);
+                printed_tokens.push(s.token.clone());
             }
         }
         let more = shown.len().saturating_sub(SHOWN) + more;
@@ -219,7 +219,7 @@ impl<'t> Told<'t> {
         }
     }
 
-    fn again(&mut self, case: &Case, i: usize, shown: &Shown, files: &[Kept]) {
+    fn print_example(&mut self, case: &Case, i: usize, shown: &ShownEnds, files: &[StoredFailure]) {
         let (strategy, seed, drawn) = match &shown.origin {
             Origin::Drawn { strategy, seed } => (strategy.clone(), *seed, format!("strategy {strategy}, seed {seed}")),
             Origin::Searched => (SEARCHED.to_owned(), 0, "a shortest run, found by search".to_owned()),
@@ -228,7 +228,9 @@ impl<'t> Told<'t> {
                 (saved.token.strategy.clone(), saved.token.seed, format!("a replay of {}", saved.name))
             }
         };
-        for command in again::replay(&case.model, &shown.token, &strategy, seed, &self.plans[i].campaign.limits) {
+        for command in
+            replay_command::replay(&case.model, &shown.token, &strategy, seed, &self.plans[i].campaign.limits)
+        {
             writeln!(self.out, "      {command}");
         }
         let file = files.iter().find(|kept| kept.token == shown.token);
@@ -277,7 +279,7 @@ fn ended(runs: u32) -> String {
 }
 
 // Describes what was tested, as in `3 expectations, 1000 walks, 120 trials`.
-fn did(tested: &Tested) -> String {
+fn did(tested: &TestResult) -> String {
     let lines = counted(tested.lines.len() as u64, "expectation");
     match tested.lines.first() {
         None => "no expectations with these constants".to_owned(),
@@ -286,7 +288,7 @@ fn did(tested: &Tested) -> String {
     }
 }
 
-fn did_runs(tested: &Tested) -> String {
+fn did_runs(tested: &TestResult) -> String {
     let states = tested.states.map(|n| format!("all {}", counted(n, "state")));
     let walks = (tested.walks > 0).then(|| counted(u64::from(tested.walks), "walk"));
     let trials = tested.trials.map(|n| format!("{} of a campaign", counted(u64::from(n), "run")));

@@ -72,7 +72,7 @@ pub fn things(world: &World, thread: ThreadId, op: &Op, value: Value) -> Option<
 
 /// What a critical section touches.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Touched {
+pub(super) enum TouchedThing {
     /// Plain memory, or an atomic.
     Memory(AccessPlace),
     Thing(Thing),
@@ -81,41 +81,46 @@ pub(super) enum Touched {
 }
 
 /// Something touched, and whether it is changed.
-pub(super) type Touch = (Touched, AccessKind);
+pub(super) type TouchEffect = (TouchedThing, AccessKind);
 
-impl Touched {
+impl TouchedThing {
     /// The lock of a hold, as something that is taken.
-    pub(super) fn hold(hold: LockHold) -> Touch {
+    pub(super) fn hold(hold: LockHold) -> TouchEffect {
         match hold {
-            LockHold::Lock(lock) => (Touched::Thing(Thing::Lock(lock)), AccessKind::Write),
-            LockHold::Read(lock) => (Touched::Thing(Thing::RwLock(lock)), AccessKind::Read),
-            LockHold::Write(lock) => (Touched::Thing(Thing::RwLock(lock)), AccessKind::Write),
+            LockHold::Lock(lock) => (TouchedThing::Thing(Thing::Lock(lock)), AccessKind::Write),
+            LockHold::Read(lock) => (TouchedThing::Thing(Thing::RwLock(lock)), AccessKind::Read),
+            LockHold::Write(lock) => (TouchedThing::Thing(Thing::RwLock(lock)), AccessKind::Write),
         }
     }
 }
 
 /// Whether the order of two touches may matter.
-pub(super) fn conflict((a, how): Touch, (b, other): Touch) -> bool {
+pub(super) fn conflict((a, how): TouchEffect, (b, other): TouchEffect) -> bool {
     let frees = |life, kind, cell| match (life, cell) {
-        (Touched::Memory(AccessPlace::Life(object)), Touched::Memory(AccessPlace::Cell(at))) => {
+        (TouchedThing::Memory(AccessPlace::Life(object)), TouchedThing::Memory(AccessPlace::Cell(at))) => {
             kind == AccessKind::Write && at.object == Some(object)
         }
         _ => false,
     };
     let writes = how == AccessKind::Write || other == AccessKind::Write;
-    let same = a == b || a == Touched::Anything || b == Touched::Anything;
+    let same = a == b || a == TouchedThing::Anything || b == TouchedThing::Anything;
     writes && (same || frees(a, how, b) || frees(b, other, a))
 }
 
 /// What an operation touches in the critical sections around it, acquisitions left out: these are added as they begin.
-pub(super) fn touches(world: &World, thread: ThreadId, op: &Op, value: Value) -> impl Iterator<Item = Touch> + use<> {
-    let plain = op.access().map(|access| (Touched::Memory(access.place), access.kind));
+pub(super) fn touches(
+    world: &World,
+    thread: ThreadId,
+    op: &Op,
+    value: Value,
+) -> impl Iterator<Item = TouchEffect> + use<> {
+    let plain = op.access().map(|access| (TouchedThing::Memory(access.place), access.kind));
     let others = touched(world, thread, op, value).filter_map(|(thing, how)| {
         let kind = in_section(thing, how)?;
         Some(match thing {
-            Thing::Atomic(at) => (Touched::Memory(AccessPlace::Cell(at)), kind),
-            Thing::AllMemory => (Touched::Anything, kind),
-            _ => (Touched::Thing(thing), kind),
+            Thing::Atomic(at) => (TouchedThing::Memory(AccessPlace::Cell(at)), kind),
+            Thing::AllMemory => (TouchedThing::Anything, kind),
+            _ => (TouchedThing::Thing(thing), kind),
         })
     });
     plain.into_iter().chain(others)

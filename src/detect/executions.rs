@@ -13,7 +13,7 @@
 //! - each class that it does not conflict with, or that a common lock keeps apart;
 //! - 32 chains at once that it knows to their ends, since then everything on them is before it;
 //! - the part of another chain that it knows, and the part that the last execution on its own chain was compared with
-//!   ([`Met::since`]).
+//!   ([`Executions::since`]).
 //!
 //! It is compared with the rest: executions that it is not ordered with, each of which makes a pair or increases a
 //! count. Their number is bounded as well:
@@ -24,12 +24,12 @@
 //!   statements have all made their pair with it in the most suspicious rank: only the count would grow. Of each
 //!   other class it is compared with at most [`MOST_OF_ONE`] executions, and the place is named if there are more.
 
-use super::candidate::{Place, Rank};
+use super::candidate::{ConflictPlace, Rank};
 use super::clock::{ChainId, Clock, WIDTH};
-use super::found::Found;
+use super::findings::PairFindings;
 use super::held::LocksetId;
-use super::relation::Context;
-use super::watch::{Act, By, Watch, When};
+use super::relation::ContextClock;
+use super::watch::{Act, ExecutionTime, OperationKey, RunState};
 use crate::event::{SiteId, ThreadId};
 use crate::world::World;
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,29 +47,29 @@ const MOST_OF_ONE: usize = 1 << 10;
 const NONE: u32 = u32::MAX;
 
 /// The executions at one place. `W` is the kind of operation; its order serves only for lookups.
-pub(super) struct Met<W> {
+pub(super) struct Executions<W> {
     // Groups in the order of their first executions.
     groups: Vec<Group>,
-    ids: BTreeMap<(W, By), u32>,
-    classes: Vec<Class>,
+    ids: BTreeMap<(W, OperationKey), u32>,
+    classes: Vec<ExecutionClass>,
     class_ids: BTreeMap<(W, Option<ThreadId>, LocksetId), u32>,
-    entries: Vec<Entry>,
+    entries: Vec<Execution>,
     // The entry of each group and chain.
     latest: BTreeMap<(u32, ChainId), u32>,
     looked: u64,
     // Number of pairs that were found here first.
     pairs: u32,
     full: bool,
-    done: Done,
+    done: ComparedPairs,
 }
 
 struct Group {
-    by: By,
+    by: OperationKey,
     class: u32,
 }
 
 #[derive(Default)]
-struct Class {
+struct ExecutionClass {
     // Last entry of each chain.
     chains: BTreeMap<ChainId, u32>,
     // Epochs of the last entries, if there are more than a block of them.
@@ -79,27 +79,27 @@ struct Class {
 
 // An execution. The entries of one class and chain form a list. invariant: a list is in the order of steps, and so of
 // epochs
-struct Entry {
+struct Execution {
     group: u32,
     earlier: u32,
     later: u32,
-    when: When,
+    when: ExecutionTime,
 }
 
 // Pairs of asker and group that can bring nothing new, at a place with many comparisons.
 #[derive(Default)]
-struct Done {
-    groups: BTreeSet<(Asker, u32)>,
+struct ComparedPairs {
+    groups: BTreeSet<(ExecutionKey, u32)>,
     // Number of such groups of each class.
-    classes: BTreeMap<(Asker, u32), u32>,
+    classes: BTreeMap<(ExecutionKey, u32), u32>,
 }
 
 // The properties of an execution that decide which pair it makes with another one, and of what kind.
-type Asker = (SiteId, Option<ThreadId>);
+type ExecutionKey = (SiteId, Option<ThreadId>);
 
 /// An entry that an execution is not ordered with.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Hit {
+struct UnorderedEntry {
     group: u32,
     step: u64,
     entry: u32,
@@ -107,18 +107,18 @@ struct Hit {
 
 /// An execution that is compared with earlier ones.
 #[derive(Clone, Copy)]
-pub(super) struct Meeting<'m> {
+pub(super) struct ExecutionQuery<'m> {
     pub(super) world: &'m World,
-    pub(super) watch: &'m Watch,
+    pub(super) watch: &'m RunState,
     pub(super) act: &'m Act,
     /// Its context in the hybrid relation.
-    pub(super) now: &'m Context,
+    pub(super) now: &'m ContextClock,
     /// Whether the execution is an access, so that its pairs have ranks.
     pub(super) is_access: bool,
 }
 
-impl Meeting<'_> {
-    fn rank(&self, old: &When) -> Rank {
+impl ExecutionQuery<'_> {
+    fn rank(&self, old: &ExecutionTime) -> Rank {
         if self.is_access { self.watch.rank(old, self.act.when.context) } else { Rank::Order }
     }
 
@@ -128,7 +128,7 @@ impl Meeting<'_> {
     }
 }
 
-impl<W> Default for Met<W> {
+impl<W> Default for Executions<W> {
     fn default() -> Self {
         Self {
             groups: Vec::new(),
@@ -140,22 +140,22 @@ impl<W> Default for Met<W> {
             looked: 0,
             pairs: 0,
             full: false,
-            done: Done::default(),
+            done: ComparedPairs::default(),
         }
     }
 }
 
-impl<W: Copy + Ord> Met<W> {
+impl<W: Copy + Ord> Executions<W> {
     /// Keeps an execution in place of the last one of its group and chain. Returns the number of its class, and
     /// whether the class is new.
-    pub(super) fn keep(&mut self, by: By, what: W, when: When) -> (usize, bool) {
+    pub(super) fn keep(&mut self, by: OperationKey, what: W, when: ExecutionTime) -> (usize, bool) {
         let group = *self.ids.entry((what, by)).or_insert(self.groups.len() as u32);
         let mut is_new = false;
         if group as usize == self.groups.len() {
             let class = *self.class_ids.entry((what, by.looper, by.lockset)).or_insert(self.classes.len() as u32);
             is_new = class as usize == self.classes.len();
             if is_new {
-                self.classes.push(Class::default());
+                self.classes.push(ExecutionClass::default());
             }
             self.classes[class as usize].groups += 1;
             self.groups.push(Group { by, class });
@@ -164,7 +164,7 @@ impl<W: Copy + Ord> Met<W> {
         let chain = when.at.chain();
         let entry = *self.latest.entry((group, chain)).or_insert(self.entries.len() as u32);
         if entry as usize == self.entries.len() {
-            self.entries.push(Entry { group, earlier: NONE, later: NONE, when });
+            self.entries.push(Execution { group, earlier: NONE, later: NONE, when });
         } else {
             self.take_out(class, entry);
         }
@@ -172,7 +172,7 @@ impl<W: Copy + Ord> Met<W> {
         let class_of = &mut self.classes[class];
         let earlier = class_of.chains.insert(chain, entry).unwrap_or(NONE);
         class_of.note(&self.entries, when);
-        self.entries[entry as usize] = Entry { group, earlier, later: NONE, when };
+        self.entries[entry as usize] = Execution { group, earlier, later: NONE, when };
         if earlier != NONE {
             self.entries[earlier as usize].later = entry;
         }
@@ -180,7 +180,7 @@ impl<W: Copy + Ord> Met<W> {
     }
 
     fn take_out(&mut self, class: usize, entry: u32) {
-        let Entry { earlier, later, when, .. } = self.entries[entry as usize];
+        let Execution { earlier, later, when, .. } = self.entries[entry as usize];
         if earlier != NONE {
             self.entries[earlier as usize].later = later;
         }
@@ -197,54 +197,55 @@ impl<W: Copy + Ord> Met<W> {
     /// was compared with everything before it, and an execution that is not ordered with the new one was not ordered
     /// with the last one either. A thread in a loop thus pays for what happened in between, not for all threads that
     /// ever existed.
-    pub(super) fn since(&self, by: By, what: W, chain: ChainId) -> u64 {
+    pub(super) fn since(&self, by: OperationKey, what: W, chain: ChainId) -> u64 {
         let entry = self.ids.get(&(what, by)).and_then(|group| self.latest.get(&(*group, chain)));
         entry.map_or(0, |entry| self.entries[*entry as usize].when.step + 1)
     }
 
     /// Whether the group exists.
-    pub(super) fn is_known(&self, by: By, what: W) -> bool {
+    pub(super) fn is_known(&self, by: OperationKey, what: W) -> bool {
         self.ids.contains_key(&(what, by))
     }
 
     /// Compares an execution with those from step `since` on whose kind is in one of the ranges `partners` and that
     /// no common lock keeps apart (if `keeps_apart`).
-    pub(super) fn meet(
+    pub(super) fn compare(
         &mut self,
-        meeting: Meeting<'_>,
+        query: ExecutionQuery<'_>,
         partners: &[(W, W)],
         (since, keeps_apart): (u64, bool),
-        found: &mut Found,
-        place: impl Fn() -> (Place, String),
+        found: &mut PairFindings,
+        place: impl Fn() -> (ConflictPlace, String),
     ) {
         if self.full {
             return;
         }
         let mut classes = Vec::new();
-        let by = &meeting.act.by;
+        let by = &query.act.by;
         for (from, to) in partners {
             let (from, to) = ((*from, None, LocksetId(0)), (*to, Some(ThreadId(u32::MAX)), LocksetId(u32::MAX)));
             let alike = self.class_ids.range(from..=to);
-            let apart = |looper, lockset| keeps_apart && meeting.watch.guarded(&By { looper, lockset, ..*by }, by);
+            let apart =
+                |looper, lockset| keeps_apart && query.watch.guarded(&OperationKey { looper, lockset, ..*by }, by);
             classes
                 .extend(alike.filter(|((_, looper, lockset), _)| !apart(*looper, *lockset)).map(|(_, class)| *class));
         }
-        self.meet_classes(meeting, classes.into_iter().map(|class| class as usize), since, found, place);
+        self.compare_classes(query, classes.into_iter().map(|class| class as usize), since, found, place);
     }
 
     /// Compares an execution with those of these classes from step `since` on.
-    pub(super) fn meet_classes(
+    pub(super) fn compare_classes(
         &mut self,
-        meeting: Meeting<'_>,
+        query: ExecutionQuery<'_>,
         classes: impl IntoIterator<Item = usize>,
         since: u64,
-        found: &mut Found,
-        place: impl Fn() -> (Place, String),
+        found: &mut PairFindings,
+        place: impl Fn() -> (ConflictPlace, String),
     ) {
         if self.full {
             return;
         }
-        let asker = (meeting.act.by.site, meeting.act.by.looper);
+        let asker = (query.act.by.site, query.act.by.looper);
         let is_crowded = self.looked >= MOST_LOOKED;
         let most = if is_crowded { MOST_OF_ONE } else { usize::MAX };
         let mut hits = Vec::new();
@@ -252,7 +253,7 @@ impl<W: Copy + Ord> Met<W> {
             if is_crowded && self.done.classes.get(&(asker, class as u32)) == Some(&self.classes[class].groups) {
                 continue;
             }
-            if !self.unordered(class, meeting.now, since, hits.len().saturating_add(most), &mut hits) {
+            if !self.unordered(class, query.now, since, hits.len().saturating_add(most), &mut hits) {
                 found.leave_out(place().1);
             }
         }
@@ -263,19 +264,19 @@ impl<W: Copy + Ord> Met<W> {
             let Group { by: old, class } = &self.groups[alike[0].group as usize];
             let whens = alike.iter().map(|hit| &self.entries[hit.entry as usize].when);
             let room = (&mut self.pairs, found.most);
-            let Some(candidate) = found.meet(meeting, old, &self.entries[alike[0].entry as usize].when, room, &place)
+            let Some(candidate) = found.compare(query, old, &self.entries[alike[0].entry as usize].when, room, &place)
             else {
                 self.full = true;
                 return found.leave_out(place().1);
             };
             candidate.count += alike.len() as u64;
             for was in whens {
-                if candidate.rank == meeting.least() {
+                if candidate.rank == query.least() {
                     break;
                 }
-                candidate.rank = candidate.rank.min(meeting.rank(was));
+                candidate.rank = candidate.rank.min(query.rank(was));
             }
-            if is_crowded && candidate.rank == meeting.least() && self.done.groups.insert((asker, alike[0].group)) {
+            if is_crowded && candidate.rank == query.least() && self.done.groups.insert((asker, alike[0].group)) {
                 *self.done.classes.entry((asker, *class)).or_default() += 1;
             }
         }
@@ -283,11 +284,18 @@ impl<W: Copy + Ord> Met<W> {
 
     // Adds the entries of a class from step `since` on that are not before `now`. Returns false if there are more, so
     // that `hits` would have more than `most` entries.
-    fn unordered(&self, class: usize, now: &Context, since: u64, most: usize, hits: &mut Vec<Hit>) -> bool {
+    fn unordered(
+        &self,
+        class: usize,
+        now: &ContextClock,
+        since: u64,
+        most: usize,
+        hits: &mut Vec<UnorderedEntry>,
+    ) -> bool {
         let mut chain = |last: u32| {
             let mut entry = last;
             while entry != NONE {
-                let Entry { group, earlier, when, .. } = &self.entries[entry as usize];
+                let Execution { group, earlier, when, .. } = &self.entries[entry as usize];
                 // All earlier entries of the chain are before `now`, too, or before `since`.
                 if when.step < since || when.at.is_before(now) {
                     break;
@@ -295,12 +303,12 @@ impl<W: Copy + Ord> Met<W> {
                 if hits.len() >= most {
                     return false;
                 }
-                hits.push(Hit { group: *group, step: when.step, entry });
+                hits.push(UnorderedEntry { group: *group, step: when.step, entry });
                 entry = *earlier;
             }
             true
         };
-        let Class { chains, last, .. } = &self.classes[class];
+        let ExecutionClass { chains, last, .. } = &self.classes[class];
         let Some(last) = last else { return chains.values().all(|last| chain(*last)) };
         (0..last.len()).filter(|block| last.block(*block).is_some_and(|theirs| !now.knows(*block, theirs))).all(
             |block| {
@@ -312,9 +320,9 @@ impl<W: Copy + Ord> Met<W> {
     }
 }
 
-impl Class {
+impl ExecutionClass {
     // Records the epoch of an execution that is now the last one of its chain.
-    fn note(&mut self, entries: &[Entry], when: When) {
+    fn note(&mut self, entries: &[Execution], when: ExecutionTime) {
         match &mut self.last {
             Some(last) => last.learn(when.at.hybrid()),
             None if self.chains.len() > WIDTH => {

@@ -6,22 +6,22 @@
 //!   way that the causes allow. Each way gets a few runs. Most runs go to the way that succeeds most often.
 
 use super::causes::Causes;
-use super::cuts::{Cuts, Suspect, Trying};
-use super::ways::{Held, HeldWay, patience, prepare};
+use super::cuts::{CutContext, CutSuspect, CutTrials};
+use super::ways::{HoldTrial, HoldTrials, patience, prepare};
 use crate::base::mix;
 use crate::campaign::order::{First, Flip, InstancePair};
 use crate::campaign::report::WayReport;
-use crate::campaign::run::{Run, RunId, SEARCHED};
-use crate::campaign::runs::orders::{Came, Orders, order_in};
+use crate::campaign::run::{RunId, RunSource, SEARCHED};
+use crate::campaign::runs::observations::{Observations, PairWatch};
+use crate::campaign::runs::orders::{ObservedOrder, OrderEvidence, order_in};
 use crate::campaign::runs::parallel;
 use crate::campaign::runs::side::SideBySide;
-use crate::campaign::runs::sightings::{Sightings, Watch};
 use crate::campaign::runs::stream::{Stream, seed_of};
 use crate::campaign::runs::trial::{Trial, Worker};
-use crate::campaign::{Context, Plan};
+use crate::campaign::{CampaignContext, CampaignPlan};
 use crate::detect::{Candidate, ContextKind, Pair};
 use crate::event::{Event, SiteId};
-use crate::exec::{End, Observer};
+use crate::exec::{LoopEnd, Observer};
 use crate::sched::{DirectedSpec, Hit, StrategySpec};
 use crate::world::{Program, Snapshot, World};
 use std::collections::BTreeMap;
@@ -42,17 +42,17 @@ const MOST_SUSPECTS: usize = 32;
 const MOST_PROFILES: u64 = 8;
 
 /// A pair with the runs that were performed for it, and their results.
-pub(in crate::campaign) struct Driven<'d, P: Program> {
-    pub(in crate::campaign) plan: &'d Plan<P>,
-    pub(in crate::campaign) context: Context<'d>,
+pub(in crate::campaign) struct PairTrials<'d, P: Program> {
+    pub(in crate::campaign) plan: &'d CampaignPlan<P>,
+    pub(in crate::campaign) context: CampaignContext<'d>,
     pub(in crate::campaign) pair: Pair,
     // Index of the pair in the campaign. It gives its runs seeds of their own.
     number: u64,
     /// Number of steps of the longest detection run.
     pub(in crate::campaign) longest: u64,
     pub(in crate::campaign) sites: Vec<SiteId>,
-    pub(in crate::campaign) orders: Orders,
-    cuts: Cuts,
+    pub(in crate::campaign) orders: OrderEvidence,
+    cuts: CutTrials,
     pub(in crate::campaign) trials: Vec<Trial>,
     // For each run the statement that came first, judged by the first two accesses that conflict.
     pub(in crate::campaign) decided: Vec<Option<First>>,
@@ -63,9 +63,9 @@ pub(in crate::campaign) struct Driven<'d, P: Program> {
     /// Runs with both accesses side by side, by their index in `trials`.
     pub(in crate::campaign) hits: Vec<(usize, Hit)>,
     /// Ways to force each order of the driven instances, with their hits; `None` before the first hold.
-    pub(in crate::campaign) held: Option<Held>,
+    pub(in crate::campaign) held: Option<HoldTrials>,
     /// Ways to force each order of the instances in later tasks.
-    pub(in crate::campaign) later: Vec<Held>,
+    pub(in crate::campaign) later: Vec<HoldTrials>,
     /// Whether no run was interrupted.
     pub(in crate::campaign) complete: bool,
     // Whether runs are also checked for adjacency: a thread that is held at its access is pending there while the other
@@ -80,12 +80,12 @@ fn is_sure(hits: u32, trials: u32) -> bool {
 }
 
 // Observers of a trial.
-struct Looking<'s> {
-    watch: Watch<'s>,
+struct TrialObservers<'s> {
+    watch: PairWatch<'s>,
     side: Option<SideBySide>,
 }
 
-impl Observer for Looking<'_> {
+impl Observer for TrialObservers<'_> {
     fn event(&mut self, world: &World, event: &Event) {
         self.watch.event(world, event);
         if let Some(side) = &mut self.side {
@@ -94,10 +94,10 @@ impl Observer for Looking<'_> {
     }
 }
 
-impl<'d, P: Program> Driven<'d, P> {
+impl<'d, P: Program> PairTrials<'d, P> {
     pub(in crate::campaign) fn new(
-        plan: &'d Plan<P>,
-        context: Context<'d>,
+        plan: &'d CampaignPlan<P>,
+        context: CampaignContext<'d>,
         pair: Pair,
         number: u64,
         longest: u64,
@@ -111,8 +111,8 @@ impl<'d, P: Program> Driven<'d, P> {
             number,
             longest,
             sites,
-            orders: Orders::new(pair.a, pair.b),
-            cuts: Cuts::default(),
+            orders: OrderEvidence::new(pair.a, pair.b),
+            cuts: CutTrials::default(),
             trials: Vec::new(),
             decided: Vec::new(),
             from: 0,
@@ -128,7 +128,7 @@ impl<'d, P: Program> Driven<'d, P> {
 
     /// Returns the indices of the trials: all runs except those of detection and those that a search has found.
     pub(in crate::campaign) fn trials(&self) -> Vec<usize> {
-        let searched = |i: &usize| matches!(self.trials[*i].run, Run::Made { by: SEARCHED, .. });
+        let searched = |i: &usize| matches!(self.trials[*i].run, RunSource::Made { by: SEARCHED, .. });
         (self.from..self.trials.len()).filter(|i| !searched(i)).collect()
     }
 
@@ -171,27 +171,27 @@ impl<'d, P: Program> Driven<'d, P> {
     {
         self.orders.of_one_order().iter().any(|(instances, cut)| {
             self.suspects(instances, *cut).into_iter().any(|(i, step)| {
-                let trying = Trying { plan: self.plan, sites: &self.sites, stop: self.context.stop };
-                let suspect = Suspect { run: &self.trials[i].run, pair: instances, first: *cut, step };
-                !self.cuts.is_settled(&trying, &suspect)
+                let cut_context = CutContext { plan: self.plan, sites: &self.sites, stop: self.context.stop };
+                let suspect = CutSuspect { run: &self.trials[i].run, pair: instances, first: *cut, step };
+                !self.cuts.is_settled(&cut_context, &suspect)
             })
         })
     }
 
     // Whether the run cut off the other one of two instances. Without a run that performed both there is nothing to
     // follow.
-    fn is_cut(&mut self, run: &Run, pair: &InstancePair, (first, step): (First, u64)) -> bool {
+    fn is_cut(&mut self, run: &RunSource, pair: &InstancePair, (first, step): (First, u64)) -> bool {
         let Some(known) = self.orders.known(pair).map(|known| self.trials[known].run.clone()) else { return false };
-        let trying = Trying { plan: self.plan, sites: &self.sites, stop: self.context.stop };
-        self.cuts.is_cut(&trying, &Suspect { run, pair, first, step }, &known)
+        let cut_context = CutContext { plan: self.plan, sites: &self.sites, stop: self.context.stop };
+        self.cuts.is_cut(&cut_context, &CutSuspect { run, pair, first, step }, &known)
     }
 
     /// Returns which of the two instances came first in a run of the pair, or cut off the other one.
-    pub(in crate::campaign) fn order(&mut self, i: usize, pair: &InstancePair) -> Option<Came> {
-        self.orders.order(i, pair).map(Came::both).or_else(|| {
+    pub(in crate::campaign) fn order(&mut self, i: usize, pair: &InstancePair) -> Option<ObservedOrder> {
+        self.orders.order(i, pair).map(ObservedOrder::both).or_else(|| {
             let run = self.trials[i].run.clone();
             let suspect = self.orders.suspect(i, pair)?;
-            self.is_cut(&run, pair, suspect).then_some(Came::cut_off(suspect.0))
+            self.is_cut(&run, pair, suspect).then_some(ObservedOrder::cut_off(suspect.0))
         })
     }
 
@@ -199,12 +199,12 @@ impl<'d, P: Program> Driven<'d, P> {
     pub(in crate::campaign) fn order_in(
         &mut self,
         trial: &Trial,
-        sightings: &Sightings,
+        observations: &Observations,
         pair: &InstancePair,
-    ) -> Option<Came> {
-        order_in(sightings, pair).map(Came::both).or_else(|| {
-            let suspect = self.orders.suspect_in(sightings, trial.failed(), pair)?;
-            self.is_cut(&trial.run, pair, suspect).then_some(Came::cut_off(suspect.0))
+    ) -> Option<ObservedOrder> {
+        order_in(observations, pair).map(ObservedOrder::both).or_else(|| {
+            let suspect = self.orders.suspect_in(observations, trial.failed(), pair)?;
+            self.is_cut(&trial.run, pair, suspect).then_some(ObservedOrder::cut_off(suspect.0))
         })
     }
 
@@ -213,17 +213,17 @@ impl<'d, P: Program> Driven<'d, P> {
     pub(in crate::campaign) fn any_order(&mut self, i: usize) -> Option<First> {
         self.decided[i].or_else(|| {
             let pairs = self.orders.pairs(MOST_OF_ONE_ORDER);
-            pairs.iter().find_map(|pair| self.order(i, pair)).map(|came| came.first)
+            pairs.iter().find_map(|pair| self.order(i, pair)).map(|observed| observed.first)
         })
     }
 
     /// Returns the statement that came first in a run that is not one of the pair's, judged by the first two accesses
     /// that conflict, or by a cut.
-    pub(in crate::campaign) fn any_order_in(&mut self, trial: &Trial, sightings: &Sightings) -> Option<First> {
-        let first = self.orders.first_in(sightings);
+    pub(in crate::campaign) fn any_order_in(&mut self, trial: &Trial, observations: &Observations) -> Option<First> {
+        let first = self.orders.first_in(observations);
         first.or_else(|| {
             let pairs = self.orders.pairs(MOST_OF_ONE_ORDER);
-            pairs.iter().find_map(|pair| self.order_in(trial, sightings, pair)).map(|came| came.first)
+            pairs.iter().find_map(|pair| self.order_in(trial, observations, pair)).map(|observed| observed.first)
         })
     }
 
@@ -238,13 +238,13 @@ impl<'d, P: Program> Driven<'d, P> {
 
     /// Performs the runs of detection again, and adds them to those of the pair.
     pub(in crate::campaign) fn look_at_detection(&mut self, stream: &Stream, runs: u32) {
-        let runs: Vec<Run> = (0..u64::from(runs)).map(|i| stream.run(seed_of(self.plan, i))).collect();
+        let runs: Vec<RunSource> = (0..u64::from(runs)).map(|i| stream.run(seed_of(self.plan, i))).collect();
         self.perform(&runs);
         self.from = self.trials.len();
     }
 
     /// Performs a run that a search has found, checks it for adjacency, and adds it to the runs of the pair.
-    pub(in crate::campaign) fn look_at(&mut self, run: Run) {
+    pub(in crate::campaign) fn look_at(&mut self, run: RunSource) {
         self.looks = true;
         self.perform(&[run]);
         self.looks = false;
@@ -296,13 +296,13 @@ impl<'d, P: Program> Driven<'d, P> {
         let seed = mix(self.plan.seed, 1 << 32 | self.number);
         let ids =
             (self.drawn..self.drawn + u64::from(n)).map(|i| RunId { strategy: strategy.clone(), seed: mix(seed, i) });
-        let runs: Vec<Run> = ids.map(Run::Drawn).collect();
+        let runs: Vec<RunSource> = ids.map(RunSource::Drawn).collect();
         self.drawn += u64::from(n);
         self.perform(&runs)
     }
 
     // Performs these runs, watches them, and adds them. Interrupted runs are left out, and make the trials incomplete.
-    fn perform(&mut self, runs: &[Run]) -> Range<usize> {
+    fn perform(&mut self, runs: &[RunSource]) -> Range<usize> {
         let from = self.trials.len();
         self.context.progress.phase("driving a pair", runs.len() as u64);
         let (sites, pair, looks, stop) = (&self.sites, self.pair, self.looks, self.context.stop);
@@ -313,16 +313,17 @@ impl<'d, P: Program> Driven<'d, P> {
             || Worker::new(self.plan),
             |worker, i| {
                 let side = looks.then(|| SideBySide::new(pair));
-                let mut watch = Looking { watch: Watch::new(sites), side };
+                let mut watch = TrialObservers { watch: PairWatch::new(sites), side };
                 let trial = worker.perform(&runs[i], &mut watch, stop);
                 let hit = watch.side.and_then(|side| side.hit);
                 (trial, watch.watch.finish(&worker.machine.world), hit)
             },
             || self.context.progress.done(),
         );
-        for (trial, sightings, hit) in results.into_iter().flatten().filter(|(t, ..)| t.summary.end != End::Interrupted)
+        for (trial, observations, hit) in
+            results.into_iter().flatten().filter(|(t, ..)| t.summary.end != LoopEnd::Interrupted)
         {
-            let at = self.add(trial, sightings);
+            let at = self.add(trial, observations);
             self.hits.extend(hit.map(|hit| (at, hit)));
         }
         self.complete &= self.trials.len() - from == runs.len();
@@ -330,9 +331,9 @@ impl<'d, P: Program> Driven<'d, P> {
     }
 
     // Adds a run that was watched. Returns its index.
-    fn add(&mut self, trial: Trial, sightings: Sightings) -> usize {
+    fn add(&mut self, trial: Trial, observations: Observations) -> usize {
         let Pair { a, b } = self.pair;
-        self.decided.push(self.orders.add(sightings, trial.failed()));
+        self.decided.push(self.orders.add(observations, trial.failed()));
         let at = self.trials.len();
         self.hits.extend(trial.races.iter().find(|h| h.is_of(a, b)).map(|hit| (at, *hit)));
         self.trials.push(trial);
@@ -399,7 +400,7 @@ impl<'d, P: Program> Driven<'d, P> {
     }
 
     // Performs a few runs of each way, with fresh counts.
-    fn pilot(&mut self, mut ways: Vec<HeldWay>, instances: &InstancePair) -> Vec<HeldWay> {
+    fn pilot(&mut self, mut ways: Vec<HoldTrial>, instances: &InstancePair) -> Vec<HoldTrial> {
         for way in &mut ways {
             (way.trials, way.hits) = (0, 0);
             self.try_way(way, PILOT.min(self.plan.trials), instances);
@@ -408,7 +409,7 @@ impl<'d, P: Program> Driven<'d, P> {
     }
 
     // Gives the best way of each of these orders its share of the trials: half of the plan's.
-    fn settle(&mut self, held: &mut Held, orders: &[First]) {
+    fn settle(&mut self, held: &mut HoldTrials, orders: &[First]) {
         for wanted in orders {
             if let Some(at) = held.best(*wanted) {
                 let n = (self.plan.trials / 2).saturating_sub(held.ways[at].trials);
@@ -418,13 +419,13 @@ impl<'d, P: Program> Driven<'d, P> {
     }
 
     // Performs `n` trials of a way, and counts those with the wanted order.
-    fn try_way(&mut self, way: &mut HeldWay, n: u32, instances: &InstancePair) {
+    fn try_way(&mut self, way: &mut HoldTrial, n: u32, instances: &InstancePair) {
         if self.stopped() {
             return;
         }
         let wanted = way.wanted;
         let runs = self.draw(&StrategySpec::Hold(way.spec.clone()), n);
-        let hit = |d: &mut Self, i: usize| d.order(i, instances).is_some_and(|came| came.first == wanted);
+        let hit = |d: &mut Self, i: usize| d.order(i, instances).is_some_and(|observed| observed.first == wanted);
         let (trials, hits) = self.tally(way.spec.to_string(), runs, hit);
         way.trials += trials;
         way.hits += hits;
@@ -443,10 +444,10 @@ impl<'d, P: Program> Driven<'d, P> {
         self.settle(&mut held, &[First::A, First::B]);
         // Random walks may seldom reach both operations. For orders without a reliable way the others follow the run
         // that shows both operations.
-        let good = |w: &HeldWay, wanted| w.wanted == wanted && w.hits > 0 && is_sure(w.hits, w.trials);
+        let good = |w: &HoldTrial, wanted| w.wanted == wanted && w.hits > 0 && is_sure(w.hits, w.trials);
         let seldom = [First::A, First::B].into_iter().filter(|wanted| !held.ways.iter().any(|w| good(w, *wanted)));
         let seldom: Vec<First> = seldom.collect();
-        let mut guided: Vec<HeldWay> = held.ways.iter().filter(|w| seldom.contains(&w.wanted)).cloned().collect();
+        let mut guided: Vec<HoldTrial> = held.ways.iter().filter(|w| seldom.contains(&w.wanted)).cloned().collect();
         guided.iter_mut().for_each(|way| way.spec.guided = true);
         let guided = self.pilot(guided, &held.instances);
         held.ways.extend(guided);

@@ -1,23 +1,23 @@
 //! Performs one run, drawn or replayed, and reports it. `run` and `replay` share it, so that both print the same.
 
-use super::exit::Status;
+use super::exit::ExitStatus;
 use super::followed::Followed;
 use super::load::Model;
 use super::output::{BOLD, paint};
-use super::plan::{Choices, Form, NewFile, Plan, Report};
-use super::progress::Progress;
-use super::shrunk::{self, Shrinking};
+use super::plan::{ChoiceSource, Form, NewFile, Report, RunPlan};
+use super::progress::RunProgress;
+use super::shrink_mode::{self, ShrinkMode};
 use super::timeline::{self, View};
-use super::{Context, Refusal, again, interrupt, outcome, state, tolerance};
+use super::{CommandContext, Refusal, interrupt, outcome, replay_command, state, tolerance};
 use crate::event::{Event, LimitKind, Outcome};
-use crate::exec::{self, End, Observer, RunSummary, Unobserved};
-use crate::formats::result::{self, Kept, RunReport};
-use crate::formats::shrink::{ShrinkReport, Smaller};
+use crate::exec::{self, LoopEnd, NoObserver, Observer, RunSummary};
+use crate::formats::result::{self, ReplayFidelity, RunReport};
+use crate::formats::shrink::{ShrinkReport, SmallerRun};
 use crate::formats::state::State;
 use crate::formats::timeline::perfetto;
-use crate::formats::timeline::{Recorder as TimelineRecorder, Timeline, Window};
+use crate::formats::timeline::{Timeline, TimelineRecorder, Window};
 use crate::formats::trace::{Header, TraceWriter};
-use crate::sched::{Recorder, Replay, RoundRobin, Schedule, Strategy, Tolerant};
+use crate::sched::{Replay, RoundRobin, Schedule, ScheduleRecorder, Strategy, Tolerant};
 use crate::token::Token;
 use crate::vm::Vm;
 use crate::world::{Limits, Machine, World, signature};
@@ -27,13 +27,13 @@ use std::sync::atomic::AtomicBool;
 
 /// All observers of one run.
 #[derive(Default)]
-struct Watch<'m> {
+struct RunObservers<'m> {
     timeline: Option<TimelineRecorder<'m>>,
     trace: Option<TraceWriter<BufWriter<std::fs::File>>>,
-    progress: Option<Progress>,
+    progress: Option<RunProgress>,
 }
 
-impl Observer for Watch<'_> {
+impl Observer for RunObservers<'_> {
     fn event(&mut self, world: &World, event: &Event) {
         if let Some(timeline) = &mut self.timeline {
             timeline.event(world, event);
@@ -48,19 +48,23 @@ impl Observer for Watch<'_> {
 }
 
 /// Performs the plan and reports it. Ctrl-C interrupts it.
-pub(super) fn perform(plan: Plan, context: &mut Context) -> Result<Status, Refusal> {
+pub(super) fn perform(plan: RunPlan, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
     perform_until(plan, &interrupt::install(), context)
 }
 
 /// Performs the plan and reports it, until `stop` is set.
-pub(super) fn perform_until(plan: Plan, stop: &AtomicBool, context: &mut Context) -> Result<Status, Refusal> {
-    let Plan { model, limits, allowed, choices, strategy, seed, report, shrinking } = plan;
+pub(super) fn perform_until(
+    plan: RunPlan,
+    stop: &AtomicBool,
+    context: &mut CommandContext,
+) -> Result<ExitStatus, Refusal> {
+    let RunPlan { model, limits, allowed, choices, strategy, seed, report, shrinking } = plan;
     let within = limits.within(&allowed);
     let until = report.state.until.filter(|n| *n < within.steps);
     let mut machine = model.machine(Limits { steps: until.unwrap_or(within.steps), ..within });
     let marks = report.view.marks(&model, &strategy);
     let header = || Header::new(model.name(), model.digest(), &model.defines, &strategy, seed);
-    let mut watch = Watch::default();
+    let mut watch = RunObservers::default();
     let trace = report.trace.map(|NewFile { name, to, begun }| {
         watch.trace = Some(TraceWriter::new(to, &header()));
         (name, begun)
@@ -70,28 +74,28 @@ pub(super) fn perform_until(plan: Plan, stop: &AtomicBool, context: &mut Context
         let window = if whole { Window::All } else { report.view.window };
         watch.timeline = Some(TimelineRecorder::new(&model.program, model.source.text(), window, marks));
     }
-    watch.progress = Progress::new(within.steps);
+    watch.progress = RunProgress::new(within.steps);
     tracing::info!(%strategy, seed, steps = within.steps, "run");
     let stopped = |s: &RunSummary| until.is_some_and(|n| s.outcome() == Some(&Outcome::Limit(LimitKind::Steps, n)));
     let mut tolerance = None;
     let (summary, schedule, recorded) = match choices {
-        Choices::Draw(named) => {
+        ChoiceSource::Draw(named) => {
             let (summary, _, schedule) = go(&mut machine, *named, seed, &mut watch, stop);
             (summary, schedule, None)
         }
-        Choices::Tolerant(token) => {
+        ChoiceSource::Tolerant(token) => {
             let tolerant = Tolerant::new(Arc::new(token.schedule.clone()));
             let (summary, tolerant, schedule) = go(&mut machine, tolerant, seed, &mut watch, stop);
             tolerance = Some((tolerant.finish(), token.signature));
             (summary, schedule, None)
         }
-        Choices::Replay(token) => {
+        ChoiceSource::Replay(token) => {
             let replay = Replay::new(Arc::new(token.schedule.clone()));
             let (mut summary, replay, schedule) = go(&mut machine, replay, seed, &mut watch, stop);
             let cut = limits.kept_from(&allowed, summary.outcome()).is_some();
             let left = replay.left_over(summary.steps).filter(|_| !stopped(&summary) && !cut);
-            if let (End::Outcome(_), Some(left)) = (&summary.end, left) {
-                summary.end = End::Diverged(Box::new(left));
+            if let (LoopEnd::Outcome(_), Some(left)) = (&summary.end, left) {
+                summary.end = LoopEnd::Diverged(Box::new(left));
             }
             (summary, schedule, Some(token))
         }
@@ -117,20 +121,20 @@ pub(super) fn perform_until(plan: Plan, stop: &AtomicBool, context: &mut Context
         signature: signature(&model.code.setup, outcome),
         schedule,
     });
-    let smaller = token.as_ref().zip(summary.outcome()).filter(|_| matches!(shrinking, Shrinking::IfItFails));
-    let smaller = smaller.and_then(|(token, outcome)| shrunk::smaller(&model, token, outcome, stop));
+    let smaller = token.as_ref().zip(summary.outcome()).filter(|_| matches!(shrinking, ShrinkMode::IfItFails));
+    let smaller = smaller.and_then(|(token, outcome)| shrink_mode::smaller(&model, token, outcome, stop));
     if let Some(shrunk) = smaller.as_ref().filter(|_| report.form != Form::Json) {
-        let choices = Choices::Replay(Box::new(shrunk.token.clone()));
+        let choices = ChoiceSource::Replay(Box::new(shrunk.token.clone()));
         let report = Report { trace: None, ..report };
-        let shrinking = Shrinking::Drawn(shrunk.clone());
+        let shrinking = ShrinkMode::Drawn(shrunk.clone());
         return perform_until(
-            Plan { model, limits, allowed, choices, strategy, seed, report, shrinking },
+            RunPlan { model, limits, allowed, choices, strategy, seed, report, shrinking },
             stop,
             context,
         );
     }
     let world = &machine.world;
-    let told = Told {
+    let finished = FinishedRun {
         model: &model,
         world,
         summary: &summary,
@@ -140,19 +144,20 @@ pub(super) fn perform_until(plan: Plan, stop: &AtomicBool, context: &mut Context
         stopped,
         asks: asks.is_some(),
         shrinking: &shrinking,
-        smaller: smaller.as_deref().map(Smaller::new),
-        kept: tolerance.map(|(t, recorded)| Kept::new(&t, &recorded, token.as_ref().map(|t| t.signature.as_str()))),
+        smaller: smaller.as_deref().map(SmallerRun::new),
+        kept: tolerance
+            .map(|(t, recorded)| ReplayFidelity::new(&t, &recorded, token.as_ref().map(|t| t.signature.as_str()))),
         state: report.state.state.then(|| state::of(&model, world)),
     };
-    told.timeline(report.form, timeline.as_ref(), &report.view, context)?;
-    told.print(report.form, token.as_ref(), context);
-    let mut status = told.status(token.as_ref(), recorded.as_deref(), context);
+    finished.timeline(report.form, timeline.as_ref(), &report.view, context)?;
+    finished.print(report.form, token.as_ref(), context);
+    let mut status = finished.status(token.as_ref(), recorded.as_deref(), context);
     if let Some((option, value)) = asks {
         context.out.error(super::replay::asks(option, value, &allowed));
-        status = Status::Refused;
+        status = ExitStatus::Refused;
     }
     if let (Some(file), Some(timeline)) = (report.perfetto, &timeline) {
-        told.perfetto(file, timeline)?;
+        finished.perfetto(file, timeline)?;
     }
     written
         .map(|()| status)
@@ -162,17 +167,17 @@ pub(super) fn perform_until(plan: Plan, stop: &AtomicBool, context: &mut Context
 /// Returns the number of steps of a run of the model: of a round robin, which is the same every time. Ctrl-C ends the
 /// program during it, since there is nothing to report yet.
 pub(super) fn profile(model: &Model, limits: Limits) -> u64 {
-    exec::run(&mut model.machine(limits), &mut RoundRobin::default(), 0, &mut Unobserved, &AtomicBool::new(false)).steps
+    exec::run(&mut model.machine(limits), &mut RoundRobin::default(), 0, &mut NoObserver, &AtomicBool::new(false)).steps
 }
 
 fn go<S: Strategy>(
     machine: &mut Machine<Vm>,
     mut strategy: S,
     seed: u64,
-    watch: &mut Watch<'_>,
+    watch: &mut RunObservers<'_>,
     stop: &AtomicBool,
 ) -> (RunSummary, S, Schedule) {
-    let mut recorder = Recorder::new();
+    let mut recorder = ScheduleRecorder::new();
     let idle = watch.timeline.is_none() && watch.trace.is_none() && watch.progress.is_none();
     let summary = if idle {
         exec::run(machine, &mut strategy, seed, &mut recorder, stop)
@@ -183,7 +188,7 @@ fn go<S: Strategy>(
 }
 
 /// Finished run with everything that its report needs.
-struct Told<'r> {
+struct FinishedRun<'r> {
     model: &'r Model,
     world: &'r World,
     summary: &'r RunSummary,
@@ -193,19 +198,19 @@ struct Told<'r> {
     stopped: bool,
     // Whether the token needs more than the command allows. That is reported together with the option that allows it.
     asks: bool,
-    shrinking: &'r Shrinking,
-    smaller: Option<Smaller>,
-    kept: Option<Kept>,
+    shrinking: &'r ShrinkMode,
+    smaller: Option<SmallerRun>,
+    kept: Option<ReplayFidelity>,
     state: Option<State>,
 }
 
-impl Told<'_> {
+impl FinishedRun<'_> {
     fn timeline(
         &self,
         form: Form,
         timeline: Option<&Timeline>,
         view: &View,
-        context: &mut Context,
+        context: &mut CommandContext,
     ) -> Result<(), Refusal> {
         let Some(timeline) = timeline else { return Ok(()) };
         match form {
@@ -237,8 +242,8 @@ impl Told<'_> {
             .map_err(|error| Refusal::new(format_args!("cannot write the timeline to `{name}`: {error}")))
     }
 
-    fn print(&self, form: Form, token: Option<&Token>, context: &mut Context) {
-        let Told { model, world, summary, .. } = *self;
+    fn print(&self, form: Form, token: Option<&Token>, context: &mut CommandContext) {
+        let FinishedRun { model, world, summary, .. } = *self;
         if form != Form::Json {
             self.result(form, token, context);
             if let Some(kept) = &self.kept {
@@ -249,7 +254,7 @@ impl Told<'_> {
             }
             return;
         }
-        let report = RunReport::new(result::About {
+        let report = RunReport::new(result::RunParts {
             file: model.name(),
             program: model.digest(),
             defines: &model.defines,
@@ -264,14 +269,14 @@ impl Told<'_> {
             state: self.state.clone(),
         });
         let text = match self.shrinking {
-            Shrinking::Asked(shrunk) => ShrinkReport::new(shrunk, report).to_json(),
+            ShrinkMode::Asked(shrunk) => ShrinkReport::new(shrunk, report).to_json(),
             _ => report.to_json(),
         };
         context.out.json(&text);
     }
 
-    fn result(&self, form: Form, token: Option<&Token>, context: &mut Context) {
-        let Told { model, world, summary, .. } = *self;
+    fn result(&self, form: Form, token: Option<&Token>, context: &mut CommandContext) {
+        let FinishedRun { model, world, summary, .. } = *self;
         let out = &mut context.out;
         if matches!(form, Form::Mermaid | Form::Svg) {
             return;
@@ -281,9 +286,9 @@ impl Told<'_> {
         }
         if self.stopped {
             writeln!(out, "stopped after {} steps (--until)", summary.steps);
-        } else if let (true, End::Outcome(Outcome::Limit(kind, limit))) = (self.asks, &summary.end) {
+        } else if let (true, LoopEnd::Outcome(Outcome::Limit(kind, limit))) = (self.asks, &summary.end) {
             outcome::print_limit(out, *kind, *limit);
-        } else if let End::Outcome(end) = &summary.end {
+        } else if let LoopEnd::Outcome(end) = &summary.end {
             // A timeline already ends with the blocked threads, so they are not repeated.
             outcome::print(out, model, world, end, form == Form::Timeline);
         }
@@ -295,12 +300,12 @@ impl Told<'_> {
         let Some(token) = token else { return };
         let text = token.to_string();
         if form == Form::Brief {
-            if let Shrinking::Asked(_) = self.shrinking {
-                shrunk::print(out, self.shrinking);
+            if let ShrinkMode::Asked(_) = self.shrinking {
+                shrink_mode::print(out, self.shrinking);
             }
             // A long token would flood a terminal, but not a file or a pipe.
-            if again::is_long(&text) && out.is_terminal() {
-                for command in again::replay(model, &text, self.strategy, self.seed, &self.limits) {
+            if replay_command::is_long(&text) && out.is_terminal() {
+                for command in replay_command::replay(model, &text, self.strategy, self.seed, &self.limits) {
                     writeln!(out, "{command}");
                 }
             } else {
@@ -309,9 +314,9 @@ impl Told<'_> {
             return;
         }
         writeln!(out, "steps {}, virtual time {} ms, stall {} ms", summary.steps, summary.now, summary.stall);
-        shrunk::print(out, self.shrinking);
+        shrink_mode::print(out, self.shrinking);
         writeln!(out, "strategy {}, seed {}", self.strategy, self.seed);
-        let commands = again::replay(model, &text, self.strategy, self.seed, &self.limits);
+        let commands = replay_command::replay(model, &text, self.strategy, self.seed, &self.limits);
         for (i, command) in commands.iter().enumerate() {
             let head = if i == 0 { paint(BOLD, "replay:") } else { " ".repeat("replay:".len()) };
             writeln!(out, "{head} {command}");
@@ -319,11 +324,11 @@ impl Told<'_> {
     }
 
     // Reports on stderr that a run has no result, and returns the exit status.
-    fn status(&self, token: Option<&Token>, recorded: Option<&Token>, context: &mut Context) -> Status {
-        if self.stopped && matches!(self.summary.end, End::Outcome(_)) {
-            return Status::Nothing;
+    fn status(&self, token: Option<&Token>, recorded: Option<&Token>, context: &mut CommandContext) -> ExitStatus {
+        if self.stopped && matches!(self.summary.end, LoopEnd::Outcome(_)) {
+            return ExitStatus::Nothing;
         }
-        let Told { model, summary, strategy, seed, limits, .. } = *self;
+        let FinishedRun { model, summary, strategy, seed, limits, .. } = *self;
         let now = token.map(|token| token.signature.as_str());
         Followed { model, strategy, seed, limits, summary, now, recorded }.status(&mut context.out)
     }
