@@ -212,8 +212,8 @@
 //! let context = CampaignContext { stop: &stop, progress: &NoProgress };
 //! let found = confirm(&CampaignPlan { jobs: 2, ..CampaignPlan::new(&model) }, context);
 //! let [pair] = &found.pairs[..] else { panic!("one pair") };
-//! assert_eq!(pair.place, "bound");
-//! assert!(pair.verdict.confirmed());
+//! assert_eq!(pair.discovery.place, "bound");
+//! assert!(pair.verdict().confirmed());
 //! for (first, failure) in pair.hurts() {
 //!     // `raceflip replay menu.race TOKEN` shows it.
 //!     println!("only with {first:?} first: {}, {}", failure.signature, failure.evidence.token);

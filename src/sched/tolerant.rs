@@ -75,7 +75,7 @@ pub struct Tolerance {
 /// let summary = run(&mut edited.machine(Limits::default()), &mut tolerant, 0, &mut NoObserver, &stop);
 /// assert!(summary.outcome().is_some());
 /// let tolerance = tolerant.finish();
-/// assert_eq!((tolerance.skipped, tolerance.inserted), (0, 1), "{told:?}");
+/// assert_eq!((tolerance.skipped, tolerance.inserted), (0, 1), "{tolerance:?}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
