@@ -55,9 +55,10 @@ fn elements(svg: &str) -> Vec<Element> {
             }
             Event::Empty(start) => all.push(element(&start)),
             Event::End(_) => depth -= 1,
+            // Between elements there are only line ends.
+            Event::Text(text) if all.is_empty() || text.iter().all(|byte| *byte == b'\n') => {}
             Event::Text(text) => {
-                let text = text.decode().expect("UTF-8");
-                all.last_mut().map(|e| e.text.push_str(&text)).unwrap_or_default();
+                all.last_mut().expect("an element").text.push_str(&text.decode().expect("UTF-8"));
             }
             Event::GeneralRef(reference) => {
                 let name = format!("&{};", reference.decode().expect("UTF-8"));
