@@ -185,7 +185,7 @@ fn hostile_texts_are_texts() {
     let text = "a < b && </text><script>alert('x')</script> ]]> &amp; \u{1b}[31m\u{202e}";
     let model = format!(
         "app \"{text}\"\nvar x = 0\nlooper main\nthread a {{ @l from \"{text}\": post t() to main; x = 1 }}\n\
-         task t() {{ @m from \"{text}\": if x < 1 && x >= 0 {{ fail \"{text}\" }} fail \"{text}\" }}\n"
+         task t() {{ @m from \"{text}\": if x < 1 && x >= 0 {{ fail \"{text}\" }}; fail \"{text}\" }}\n"
     );
     let path = file(&folder, "m.race", &model);
     let ran = call(&["run", &path, "--format", "svg", "--mark", "@m"]);
