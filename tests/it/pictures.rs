@@ -55,9 +55,10 @@ fn elements(svg: &str) -> Vec<Element> {
             }
             Event::Empty(start) => all.push(element(&start)),
             Event::End(_) => depth -= 1,
+            // Between elements there are only line ends.
+            Event::Text(text) if all.is_empty() || text.iter().all(|byte| *byte == b'\n') => {}
             Event::Text(text) => {
-                let text = text.decode().expect("UTF-8");
-                all.last_mut().map(|e| e.text.push_str(&text)).unwrap_or_default();
+                all.last_mut().expect("an element").text.push_str(&text.decode().expect("UTF-8"));
             }
             Event::GeneralRef(reference) => {
                 let name = format!("&{};", reference.decode().expect("UTF-8"));
@@ -184,7 +185,7 @@ fn hostile_texts_are_texts() {
     let text = "a < b && </text><script>alert('x')</script> ]]> &amp; \u{1b}[31m\u{202e}";
     let model = format!(
         "app \"{text}\"\nvar x = 0\nlooper main\nthread a {{ @l from \"{text}\": post t() to main; x = 1 }}\n\
-         task t() {{ @m from \"{text}\": if x < 1 && x >= 0 {{ fail \"{text}\" }} fail \"{text}\" }}\n"
+         task t() {{ @m from \"{text}\": if x < 1 && x >= 0 {{ fail \"{text}\" }}; fail \"{text}\" }}\n"
     );
     let path = file(&folder, "m.race", &model);
     let ran = call(&["run", &path, "--format", "svg", "--mark", "@m"]);
