@@ -27,6 +27,7 @@ mod cli_strategies;
 mod cli_test;
 mod cli_tolerant;
 mod cli_trace;
+mod closure_guest;
 mod complete;
 mod confirm_table;
 mod convert;
