@@ -301,12 +301,15 @@ impl<'r, P: PairFacts> Results<'r, P> {
         let detection = self.detection.iter().map(|f| (f, RunKind::Detection));
         let trials = self.trials.iter().map(|f| (f, RunKind::Trial));
         let continued = confirmed.iter().flat_map(|p| p.failures()).map(|f| (f, RunKind::Continuation));
-        // The runs of a pair that is not confirmed are its trials.
-        let others = reported(self.pairs, self.orders).filter(|p| !p.verdict().confirmed());
-        let unconfirmed = others.flat_map(|p| p.failures()).map(|f| (f, RunKind::Trial));
+        // The runs of a pair that is not confirmed are its trials. An order pair without harm is no finding itself, but
+        // its failures are.
+        let kind = |p: &P| if p.verdict().confirmed() { RunKind::Continuation } else { RunKind::Trial };
+        let pairs = self.pairs.iter().filter(|p| !p.verdict().confirmed());
+        let orders = self.orders.iter().filter(|p| p.verdict() != Verdict::Harmful);
+        let others = pairs.chain(orders).flat_map(|p| p.failures().into_iter().map(move |f| (f, kind(p))));
         let mut known = BTreeSet::new();
         let mut findings = Vec::new();
-        for (failure, runs) in detection.chain(trials).chain(continued).chain(unconfirmed) {
+        for (failure, runs) in detection.chain(trials).chain(continued).chain(others) {
             let this = name(failure);
             if !harms.contains(&this) && known.insert(this.clone()) {
                 let has = |p: &&P| p.failures().iter().any(|f| name(f) == this);

@@ -387,7 +387,7 @@ impl PairReport {
 
 /// Returns the strategy with the most hits of the kind that proves the verdict: both statements side by side if
 /// `directed`, an order otherwise. `of` returns name, hits and trials of a strategy.
-pub(crate) fn best_way<'w, W>(ways: &'w [W], directed: bool, of: impl Fn(&W) -> (&str, u32, u32)) -> Option<&'w W> {
+pub(crate) fn best_way<W>(ways: &[W], directed: bool, of: impl Fn(&W) -> (&str, u32, u32)) -> Option<&W> {
     let proves = |way: &&W| {
         let (strategy, hits, _) = of(way);
         hits > 0 && strategy.starts_with("hold:") != directed

@@ -105,7 +105,7 @@ mod tests {
             ("1.00000000000000000000001s", "not a whole number of milliseconds"),
             (".5s", "`.5` is not a number"),
             ("1.s", "`1.` is not a number"),
-            ("1.2.3s", "`1.2.3` is no number"),
+            ("1.2.3s", "`1.2.3` is not a number"),
             ("1,5s", "not a unit of time"),
             ("s", "write a number and a unit"),
             ("99999999999999999999s", "out of range"),

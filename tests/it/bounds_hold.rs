@@ -184,7 +184,7 @@ fn time_is_up_where_it_is_up() {
     let endless = path("explore_time_ignored.race");
     for args in [&["--jobs", "2"][..], &["--search", "depth"], &["--pairs"], &["--reduce"], &["--preemptions", "2"]] {
         let said = ends(begin(&[&["explore", &endless, "--time", "1s"], args].concat()), None);
-        assert!(said.out.contains("its time was up"), "{args:?}: {}{}", said.out, said.err);
+        assert!(said.out.contains("cut by --time"), "{args:?}: {}{}", said.out, said.err);
     }
 }
 

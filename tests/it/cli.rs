@@ -300,7 +300,7 @@ fn bad_input() {
         (&["run", &ok, "--color", "sometimes"], "auto"),
         (&["run", &ok, "--format", "xml"], "json"),
         (&["run", "no/such.race"], "error: cannot read `no/such.race`: there is no such file"),
-        (&["run", &folder_name], "is a folder, and `run` makes one run of one model"),
+        (&["run", &folder_name], "is a folder, and `run` performs one run of one model"),
         (&["replay", &folder_name, &good], "it is a directory; name the models in it"),
         (&["check", &bytes], "bytes.race:1:9: byte 0xff is not UTF-8"),
         (&["check", &bad], "unknown name `y`"),

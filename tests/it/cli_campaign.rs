@@ -233,7 +233,7 @@ fn journals_that_do_not_fit_are_refused() {
     refused(&["--resume", "--seed", "4"], "seed is 0 there, and 4 here");
     refused(&["--resume", "--trials-out", "t.jsonl"], "--trials-out was not given there");
     refused(&["--resume", "--steps", "77"], "limits is {} there");
-    refused(&["--resume", "--pair", "@check~@destroy"], "--pair is for one model");
+    refused(&["--resume", "--pair", "@check~@destroy"], "--pair needs a single model");
     let again = small(&["--resume"]);
     assert_eq!((again.status, &again.out), (FOUND, &first.out));
     assert!(again.err.contains("1 of 1 variants are already in the journal"), "{}", again.err);

@@ -56,7 +56,7 @@ fn failures_are_saved_and_made_again_first() {
         repaired.out
     );
     assert!(
-        repaired.out.contains("it ends `ok`; if failure property both is fixed, delete the file"),
+        repaired.out.contains("the closest replay ends `ok`; if failure property both is fixed, delete the file"),
         "{}",
         repaired.out
     );

@@ -140,7 +140,7 @@ fn a_long_recording_is_followed_in_time() {
 fn a_tolerant_replay_is_not_drawn() {
     let ran = call(&["replay", MENU, "rf1-", "--tolerant", "--format", "mermaid"]);
     assert_eq!((ran.status, ran.out.as_str()), (crate::cli::REFUSED, ""));
-    assert!(ran.err.contains("leave out `--tolerant`"), "{}", ran.err);
+    assert!(ran.err.contains("remove `--tolerant`"), "{}", ran.err);
 }
 
 #[test]

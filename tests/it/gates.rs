@@ -116,11 +116,10 @@ fn limits_and_livelocks_are_in_the_headline() {
     assert!(first.contains(" at a limit, 1 possible livelock"), "{first}");
     assert!(
         out(&["confirm", LIVELOCK, "--steps", "2000", "--format", "github"])
-            .contains("possible livelock: a never comes")
+            .contains("possible livelock: a never ends")
     );
     assert!(
-        out(&["confirm", LIVELOCK, "--steps", "2000", "--format", "junit"])
-            .contains("possible livelock: a never comes")
+        out(&["confirm", LIVELOCK, "--steps", "2000", "--format", "junit"]).contains("possible livelock: a never ends")
     );
     assert!(out(&["confirm", LIVELOCK, "--steps", "2000", "--all-variants"]).contains("1 possible livelock"));
     let json: Value =
@@ -251,7 +250,7 @@ fn folders_are_taken_where_they_make_sense() {
         assert_eq!(json.as_array().map(Vec::len), Some(2), "{command}");
     }
     let run = call(&["run", &dir]);
-    assert!(run.status == REFUSED && run.err.contains("makes one run of one model"), "{}", run.err);
+    assert!(run.status == REFUSED && run.err.contains("performs one run of one model"), "{}", run.err);
     let out_of_many = call(&["detect", &dir, "--out", "x.json"]);
     assert!(out_of_many.status == REFUSED && out_of_many.err.contains("--out is for one model"), "{}", out_of_many.err);
 }

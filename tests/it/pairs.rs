@@ -360,5 +360,5 @@ fn order_pairs_can_be_named() {
         &[],
         "no memory access and no operation whose order matters at `@p.write`; did you mean `@p2`?",
     );
-    refused("@p~@q", &["--no-orders"], "`--no-orders` drives no order pairs");
+    refused("@p~@q", &["--no-orders"], "`--no-orders` excludes order pairs");
 }

@@ -232,7 +232,7 @@ fn a_picture_that_cannot_be_drawn_is_refused() {
     check(beside(MENU, &wrong, &[]), REFUSED, "error: ");
     check(beside(MENU, &tokens, &["--only", "mian"]), REFUSED, "no thread or looper `mian`");
     check(beside(MENU, &tokens, &["--mark", "@Z"]), REFUSED, "no statement has the label `@Z`");
-    check(beside(MENU, &tokens, &["--quiet"]), REFUSED, "the picture and nothing else: leave out `--quiet`");
+    check(beside(MENU, &tokens, &["--quiet"]), REFUSED, "prints only the picture: remove `--quiet`");
     check(beside(MENU, &tokens, &["--steps", "3"]), REFUSED, "`--steps");
     let text = ["replay", MENU, &tokens[0], "--beside", &tokens[1]];
     check(call(&text), REFUSED, "add `--format svg`");

@@ -292,5 +292,5 @@ fn only_what_has_findings_takes_these_formats() {
     }
     let run = call(&["confirm", MENU, "--format", "junit", "--timeline"]);
     assert_eq!(run.status, REFUSED);
-    assert!(run.err.contains("`--timeline` is for people"), "{}", run.err);
+    assert!(run.err.contains("`--timeline` needs text output"), "{}", run.err);
 }

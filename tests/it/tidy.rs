@@ -179,7 +179,9 @@ fn rooms_of_a_campaign_use_only_those_below_them() {
             continue;
         };
         for (line, name) in named(&text, "crate::campaign::") {
-            let other = exports.get(&name).unwrap_or(&name);
+            // A room and an exported function may have the same name.
+            let is_room = ROOMS.contains(&&*name);
+            let other = if is_room { &name } else { exports.get(&name).unwrap_or(&name) };
             uses += 1;
             match ROOMS.iter().position(|r| r == other) {
                 None => wrong.push(format!("{path}:{line}: `crate::campaign::{name}` has no place in the order")),

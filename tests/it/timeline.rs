@@ -261,7 +261,7 @@ fn options_of_a_timeline() {
     for option in ["--quiet", "--state"] {
         let ran = run(&["--format", "mermaid", option]);
         assert_eq!((ran.status, ran.out.as_str()), (REFUSED, ""), "{option}");
-        assert!(ran.err.contains(&format!("the diagram and nothing else: leave out `{option}`")), "{}", ran.err);
+        assert!(ran.err.contains(&format!("prints only the diagram: remove `{option}`")), "{}", ran.err);
     }
     check(&["--color", "always"], &["\u{1b}["], &[]);
     check(&["--color", "never"], &[], &["\u{1b}["]);

@@ -2,6 +2,7 @@
 
 pub(super) mod causes;
 pub(super) mod cuts;
+mod held_trials;
 pub(super) mod pair_trials;
 pub(super) mod portfolio;
 pub(super) mod ways;

@@ -7,7 +7,8 @@
 
 use super::causes::Causes;
 use super::cuts::{CutContext, CutSuspect, CutTrials};
-use super::ways::{HoldTrial, HoldTrials, patience, prepare};
+use super::held_trials::PILOT;
+use super::ways::{HoldTrials, patience};
 use crate::base::mix;
 use crate::campaign::order::{First, Flip, InstancePair};
 use crate::campaign::report::WayReport;
@@ -27,12 +28,6 @@ use crate::world::{Program, Snapshot, World};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
-
-// Number of runs of each way before the best one is chosen.
-const PILOT: u32 = 4;
-
-// Maximum number of ways that are tried for a pair of later tasks: the nearest ones.
-const MOST_OF_LATER: usize = 4;
 
 // Maximum number of pairs of instances with one order only, and of runs for each of them, that are checked for a cut.
 const MOST_OF_ONE_ORDER: usize = 16;
@@ -75,7 +70,7 @@ pub(in crate::campaign) struct PairTrials<'d, P: Program> {
 }
 
 // Whether a way succeeds nearly always: in at least 95 % of its trials.
-fn is_sure(hits: u32, trials: u32) -> bool {
+pub(super) fn is_sure(hits: u32, trials: u32) -> bool {
     hits * 20 >= trials * 19
 }
 
@@ -232,7 +227,7 @@ impl<'d, P: Program> PairTrials<'d, P> {
         patience(self.longest)
     }
 
-    fn stopped(&self) -> bool {
+    pub(super) fn stopped(&self) -> bool {
         self.context.stop.load(Ordering::Relaxed)
     }
 
@@ -292,7 +287,7 @@ impl<'d, P: Program> PairTrials<'d, P> {
     }
 
     // Performs runs of a strategy with new seeds of the pair. Returns their indices.
-    fn draw(&mut self, strategy: &StrategySpec, n: u32) -> Range<usize> {
+    pub(super) fn draw(&mut self, strategy: &StrategySpec, n: u32) -> Range<usize> {
         let seed = mix(self.plan.seed, 1 << 32 | self.number);
         let ids =
             (self.drawn..self.drawn + u64::from(n)).map(|i| RunId { strategy: strategy.clone(), seed: mix(seed, i) });
@@ -341,7 +336,12 @@ impl<'d, P: Program> PairTrials<'d, P> {
     }
 
     // Adds these runs to the counts of a strategy. Returns the number of runs, and of those that reached their goal.
-    fn tally(&mut self, strategy: String, runs: Range<usize>, hit: impl Fn(&mut Self, usize) -> bool) -> (u32, u32) {
+    pub(super) fn tally(
+        &mut self,
+        strategy: String,
+        runs: Range<usize>,
+        hit: impl Fn(&mut Self, usize) -> bool,
+    ) -> (u32, u32) {
         let (trials, hits) = (runs.len() as u32, runs.clone().filter(|i| hit(self, *i)).count() as u32);
         let at = self.ways.iter().position(|w| w.strategy == strategy).unwrap_or_else(|| {
             self.ways.push(WayReport { strategy, trials: 0, hits: 0, released: BTreeMap::new() });
@@ -397,68 +397,5 @@ impl<'d, P: Program> PairTrials<'d, P> {
         let mut causes = Causes::default();
         Worker::new(self.plan).perform(&stream.run(0), &mut causes, self.context.stop);
         (causes.visits(self.pair.a).max(1), causes.visits(self.pair.b).max(1))
-    }
-
-    // Performs a few runs of each way, with fresh counts.
-    fn pilot(&mut self, mut ways: Vec<HoldTrial>, instances: &InstancePair) -> Vec<HoldTrial> {
-        for way in &mut ways {
-            (way.trials, way.hits) = (0, 0);
-            self.try_way(way, PILOT.min(self.plan.trials), instances);
-        }
-        ways
-    }
-
-    // Gives the best way of each of these orders its share of the trials: half of the plan's.
-    fn settle(&mut self, held: &mut HoldTrials, orders: &[First]) {
-        for wanted in orders {
-            if let Some(at) = held.best(*wanted) {
-                let n = (self.plan.trials / 2).saturating_sub(held.ways[at].trials);
-                self.try_way(&mut held.ways[at], n, &held.instances);
-            }
-        }
-    }
-
-    // Performs `n` trials of a way, and counts those with the wanted order.
-    fn try_way(&mut self, way: &mut HoldTrial, n: u32, instances: &InstancePair) {
-        if self.stopped() {
-            return;
-        }
-        let wanted = way.wanted;
-        let runs = self.draw(&StrategySpec::Hold(way.spec.clone()), n);
-        let hit = |d: &mut Self, i: usize| d.order(i, instances).is_some_and(|observed| observed.first == wanted);
-        let (trials, hits) = self.tally(way.spec.to_string(), runs, hit);
-        way.trials += trials;
-        way.hits += hits;
-    }
-
-    // Holds one access until the other one has been performed, in every way that the causes allow.
-    fn hold(&mut self, stream: &Stream, profiles: impl Iterator<Item = u64>) {
-        let prepared = profiles
-            .map(|seed| prepare(self.plan, stream, self.pair, seed, self.context.stop))
-            .find(|prepared| !prepared.is_empty());
-        let mut prepared = prepared.into_iter().flatten();
-        let Some(mut held) = prepared.next() else { return };
-        self.orders.drive(held.instances.clone());
-        let ways = std::mem::take(&mut held.ways);
-        held.ways = self.pilot(ways, &held.instances);
-        self.settle(&mut held, &[First::A, First::B]);
-        // Random walks may seldom reach both operations. For orders without a reliable way the others follow the run
-        // that shows both operations.
-        let good = |w: &HoldTrial, wanted| w.wanted == wanted && w.hits > 0 && is_sure(w.hits, w.trials);
-        let seldom = [First::A, First::B].into_iter().filter(|wanted| !held.ways.iter().any(|w| good(w, *wanted)));
-        let seldom: Vec<First> = seldom.collect();
-        let mut guided: Vec<HoldTrial> = held.ways.iter().filter(|w| seldom.contains(&w.wanted)).cloned().collect();
-        guided.iter_mut().for_each(|way| way.spec.guided = true);
-        let guided = self.pilot(guided, &held.instances);
-        held.ways.extend(guided);
-        self.settle(&mut held, &seldom);
-        self.held = Some(held);
-        // Harm may come only with a later task.
-        for mut later in prepared {
-            let mut ways = std::mem::take(&mut later.ways);
-            ways.truncate(MOST_OF_LATER);
-            later.ways = self.pilot(ways, &later.instances);
-            self.later.push(later);
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! Judges the `expect` lines of a model.
 
 pub(super) mod ends;
+mod examples;
 pub(super) mod implied;
 pub(super) mod order;
 pub(super) mod race;

@@ -10,13 +10,12 @@
 //! Walks stop as soon as all required ends are seen only if no line forbids anything. Rounds have a fixed size, so that
 //! the number of workers does not change a result.
 
-use super::ends::{EndMismatch, is_of_absence, judge, named, relevant_end, unchecked};
+use super::ends::{EndMismatch, is_of_absence, judge, named, unchecked};
 use super::implied::expecting_no_failure;
 use super::order::{OrderTally, OrderWatch, is_about_order};
 use super::race::{is_about_order_pairs, is_about_pairs, judge_pairs};
 use super::saved::{ReplayedSeed, SeedResult, replay_saved};
 use super::search::search;
-use super::smaller::smaller;
 use super::test_result::{LineResult, LineVerdict, Origin, ShownEnds, TestPlan, TestResult};
 use super::truth::TestFacts;
 use crate::base::mix;
@@ -50,20 +49,20 @@ const ROUND: u32 = 250;
 
 // All runs with the same end.
 #[derive(Clone)]
-struct EndGroup {
-    outcome: Outcome,
-    signature: String,
-    runs: u32,
-    origin: Origin,
+pub(super) struct EndGroup {
+    pub(super) outcome: Outcome,
+    pub(super) signature: String,
+    pub(super) runs: u32,
+    pub(super) origin: Origin,
     // Token of the first run. A walk has none until it is needed.
-    token: Option<String>,
+    pub(super) token: Option<String>,
 }
 
 // Test of a variant in progress: its plan, and what its runs have shown so far.
-struct Test<'t> {
-    plan: &'t TestPlan<'t>,
-    context: CampaignContext<'t>,
-    ends: BTreeMap<RunResult, EndGroup>,
+pub(super) struct Test<'t> {
+    pub(super) plan: &'t TestPlan<'t>,
+    pub(super) context: CampaignContext<'t>,
+    pub(super) ends: BTreeMap<RunResult, EndGroup>,
     orders: Vec<(usize, OrderTally)>,
     searched: Option<(u64, Option<bool>)>,
     walks: u32,
@@ -399,62 +398,10 @@ impl Test<'_> {
         let known = self.walks > 0 || self.searched.is_some() && !self.ends.is_empty();
         known && self.ends.keys().all(|end| matches!(end.kind, EndKind::Limit(_)))
     }
-
-    // Returns the ends with these indices, merged as far as the line does not distinguish them: first the saved and
-    // searched ones, then one end of each signature before the rest.
-    fn surplus(&self, kind: &ExpectationKind, numbers: &[usize]) -> Vec<(RunResult, EndGroup)> {
-        let of_these = self.ends.iter().enumerate().filter(|(i, _)| numbers.binary_search(i).is_ok());
-        let mut all: Vec<_> = of_these.map(|(_, end)| end).collect();
-        all.sort_by_key(|(_, seen)| matches!(seen.origin, Origin::Drawn { .. }));
-        let mut merged: Vec<(RunResult, EndGroup)> = Vec::new();
-        let mut places = BTreeMap::new();
-        for (end, seen) in all {
-            let end = relevant_end(kind, end);
-            let place = *places.entry(end.clone()).or_insert(merged.len());
-            match merged.get_mut(place) {
-                Some((_, known)) => known.runs += seen.runs,
-                None => merged.push((end, seen.clone())),
-            }
-        }
-        let mut known = BTreeSet::new();
-        let (mut ends, rest): (Vec<_>, Vec<_>) =
-            merged.into_iter().partition(|(_, seen)| known.insert(seen.signature.clone()));
-        ends.extend(rest);
-        ends
-    }
-
-    // Returns an end to show. A drawn run is shrunk first, as far as its end stays the same for the line.
-    fn shown(
-        &self,
-        kind: &ExpectationKind,
-        end: &RunResult,
-        seen: &EndGroup,
-        worker: &mut Worker<'_, Model>,
-    ) -> ShownEnds {
-        let (mut token, mut shrunk) = (seen.token.clone().unwrap_or_default(), None);
-        let mut outcome = seen.outcome.clone();
-        if let Origin::Drawn { seed, .. } = seen.origin {
-            let drawn = token.parse().unwrap_or_else(|_| worker.token(&walk(seed)));
-            let smaller = smaller(self.plan, kind, end, &drawn, self.context.stop);
-            shrunk = smaller.as_ref().map(|s| (s.before, s.after));
-            // The outcome is that of the run that is shown.
-            outcome = smaller.as_ref().map_or(outcome, |s| s.outcome.clone());
-            token = smaller.map_or(drawn, |s| s.token).to_string();
-        }
-        ShownEnds {
-            text: end.text(),
-            outcome,
-            signature: seen.signature.clone(),
-            runs: seen.runs,
-            origin: seen.origin.clone(),
-            token,
-            shrunk,
-        }
-    }
 }
 
 // Run of a random walk.
-fn walk(seed: u64) -> RunSource {
+pub(super) fn walk(seed: u64) -> RunSource {
     RunSource::Drawn(RunId { strategy: StrategySpec::default(), seed })
 }
 

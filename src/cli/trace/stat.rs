@@ -21,7 +21,7 @@ pub(super) struct Args {
     /// The traces, or `-` for stdin
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The form of the result on stdout
+    /// Format of the result on stdout
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = crate::cli::args::head::RESULT)]
     format: Format,
 }
