@@ -114,7 +114,7 @@ impl Journal {
             let (sum, json) = line.split_once(' ').ok_or_else(|| damaged("it has no checksum".to_owned()))?;
             if format!("{:016x}", xxh3_64(json.as_bytes())) != sum {
                 return Err(if i == 0 {
-                    "it is no journal of a campaign".to_owned()
+                    "it is not the journal of a campaign".to_owned()
                 } else {
                     damaged("its checksum is another one".to_owned())
                 });

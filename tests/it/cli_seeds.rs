@@ -64,7 +64,11 @@ fn failures_are_saved_and_made_again_first() {
     std::fs::write(&path, "thread t { skip }\nexpect outcomes: ok\n").unwrap();
     let gone = within(&folder, &["test", "app"]);
     let note = format!("seeds/{name}: the model was edited (step 1: ");
-    assert!(gone.status == 0 && gone.out.contains(&note) && gone.out.contains("it ends `ok`"), "{}", gone.out);
+    assert!(
+        gone.status == 0 && gone.out.contains(&note) && gone.out.contains("the closest replay ends `ok`"),
+        "{}",
+        gone.out
+    );
 }
 
 /// A saved failure is replayed whichever variants the lines name now, and whichever constants were given when it was

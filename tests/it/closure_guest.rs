@@ -1,6 +1,6 @@
-//! A kind of program that is no model: its threads are Rust closures. Detection, confirmation, shrinking and replay work
-//! for it by the traits `Guest` and `Program` alone. A second guest with the same threads is a `Snapshot` as well, so
-//! that its states can be searched and compared with what the campaign says of the first one.
+//! A kind of program that is no model: its threads are Rust closures. Detection, confirmation, shrinking and replay
+//! work for it by the traits `Guest` and `Program` alone. A second guest with the same threads is a `Snapshot` as well,
+//! so that its states can be searched and compared with what the campaign says of the first one.
 
 use raceflip::campaign::{
     CampaignContext, CampaignPlan, Claim, Confirmation, First, NoProgress, PairReport, Proof, Verdict, confirm,
