@@ -165,7 +165,7 @@ impl Canonicalizer {
         &self.bytes
     }
 
-    /// Returns the digest of the last state, including words added by [`distinguish`](Self::tell_apart).
+    /// Returns the digest of the last state, including words added by [`distinguish`](Self::distinguish).
     #[must_use]
     pub fn digest(&self) -> u128 {
         self.each_part().fold(0, |sum, (_, digest)| sum.wrapping_add(digest))

@@ -179,8 +179,8 @@ fn little_memory_is_no_bug() {
                 Some(status) => {
                     assert!(status <= REFUSED, "{command} with {kib} KiB: {status} {told}")
                 }
-                // If an allocation fails, the standard library prints its size and aborts. If the memory of a new thread
-                // fails, the C library aborts.
+                // If an allocation fails, the standard library prints its size and aborts. If there is no memory for a
+                // new thread, the C library aborts.
                 None => assert!(
                     told.contains("memory allocation of") || told.contains("out of memory"),
                     "{command} with {kib} KiB: {output:?}"
