@@ -50,6 +50,18 @@ pub enum Rank {
 }
 
 impl Rank {
+    /// Returns the rank of a race by the finer relations that order it: the precise one, and the one of queues.
+    #[inline]
+    pub(super) fn of_race(precise: bool, queue: impl FnOnce() -> bool) -> Self {
+        if precise {
+            Rank::ByLocks
+        } else if queue() {
+            Rank::ByQueue
+        } else {
+            Rank::Unordered
+        }
+    }
+
     /// Returns the letter of the rank: A, B, C or E. (D would be pairs under one lock; the pair of the acquisitions
     /// represents them.)
     ///

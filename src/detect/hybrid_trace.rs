@@ -188,13 +188,7 @@ impl AccessQuery<Now<'_>> for Orders<'_> {
         let Some([in_precise, in_queued]) = self.points[old] else { return Rank::Unordered };
         let [precise, queued] = &self.finer;
         let has = |order: &Order, point| order.relation.context(now.id).is_some_and(|now| now.has(point));
-        if has(precise, in_precise) {
-            Rank::ByLocks
-        } else if has(queued, in_queued) {
-            Rank::ByQueue
-        } else {
-            Rank::Unordered
-        }
+        Rank::of_race(has(precise, in_precise), || has(queued, in_queued))
     }
 }
 

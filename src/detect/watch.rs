@@ -176,13 +176,7 @@ impl RunState {
             return Rank::Unordered;
         };
         let has = |order: &EventOrder, point| order.context(now).is_some_and(|now| now.has(point));
-        if has(precise, in_precise) {
-            Rank::ByLocks
-        } else if has(queued, in_queued) {
-            Rank::ByQueue
-        } else {
-            Rank::Unordered
-        }
+        Rank::of_race(has(precise, in_precise), || has(queued, in_queued))
     }
 
     /// Whether a lock keeps the two operations apart. Locks never order tasks of one looper.

@@ -58,17 +58,28 @@ pub trait Guest {
     }
 
     /// Returns whether the condition of the thread's pending `await` holds. A condition that throws counts as true, so
-    /// that the thread resumes and throws the exception.
-    fn condition(&mut self, world: &World, thread: ThreadId) -> bool;
+    /// that the thread resumes and throws the exception. By default true, as for every guest without awaits.
+    fn condition(&mut self, world: &World, thread: ThreadId) -> bool {
+        let _ = (world, thread);
+        true
+    }
 
-    /// Returns whether the program has properties that must hold in every state.
-    fn watches_memory(&self) -> bool;
+    /// Returns whether the program has properties that must hold in every state. By default it has none.
+    fn watches_memory(&self) -> bool {
+        false
+    }
 
     /// Returns the first property that must hold in every state and does not hold now, as a failure.
-    fn broken_always(&mut self, world: &World) -> Option<Failure>;
+    fn broken_always(&mut self, world: &World) -> Option<Failure> {
+        let _ = world;
+        None
+    }
 
     /// Returns the first property that must hold at rest and does not hold now, as a failure.
-    fn broken_at_end(&mut self, world: &World) -> Option<Failure>;
+    fn broken_at_end(&mut self, world: &World) -> Option<Failure> {
+        let _ = world;
+        None
+    }
 }
 
 /// A world together with its guest: a running app.

@@ -206,22 +206,6 @@ impl Guest for Closures {
         let act = self.threads[thread.0 as usize](value_of(reply));
         apply(world, thread, act)
     }
-
-    fn condition(&mut self, _: &World, _: ThreadId) -> bool {
-        true
-    }
-
-    fn watches_memory(&self) -> bool {
-        false
-    }
-
-    fn broken_always(&mut self, _: &World) -> Option<Failure> {
-        None
-    }
-
-    fn broken_at_end(&mut self, _: &World) -> Option<Failure> {
-        None
-    }
 }
 
 impl AppGuest for Closures {
@@ -247,22 +231,6 @@ impl Guest for Counters {
         let i = thread.0 as usize;
         self.performed[i] += 1;
         apply(world, thread, self.bodies[i](self.performed[i], value_of(reply)))
-    }
-
-    fn condition(&mut self, _: &World, _: ThreadId) -> bool {
-        true
-    }
-
-    fn watches_memory(&self) -> bool {
-        false
-    }
-
-    fn broken_always(&mut self, _: &World) -> Option<Failure> {
-        None
-    }
-
-    fn broken_at_end(&mut self, _: &World) -> Option<Failure> {
-        None
     }
 }
 

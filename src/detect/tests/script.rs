@@ -1,6 +1,6 @@
 //! A guest whose bodies are lists of operations.
 
-use crate::event::{BodyId, EventKind, Failure, Op, PostTime, SiteId, Target, ThreadId, Value};
+use crate::event::{BodyId, EventKind, Op, PostTime, SiteId, Target, ThreadId, Value};
 use crate::world::{Guest, Next, Reply, Setup, World};
 use std::sync::Arc;
 
@@ -190,17 +190,5 @@ impl Guest for Script {
     fn condition(&mut self, world: &World, thread: ThreadId) -> bool {
         let body = self.fiber(thread).frames.last().map_or(0, |(body, _, _)| body.0);
         world.memory().cell(self.awaited[body as usize % 2]) != 0
-    }
-
-    fn watches_memory(&self) -> bool {
-        false
-    }
-
-    fn broken_always(&mut self, _: &World) -> Option<Failure> {
-        None
-    }
-
-    fn broken_at_end(&mut self, _: &World) -> Option<Failure> {
-        None
     }
 }
