@@ -1,27 +1,16 @@
-//! The table of detectors, and the interface of those that read a trace.
+//! The table of detectors.
 //!
-//! A new detector is a file with a type that implements [`Detector`], and a row in [`DETECTORS`]. The command line
-//! (`--detector`, `analyze --rules`), the names in JSON and the table in `docs/detectors.md` are taken from the rows.
+//! A new detector is a file in `traces` with a type that implements [`Detector`], and a row in [`DETECTORS`]. The
+//! command line (`--detector`, `analyze --rules`), the names in JSON and the table in `docs/detectors.md` are taken
+//! from the rows.
 
-use super::fasttrack::FastTrack;
-use super::happens_before::{Analysis, HappensBefore, Options, SourceRules, TooLarge};
-use super::hybrid_trace::HybridTrace;
-use crate::trace::{OpNo, Operation, Trace};
-use std::sync::atomic::{AtomicBool, Ordering};
-
-/// A detector over the operations of a trace. It is created for one trace ([`Rules::make`]) and receives all operations
-/// in their order.
-pub trait Detector {
-    /// Processes the next operation.
-    fn step(&mut self, at: OpNo, operation: &Operation);
-
-    /// Returns the races. `None` if `stop` was set.
-    ///
-    /// # Errors
-    ///
-    /// If the trace is too large for the detector.
-    fn finish(self: Box<Self>, stop: &AtomicBool) -> Result<Option<Analysis>, TooLarge>;
-}
+use crate::detect::DetectorId;
+use crate::detect::traces::detector::{Detector, run};
+use crate::detect::traces::fasttrack::FastTrack;
+use crate::detect::traces::happens_before::{Analysis, HappensBefore, Options, SourceRules, TooLarge};
+use crate::detect::traces::hybrid_trace::HybridTrace;
+use crate::trace::Trace;
+use std::sync::atomic::AtomicBool;
 
 /// Creates a detector for a trace.
 pub type Make = for<'t> fn(&'t Trace, Options) -> Box<dyn Detector + 't>;
@@ -132,16 +121,7 @@ pub static DETECTORS: [Row; 4] = [
     },
 ];
 
-/// A detector that finds potential pairs, by its place in [`DETECTORS`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct DetectorId(u8);
-
 impl DetectorId {
-    /// Lock sets and the edges that every run has: [`Hybrid`](super::Hybrid).
-    pub const HYBRID: DetectorId = DetectorId(0);
-    /// No detector of one run: a search of all states, which has found the two accesses side by side.
-    pub const SEARCH: DetectorId = DetectorId(u8::MAX);
-
     /// Returns all detectors, in the order of the table.
     pub fn all() -> impl Iterator<Item = DetectorId> {
         (0..DETECTORS.len() as u8).map(DetectorId)
@@ -177,9 +157,6 @@ impl DetectorId {
     }
 }
 
-// Number of operations between two checks of the stop flag.
-const ROUND: u32 = 1024;
-
 impl Rules {
     /// Returns the races that the detector finds in a trace. `None` if `stop` was set.
     ///
@@ -211,21 +188,6 @@ impl Rules {
     pub fn analyze(&self, trace: &Trace, options: Options, stop: &AtomicBool) -> Result<Option<Analysis>, TooLarge> {
         run(trace, (self.make)(trace, options), stop)
     }
-}
-
-/// Runs a detector over its trace. `None` if `stop` was set.
-pub(super) fn run(
-    trace: &Trace,
-    mut detector: Box<dyn Detector + '_>,
-    stop: &AtomicBool,
-) -> Result<Option<Analysis>, TooLarge> {
-    for (at, operation) in trace.ops.enumerate() {
-        if at.0.is_multiple_of(ROUND) && stop.load(Ordering::Relaxed) {
-            return Ok(None);
-        }
-        detector.step(at, operation);
-    }
-    detector.finish(stop)
 }
 
 #[cfg(test)]

@@ -1,19 +1,20 @@
 //! Performs a campaign over many models and their variants: in parts, with a journal, under a time limit.
 
-use super::super::args::ToolArgs;
-use super::super::campaign::{CampaignBar, Runs, workers};
-use super::super::exit::ExitStatus;
-use super::super::gate::Gate;
-use super::super::journal::OpenJournal;
-use super::super::load::Model;
-use super::super::output::Output;
-use super::super::reports::{Models, ReportFormat};
-use super::super::seeds::Seeds;
-use super::super::suite::{Case, Suite, SuiteSelection, Variants};
-use super::super::timer::Timer;
-use super::super::{CommandContext, Refusal, files, interrupt};
 use super::{Args, save, text};
 use crate::campaign::{self, CampaignPlan, CampaignProgress};
+use crate::cli::args::{ToolArgs, workers};
+use crate::cli::confirm::gate::Gate;
+use crate::cli::confirm::journal::OpenJournal;
+use crate::cli::io::bar::{CampaignBar, Runs};
+use crate::cli::io::exit::ExitStatus;
+use crate::cli::io::load::Model;
+use crate::cli::io::output::Output;
+use crate::cli::io::reports::{Models, ReportFormat};
+use crate::cli::io::timer::Timer;
+use crate::cli::io::{files, interrupt};
+use crate::cli::models::seeds::Seeds;
+use crate::cli::models::suite::{Case, Suite, SuiteSelection, Variants};
+use crate::cli::{CommandContext, Refusal};
 use crate::formats::campaign::ConfirmReport;
 use crate::formats::campaigns::{CampaignReport, Partition, Settings, TrialLine, VariantReport};
 use crate::formats::journal::{Entry, Header};

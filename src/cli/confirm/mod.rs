@@ -1,24 +1,36 @@
 //! `raceflip confirm`: shows which potential pairs are real, which are harmful, and how to replay them.
+//!
+//! The room of campaigns: the commands `detect`, `confirm` and `merge`, the words for what they found (`found`), the
+//! pairs that the user names (`pair_options`), gates, and the journal with which a campaign resumes.
 
 mod campaigns;
+pub(super) mod detect;
+pub(super) mod found;
+pub(super) mod gate;
+mod journal;
+pub(super) mod merge;
+mod pair_options;
 mod text;
 
-use super::args::{ToolArgs, head};
-use super::campaign::{CampaignArgs, CampaignBar, number_of_runs, potential};
-use super::exit::ExitStatus;
-use super::gate::{Gate, GateArgs};
-use super::load::{self, Model};
-use super::reports::{Models, ReportFormat};
-use super::seeds::Seeds;
-use super::timer::{Timer, duration};
-use super::{CommandContext, Refusal, files, gate, interrupt, pair_options, suite};
 use crate::campaign::{self, Explore, Subject};
+use crate::cli::args::{CampaignArgs, ToolArgs, head, number_of_runs};
+use crate::cli::io::bar::CampaignBar;
+use crate::cli::io::exit::ExitStatus;
+use crate::cli::io::load::{self, Model};
+use crate::cli::io::reports::{Models, ReportFormat};
+use crate::cli::io::timer::{Timer, duration};
+use crate::cli::io::{files, interrupt};
+use crate::cli::models::seeds::Seeds;
+use crate::cli::models::suite;
+use crate::cli::{CommandContext, Refusal};
 use crate::formats::campaign::ConfirmReport;
 use crate::formats::campaigns::{Partition, TrialLine};
 use crate::formats::report::text::TextExtent;
 use crate::formats::report::words;
 pub(super) use campaigns::print_campaign;
 use clap::ValueEnum;
+use found::potential;
+use gate::{Gate, GateArgs};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

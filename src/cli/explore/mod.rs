@@ -1,16 +1,18 @@
 //! `raceflip explore`: visits every state that a model can reach, and reports the ends, livelocks and orders.
+//!
+//! The room of exhaustive searches: the bounds of a search and its progress bar (`bounds`), and its result as text.
 
 mod bounds;
 mod text;
 
-use super::args::{Defines, Format, JobArgs, LimitArgs, ResultArgs, head};
-use super::campaign::workers;
-use super::exit::ExitStatus;
-use super::load::Model;
-use super::per_model::Models;
-use super::timer::Timer;
-use super::{CommandContext, Refusal, interrupt};
 use crate::campaign::named;
+use crate::cli::args::{Defines, Format, JobArgs, LimitArgs, ResultArgs, head, workers};
+use crate::cli::io::exit::ExitStatus;
+use crate::cli::io::interrupt;
+use crate::cli::io::load::Model;
+use crate::cli::io::timer::Timer;
+use crate::cli::models::per_model::Models;
+use crate::cli::{CommandContext, Refusal};
 use crate::event::Outcome;
 use crate::explore::{
     self, Clock, Cut, First, Livelock, Preemptions, SearchPlan, SearchReport, SiteOrders, explore, explore_with,

@@ -3,14 +3,14 @@
 use super::Answer;
 use crate::base::elided;
 use crate::campaign::{SEARCHED, remake};
-use crate::cli::campaign::{access, ending, pair};
-use crate::cli::check::counted;
-use crate::cli::outcome::limit_text;
-use crate::cli::output::{BAD, BOLD, DIM, GOOD, ODD, Output, paint};
-use crate::cli::replay_command;
+use crate::cli::confirm::found::{access, pair};
+use crate::cli::io::output::{BAD, BOLD, DIM, GOOD, ODD, Output, paint};
+use crate::cli::io::{counted, replay_command};
+use crate::cli::run::outcome::limit_text;
 use crate::event::Outcome;
 use crate::explore::{Clock, Cut, Estimate, MOST_STATES, OrderResult, RunChoices};
 use crate::formats::explore::values;
+use crate::formats::failure_place::ending;
 use crate::world::Limits;
 use indicatif::HumanCount;
 

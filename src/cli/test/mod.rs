@@ -1,15 +1,18 @@
 //! `raceflip test`: checks whether the `expect` lines of models hold.
+//!
+//! The room of tests: the command, its results as text, and `--bless`, which rewrites lines that do not hold.
 
 mod bless;
 mod text;
 
-use super::args::{Defines, JobArgs, LimitArgs, SeedArgs, ToolArgs, head};
-use super::campaign::{CampaignBar, Runs, number_of_runs, workers};
-use super::exit::ExitStatus;
-use super::seeds::{self, Seeds};
-use super::suite::{Case, Suite, SuiteSelection, Variants};
-use super::{CommandContext, Refusal, interrupt};
 use crate::campaign::{self, CampaignPlan, CampaignProgress, TestPlan, TestResult};
+use crate::cli::args::{Defines, JobArgs, LimitArgs, SeedArgs, ToolArgs, head, number_of_runs, workers};
+use crate::cli::io::bar::{CampaignBar, Runs};
+use crate::cli::io::exit::ExitStatus;
+use crate::cli::io::interrupt;
+use crate::cli::models::seeds::{self, Seeds};
+use crate::cli::models::suite::{Case, Suite, SuiteSelection, Variants};
+use crate::cli::{CommandContext, Refusal};
 use crate::formats::report::GateFailure;
 use crate::formats::test::{TestReport, Variant};
 use clap::ValueEnum;

@@ -1,7 +1,8 @@
 //! `raceflip trace convert`: converts a trace of any format to raceflip's JSON lines.
 
-use super::super::exit::ExitStatus;
-use super::super::{CommandContext, Refusal, files};
+use crate::cli::io::exit::ExitStatus;
+use crate::cli::io::files;
+use crate::cli::{CommandContext, Refusal};
 use crate::formats::traces;
 use std::path::PathBuf;
 

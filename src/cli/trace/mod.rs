@@ -1,10 +1,14 @@
 //! `raceflip trace`: works on execution traces, in raceflip's format and in others.
+//!
+//! The room of recorded traces: `trace stat` and `trace convert`, and `analyze`, which finds the races of a trace.
 
+pub(super) mod analyze;
 mod convert;
 mod stat;
 
-use super::exit::ExitStatus;
-use super::{CommandContext, Refusal, load};
+use crate::cli::io::exit::ExitStatus;
+use crate::cli::io::load;
+use crate::cli::{CommandContext, Refusal};
 use crate::formats::traces;
 use crate::trace::Trace;
 use std::io::BufReader;

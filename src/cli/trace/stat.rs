@@ -1,10 +1,10 @@
 //! `raceflip trace stat`: counts what traces contain.
 
-use super::super::args::Format;
-use super::super::check::counted;
-use super::super::exit::ExitStatus;
-use super::super::output::{BOLD, paint};
-use super::super::{CommandContext, Refusal};
+use crate::cli::args::Format;
+use crate::cli::io::counted;
+use crate::cli::io::exit::ExitStatus;
+use crate::cli::io::output::{BOLD, paint};
+use crate::cli::{CommandContext, Refusal};
 use crate::formats::traces::stat::{Stat, StatReport};
 use std::path::PathBuf;
 

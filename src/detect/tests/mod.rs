@@ -10,8 +10,8 @@ mod random;
 mod ranks;
 mod script;
 
-use super::{Candidate, ContextKind, Hybrid, OrderPairs, Pair};
 use crate::base::Rng;
+use crate::detect::{Candidate, ContextKind, Hybrid, OrderPairs, Pair};
 use crate::event::{Actor, Choice, Event, EventKind, Op, ThreadId};
 use crate::world::{Limits, Machine, Question};
 use script::Script;

@@ -1,7 +1,7 @@
 //! The rules implemented literally: a matrix over all events, a fixpoint for FIFO and NOPRE, all pairs of accesses.
 
 use super::{EventRecord, Pair, PairKinds, RecordedRun, naive_edges};
-use crate::detect::relation::RelationEdges;
+use crate::detect::relation::contexts::RelationEdges;
 use crate::detect::{ContextKind, Rank};
 use crate::event::{ContextId, Event, EventId, EventKind, LockId, Op, PostTime, RwLockId, ThreadId};
 use crate::world::{CreationKind, World};

@@ -1,11 +1,10 @@
 //! Random programs: the detector and the naive rules must find the same candidates.
 
-use super::run;
 use super::script::{Script, ScriptStep};
-use super::{naive, naive_orders};
+use super::{naive, naive_orders, run};
 use crate::base::{IndexVec, Rng, mix};
 use crate::detect::Rank;
-use crate::detect::relation::RelationEdges;
+use crate::detect::relation::contexts::RelationEdges;
 use crate::event::{
     BarrierId, BodyId, ConditionId, EventId, HandlerId, ListId, ListRead, ListWrite, ListenerId, Location, LockId,
     ObjectId, Op, PostTime, RwLockId, SemaphoreId, Target, ThreadId, WaitSet,
