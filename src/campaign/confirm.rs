@@ -234,7 +234,7 @@ fn trials<P: Program>(pair_trials: &PairTrials<'_, P>) -> Trials {
         count: all.len() as u32,
         made: all.iter().filter_map(|i| made(pair_trials, *i, beside.contains(i))).collect(),
         ways: pair_trials.ways.clone(),
-        adjacent: beside.len() as u32,
+        adjacent: all.iter().filter(|i| beside.contains(i)).count() as u32,
         reached: all.iter().filter(|i| pair_trials.orders.reached(**i)).count() as u32,
         first_failure: all.iter().position(|i| pair_trials.trials[*i].failed()).map(|i| i as u32 + 1),
         limits: all.iter().filter(is_limit).count() as u32,

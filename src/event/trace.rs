@@ -40,6 +40,9 @@ pub enum EventKind {
         value: Value,
         /// The context that the operation created (post, fork) or began (begin).
         made: Option<ContextId>,
+        /// Whether the operation was refused: it threw an exception and changed nothing. An operation that an interrupt
+        /// ended is not refused: it has used up the interrupt.
+        refused: bool,
     },
     /// A task ends.
     End,

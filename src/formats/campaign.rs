@@ -1,12 +1,12 @@
 //! Defines the result of `confirm` as a JSON object, `raceflip-confirm` version 2 (`docs/formats.md`).
 
 use super::failure_place::{StoredEnd, ending};
+use super::gate::GateReport;
 pub use super::harms::Harm;
 use super::harms::{HarmClaim, MoreOften, hurts, often, rounded, side};
 use crate::base::{at_most, interval};
 use crate::campaign::{
-    self, CampaignPlan, Confirmation, FailureReport, NeverClaim, OrderReport, PairReport, Phase1, Refutation,
-    UndecidedReason, WayReport,
+    self, CampaignPlan, Confirmation, FailureReport, NeverClaim, OrderReport, PairReport, Phase1, Refutation, WayReport,
 };
 use crate::detect::{ContextKind, DetectorId};
 use crate::event::{LimitKind, SiteId};
@@ -109,6 +109,9 @@ pub struct ConfirmReport {
     /// Possible livelocks. `None` if they were not searched for, or if not all states could be searched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub livelocks: Option<Vec<Endless>>,
+    /// The gate of the command; `None` in a journal and in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<GateReport>,
 }
 
 /// A possible livelock.
@@ -163,7 +166,7 @@ pub struct Pair {
     pub ways: Vec<Way>,
     /// Why a search has not decided the pair: `both-orders`, `cut-off`, `cut`.
     pub undecided_by_search: Option<String>,
-    /// Number of runs in which both accesses were side by side.
+    /// Number of trials in which both accesses were side by side.
     pub adjacent: u32,
     /// Number of trials that performed both accesses.
     pub reached: u32,
@@ -386,15 +389,6 @@ fn proof(plan: &CampaignPlan, proof: &campaign::Proof) -> Proof {
     }
 }
 
-fn undecided(why: UndecidedReason) -> String {
-    match why {
-        UndecidedReason::BothOrders => "both-orders",
-        UndecidedReason::CutOff => "cut-off",
-        UndecidedReason::Cut => "cut",
-    }
-    .to_owned()
-}
-
 fn pair_entry(plan: &CampaignPlan, report: &PairReport) -> Pair {
     let PairReport { discovery, trials, comparison, .. } = report;
     Pair {
@@ -411,7 +405,7 @@ fn pair_entry(plan: &CampaignPlan, report: &PairReport) -> Pair {
         evidence: report.evidence.iter().map(run_evidence).collect(),
         trials: trials.count,
         ways: trials.ways.iter().map(way).collect(),
-        undecided_by_search: report.undecided_by_search.map(undecided),
+        undecided_by_search: report.undecided_by_search.map(|why| why.word().to_owned()),
         adjacent: trials.adjacent,
         reached: trials.reached,
         at_most: (report.proof == campaign::Proof::Unconfirmed).then(|| rounded(at_most(trials.reached))),
@@ -437,6 +431,7 @@ impl ConfirmReport {
             detection_limits: cuts(&found.phase1),
             unexplained: found.unexplained.iter().map(|f| fails(plan, f)).collect(),
             livelocks: found.livelocks.as_ref().map(|all| all.iter().map(endless).collect()),
+            gate: None,
         }
     }
 

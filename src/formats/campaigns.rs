@@ -2,6 +2,7 @@
 //! (`docs/formats.md`).
 
 use super::campaign::{ConfirmReport, is_usual, names, usual};
+use super::gate::GateReport;
 use super::harms::side;
 use crate::campaign::{CampaignPlan, Explore, PairReport};
 use crate::sched::site_text;
@@ -141,6 +142,9 @@ pub struct CampaignReport {
     /// Inputs that could not be read.
     pub refused: Vec<String>,
     pub results: Vec<VariantReport>,
+    /// The gate of the command; `None` in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<GateReport>,
     /// Checksum of the other fields: xxHash3 (64 bits, 16 hexadecimal digits) of the same object without this field, as
     /// compact JSON with sorted keys. Files of older versions have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -162,6 +166,7 @@ impl CampaignReport {
             reproducible: true,
             refused: Vec::new(),
             results: Vec::new(),
+            gate: None,
             checksum: None,
         }
     }
@@ -260,6 +265,8 @@ impl CampaignReport {
                 whole.variants
             ));
         }
+        // Each part was judged by itself; the command that merges them judges the whole.
+        whole.gate = None;
         whole.partition = None;
         whole.checksum = None;
         whole.results.sort_by_key(|r| r.variant);

@@ -1,6 +1,7 @@
 //! Defines the result of `raceflip test` as a JSON object, `raceflip-test` version 1 (`docs/formats.md`).
 
 use super::failure_place::{StoredEnd, ending};
+use super::gate::GateReport;
 use super::shrink::Sizes;
 use crate::campaign::{LineVerdict, Origin, SeedResult, ShownEnds, TestPlan, TestResult};
 use crate::event::Outcome;
@@ -29,6 +30,9 @@ pub struct TestReport {
     pub variants: Vec<Variant>,
     /// Models and seed files that could not be read.
     pub refused: Vec<String>,
+    /// The gate of the command; `None` in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<GateReport>,
 }
 
 /// The result of a variant of a model.
@@ -197,6 +201,7 @@ impl TestReport {
             skipped: count("skipped"),
             refused,
             variants,
+            gate: None,
         }
     }
 

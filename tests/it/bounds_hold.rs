@@ -32,6 +32,7 @@ fn wide() -> Vec<(String, Model)> {
         threads(20),
         threads(80),
         threads(200),
+        ("the fault".to_owned(), std::fs::read_to_string(fault("wide_test_memory.race")).expect("the model")),
         ("arrays".to_owned(), "var a: int[20000]\nthread t(i in 0..40) { a[i] = 1; a[i + 100] = 2 }".to_owned()),
         (
             "objects".to_owned(),

@@ -51,6 +51,29 @@ fn a_verdict_that_differs_breaks_the_line() {
     assert_eq!(told, ["met", "it was not reported"]);
 }
 
+/// Two acquisitions whose sections have no effect on each other are no order pair, and the reason says that. They are one
+/// as soon as the sections conflict.
+#[test]
+fn acquisitions_without_a_conflict_are_explained() {
+    let locks = |a: &str, b: &str| {
+        format!("lock m\nvar x = 0\nthread a {{ @a: sync m {{ {a} }} }}\nthread b {{ @b: sync m {{ {b} }} }}\n")
+    };
+    let lines =
+        ["order @a.acquire ~ @b.acquire", "order @a.acquire ~ @b.acquire: real", "no order @a.acquire ~ @b.acquire"];
+    for (a, b) in [("skip", "skip"), ("let v = x", "let v = x"), ("x = 1", "skip")] {
+        let told = held(&locks(a, b), &lines);
+        for why in &told[..2] {
+            assert!(why.contains("only if their critical sections touch something in common"), "{a} {b}: {why}");
+        }
+        assert_eq!(told[2], "met");
+    }
+    let told = held(&locks("x = 1", "x = 2"), &lines);
+    assert_eq!(told[..2], ["met", "met"]);
+    let sides = "rwlock rw\nthread a { @a: read rw { skip } }\nthread b { @b: write rw { skip } }\n";
+    let told = held(sides, &["order @a ~ @b"]);
+    assert!(told[0].contains("only if their critical sections touch something in common"), "{told:?}");
+}
+
 #[test]
 fn what_cannot_be_said_is_refused() {
     let error =

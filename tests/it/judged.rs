@@ -279,6 +279,24 @@ fn no_verdict_of_ten_thousand_campaigns_is_wrong() {
     assert!(all.undetected * 2_148 <= 2 * all.beside, "{} of {} are not detected", all.undetected, all.beside);
 }
 
+/// Two runs that have failed in different ways are in two states, even if nothing else distinguishes them: with the use
+/// first the thread fails at its release, with the deletion first it fails at its use.
+#[test]
+fn failures_of_equal_states_are_kept_apart() {
+    let text = "app \"m\" { uncaught = app }\nclass Box { var v = 0 }\nlet fixed = new Box\nlock m\n\
+        task do_it(i) { delete fixed }\nthread a { use fixed; release m }\nthread b { fork do_it(2) }\n";
+    let model = Model::from_text("m.race", text, &[]).unwrap_or_else(|e| panic!("{e}"));
+    let graph = graph(&model, MOST_STATES, false).expect("few states");
+    let harm = |first, failure: &str| (first, failure.to_owned());
+    let harms =
+        BTreeSet::from([harm(First::A, "failure UseAfterFree a:1"), harm(First::B, "failure IllegalMonitorState a:2")]);
+    assert_eq!(graph.beside().into_values().collect::<Vec<_>>(), [harms.clone()]);
+    let found =
+        confirm(&CampaignPlan::new(&model), CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress });
+    let said = found.pairs[0].hurts().into_iter().map(|(first, f)| (first, f.signature.clone()));
+    assert_eq!(said.collect::<BTreeSet<_>>(), harms);
+}
+
 /// Detection alone misses hardly any pair that is side by side, by the size of the models:
 /// `cargo test --test it judged::detection -- --ignored --nocapture`.
 #[test]

@@ -31,7 +31,7 @@ fn check(path: &Path, defines: &[(String, i64)]) -> usize {
         let ExpectationKind::Race { .. } = &expectation.kind else { continue };
         let text = format!("{name}:{}: {} ({defines:?})", expectation.line, expectation.text);
         checked += 1;
-        if let Some(broken) = judge_pairs(&expectation.kind, &found) {
+        if let Some(broken) = judge_pairs(&expectation.kind, &model.program.sites, &found) {
             panic!("{text}: {}", broken.why);
         }
     }

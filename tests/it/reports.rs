@@ -8,7 +8,9 @@ use quick_xml::Reader;
 use quick_xml::events::Event;
 use raceflip::campaign::{CampaignContext, CampaignPlan, Explore, Finding, NoProgress, PairFacts, Subject, confirm};
 use raceflip::formats::campaign::{About, Access, ConfirmReport, Evidence};
-use raceflip::formats::report::{NoReplays, ReplayedRun, Replays, github, junit, markdown, replayed, sarif};
+use raceflip::formats::report::{
+    CommandEnd, NoReplays, ReplayedRun, Replays, github, junit, markdown, replayed, sarif,
+};
 use serde_json::Value;
 use std::sync::atomic::AtomicBool;
 
@@ -84,7 +86,7 @@ fn reports_look_so() {
         snap("junit", &junit::render(&reports, &[], &mut at));
         snap("github", &github::render(&reports, &[], &mut at));
         snap("markdown", &markdown::render(&reports, &[], &mut at));
-        snap("sarif_outline", &outline(&sarif::render(&reports, &mut at)));
+        snap("sarif_outline", &outline(&sarif::render(&reports, &CommandEnd::default(), &mut at)));
     }
 }
 
@@ -190,7 +192,7 @@ fn all_harnesses_keep_to_the_formats() {
         };
         let reports = [campaign(&path, &model, plan)];
         let mut at = At(model);
-        let log = valid(&schema, &sarif::render(&reports, &mut at));
+        let log = valid(&schema, &sarif::render(&reports, &CommandEnd::default(), &mut at));
         let results = log["runs"][0]["results"].as_array().unwrap();
         for result in results {
             check_flows(result);
@@ -223,7 +225,7 @@ fn many_models_are_one_report() {
         .collect();
     let xml = junit::render(&reports, &[], &mut NoReplays);
     assert_eq!((elements(&xml, "testsuite"), elements(&xml, "testcase")), (3, 4), "{xml}");
-    let log = valid(&sarif_schema(), &sarif::render(&reports, &mut NoReplays));
+    let log = valid(&sarif_schema(), &sarif::render(&reports, &CommandEnd::default(), &mut NoReplays));
     assert_eq!(log["runs"].as_array().unwrap().len(), 1);
     let result = &log["runs"][0]["results"][0];
     assert_eq!(result["properties"]["flows"], "the runs could not be replayed");
@@ -241,7 +243,8 @@ fn fingerprints_outlive_edits_elsewhere() {
     let prints = |text: &str| -> Vec<String> {
         let model = load_bytes("m.race", text.as_bytes(), &[]);
         let report = campaign("m.race", &model, CampaignPlan::new(&model));
-        let log: Value = serde_json::from_str(&sarif::render(&[report], &mut NoReplays)).unwrap();
+        let log: Value =
+            serde_json::from_str(&sarif::render(&[report], &CommandEnd::default(), &mut NoReplays)).unwrap();
         let results = log["runs"][0]["results"].as_array().unwrap();
         results.iter().map(|r| r["partialFingerprints"]["raceflip/v1"].as_str().unwrap().to_owned()).collect()
     };

@@ -8,7 +8,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use raceflip::campaign::CampaignPlan;
 use raceflip::formats::campaign::{About, Access, ConfirmReport, Evidence, Pair};
 use raceflip::formats::failure_place::FailurePlace;
-use raceflip::formats::report::{ReplayedRun, Replays, RunStep, github, junit, markdown, sarif};
+use raceflip::formats::report::{CommandEnd, ReplayedRun, Replays, RunStep, github, junit, markdown, sarif};
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
@@ -142,7 +142,7 @@ proptest! {
         prop_assert!(!xml.contains("<!--"), "{}", xml);
 
         static SCHEMA: OnceLock<jsonschema::Validator> = OnceLock::new();
-        let log = valid(SCHEMA.get_or_init(sarif_schema), &sarif::render(&reports, &mut at));
+        let log = valid(SCHEMA.get_or_init(sarif_schema), &sarif::render(&reports, &CommandEnd::default(), &mut at));
         prop_assert!(log["runs"][0]["results"].as_array().unwrap().len() >= findings);
         let uri = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].as_str().unwrap();
         prop_assert!(uri.chars().all(|c| c.is_ascii_alphanumeric() || "-._~/%:".contains(c)), "{}", uri);

@@ -7,7 +7,7 @@
 use crate::complete::all_variants;
 use crate::load::load;
 use crate::small;
-use crate::stateless::{Facts, MOST_INSTANCES, facts, facts_with_deeds};
+use crate::stateless::{Facts, MOST_INSTANCES, enumerate, facts};
 use raceflip::base::{Rng, mix};
 use raceflip::campaign::{
     CampaignContext, CampaignPlan, Confirmation, Explore, First, Flip, Instance, NeverClaim, NoProgress, PairReport,
@@ -281,7 +281,7 @@ fn refuted_order_pairs_turn_in_no_run() {
     let (mut refuted, mut flipped, mut open) = (0, 0, 0);
     for (seed, text) in (0..400).flat_map(|seed| [(seed, small::model(seed)), (seed, racy(seed))]) {
         let model = Model::from_text("orders", &text, &[]).unwrap();
-        let Some(facts) = facts_with_deeds(&model, MOST_STEPS) else { continue };
+        let Some(facts) = enumerate(&model, &BTreeSet::new(), MOST_STEPS, true) else { continue };
         let found = campaign(&CampaignPlan { seed, runs: 8, trials: 4, orders: true, ..CampaignPlan::new(&model) });
         for report in &found.orders {
             let of = |x: SiteId, y: SiteId| Pair::new(x, y) == report.pair;

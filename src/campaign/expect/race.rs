@@ -1,6 +1,8 @@
 //! Judges `expect race`, `expect order @a ~ @b` and `expect races` lines by the result of a campaign.
 
+use crate::base::IndexVec;
 use crate::campaign::{Confirmation, PairReport, Verdict};
+use crate::event::{Site, SiteId, SiteKind};
 use crate::lang::program::{ExpectationKind, SiteRef};
 
 /// Whether a line is about pairs, so that a campaign is needed to judge it.
@@ -24,9 +26,14 @@ pub struct RaceMismatch {
     pub more_may_help: bool,
 }
 
-/// Judges a line about pairs by a campaign. Returns `None` if it holds, or if it is not about pairs.
+/// Judges a line about pairs by a campaign over a program with these sites. Returns `None` if it holds, or if it is not
+/// about pairs.
 #[must_use]
-pub fn judge_pairs(expectation: &ExpectationKind, found: &Confirmation) -> Option<RaceMismatch> {
+pub fn judge_pairs(
+    expectation: &ExpectationKind,
+    sites: &IndexVec<SiteId, Site>,
+    found: &Confirmation,
+) -> Option<RaceMismatch> {
     let broken = |why: &str, more_may_help| Some(RaceMismatch { why: why.to_owned(), more_may_help });
     match expectation {
         ExpectationKind::Race { no, order, left, right, real, harmful, false_ } => {
@@ -45,6 +52,7 @@ pub fn judge_pairs(expectation: &ExpectationKind, found: &Confirmation) -> Optio
                         false,
                     )
                 }
+                (false, true) if *order && are_acquisitions(sites, [left, right]) => broken(SECTIONS, true),
                 (false, true) => broken("it was not reported", true),
                 (false, false) if *false_ && confirmed > 0 => broken("it was confirmed", false),
                 (false, false) if (*real || *harmful) && confirmed == 0 => {
@@ -64,6 +72,21 @@ pub fn judge_pairs(expectation: &ExpectationKind, found: &Confirmation) -> Optio
         }
         _ => None,
     }
+}
+
+// Why two acquisitions are no order pair: their order alone changes nothing.
+const SECTIONS: &str = "it was not reported: two acquisitions of one lock are an order pair only if their critical \
+    sections touch something in common, and one of them changes it";
+
+// Whether the operations that both references select are acquisitions of locks, and their releases.
+fn are_acquisitions(sites: &IndexVec<SiteId, Site>, refs: [&SiteRef; 2]) -> bool {
+    let takes = |kind| matches!(kind, SiteKind::Acquire | SiteKind::ReadLock | SiteKind::WriteLock);
+    let gives = |kind| matches!(kind, SiteKind::Release | SiteKind::ReadUnlock | SiteKind::WriteUnlock);
+    refs.into_iter().all(|of| {
+        let kinds =
+            || of.sites.iter().map(|site| &sites[*site]).filter(|site| site.is_operation()).map(|site| site.kind);
+        kinds().any(takes) && kinds().all(|kind| takes(kind) || gives(kind) || kind == SiteKind::Announce)
+    })
 }
 
 /// Returns the pairs whose statements the two references cover, in either order.

@@ -192,8 +192,9 @@ impl Test<'_> {
     // Whether a required pair is missing, or its required verdict, and more runs may show it.
     fn misses_pairs(&self) -> bool {
         let Some(found) = &self.found else { return false };
+        let sites = &self.plan.model.program.sites;
         let lines = self.plan.model.program.expectations.iter();
-        lines.filter_map(|e| judge_pairs(&e.kind, found)).any(|b| b.more_may_help)
+        lines.filter_map(|e| judge_pairs(&e.kind, sites, found)).any(|b| b.more_may_help)
     }
 
     // Performs the next `n` walks. Returns false if they were interrupted.
@@ -362,7 +363,7 @@ impl Test<'_> {
         let tally = self.orders.iter().find(|(n, _)| *n == i).map(|(_, tally)| tally);
         let why = match (tally, &self.found) {
             (Some(tally), _) => tally.judge(kind),
-            (None, Some(found)) => judge_pairs(kind, found).map(|b| b.why),
+            (None, Some(found)) => judge_pairs(kind, &self.plan.model.program.sites, found).map(|b| b.why),
             // The test was interrupted before the campaign.
             (None, None) => return LineVerdict::Unchecked(INTERRUPTED),
         };

@@ -4,7 +4,8 @@ use crate::campaign::{PairFacts, Verdict, same_failure};
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::output::Output;
 use crate::formats::campaign::ConfirmReport;
-use crate::formats::report::GateFailure;
+use crate::formats::campaigns::CampaignReport;
+use crate::formats::gate::{GateFailure, GateReport};
 use clap::ValueEnum;
 use std::collections::BTreeSet;
 
@@ -103,48 +104,61 @@ impl Gate {
         }
     }
 
-    /// Returns the conditions that some report meets, each with the number of findings.
-    fn failed<'r>(&self, reports: impl Iterator<Item = &'r ConfirmReport> + Clone) -> Vec<(FailOn, u64)> {
-        let all = self.on.iter().map(|on| (*on, reports.clone().map(|r| self.count(*on, r)).sum()));
-        all.filter(|(_, n)| *n > 0).collect()
-    }
-
-    /// Returns the conditions that some report meets in words, for reports that other tools read. Empty if no gate was
-    /// asked for.
-    pub(in crate::cli) fn failures(&self, reports: &[ConfirmReport]) -> Vec<GateFailure> {
-        let mut failed = if self.usual { Vec::new() } else { self.failed(reports.iter()) };
-        // Such reports already contain each harmful pair and each failure.
-        failed.retain(|(on, _)| !matches!(on, FailOn::Harmful | FailOn::AnyFailure));
-        let searched = reports.iter().any(|r| r.livelocks.as_ref().is_some_and(|all| !all.is_empty()));
+    /// Returns the judgment of the gate on these reports.
+    pub(in crate::cli) fn judge<'r>(&self, reports: impl Iterator<Item = &'r ConfirmReport> + Clone) -> GateReport {
+        let searched = reports.clone().any(|r| r.livelocks.as_ref().is_some_and(|all| !all.is_empty()));
         let why = |on: FailOn| match on {
+            FailOn::Harmful => "one order of a pair causes a failure",
             FailOn::Real => "a pair was confirmed",
             FailOn::Unconfirmed => "a pair was neither confirmed nor refuted",
+            FailOn::AnyFailure => "a run failed",
             FailOn::Limits => "runs reached a limit, so later steps are unknown",
             FailOn::Livelock if searched => "a run can continue forever",
             FailOn::Livelock => "whether a run can continue forever is unknown",
-            FailOn::Harmful | FailOn::AnyFailure | FailOn::Nothing => "",
+            FailOn::Nothing => "",
         };
-        failed.into_iter().map(|(on, count)| GateFailure { on: name(on), count, why: why(on).to_owned() }).collect()
+        let all = self.on.iter().map(|on| (*on, reports.clone().map(|r| self.count(*on, r)).sum::<u64>()));
+        let failure = |(on, count)| GateFailure { on: name(on), count, why: why(on).to_owned() };
+        let failed = all.filter(|(_, count)| *count > 0).map(failure).collect();
+        GateReport::new(self.on.iter().copied().map(name).collect(), self.usual, failed)
     }
 
-    /// Returns the exit status. If a gate was asked for, a note says which conditions failed it.
+    /// Judges a campaign: each of its variants alone, and all of them together. Returns the judgment on all.
+    pub(in crate::cli) fn judge_all(&self, campaign: &mut CampaignReport) -> GateReport {
+        for result in &mut campaign.results {
+            result.report.gate = Some(self.judge(std::iter::once(&result.report)));
+        }
+        let judged = self.judge(campaign.results.iter().map(|result| &result.report));
+        campaign.gate = Some(judged.clone());
+        judged
+    }
+
+    /// Prints why the gate failed or could not decide, and returns the exit status. `judged` is its judgment on these
+    /// reports. If no gate was given, the status is the only sign of it.
     pub(in crate::cli) fn status<'r>(
         &self,
-        reports: impl Iterator<Item = &'r ConfirmReport> + Clone,
+        judged: &GateReport,
+        mut reports: impl Iterator<Item = &'r ConfirmReport>,
         out: &mut Output,
     ) -> ExitStatus {
-        let failed = self.failed(reports.clone());
-        let unknown = self.wants_livelocks() && reports.clone().any(|r| r.livelocks.is_none() && r.about.complete);
-        if unknown {
+        if self.wants_livelocks() && reports.any(|r| r.livelocks.is_none() && r.about.complete) {
             out.note("whether a livelock is possible is unknown (too many states, or --explore off), which fails `--fail-on livelock`; a larger --explore-limit or a bounded counter in the model may decide it; `--fail-on any-failure,limits` does not check livelocks");
         }
-        if !self.usual {
-            let words: Vec<String> = failed.iter().map(|(on, n)| format!("{} ({n})", name(*on))).collect();
-            let says = if words.is_empty() { "passed".to_owned() } else { format!("failed on {}", words.join(", ")) };
-            out.note(format_args!("gate: {says}"));
-        }
-        if failed.is_empty() { ExitStatus::Nothing } else { ExitStatus::Found }
+        note(judged, out);
+        status(judged)
     }
+}
+
+/// Prints the judgment of a gate that was given.
+pub(in crate::cli) fn note(judged: &GateReport, out: &mut Output) {
+    if !judged.default {
+        out.note(format_args!("gate: {}", judged.words()));
+    }
+}
+
+/// Returns the exit status of a command that was neither interrupted nor refused anything.
+pub(in crate::cli) fn status(judged: &GateReport) -> ExitStatus {
+    if judged.passed { ExitStatus::Nothing } else { ExitStatus::Found }
 }
 
 // Name of a condition on the command line.

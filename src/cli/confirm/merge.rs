@@ -51,9 +51,10 @@ pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<Ex
         let part = CampaignReport::from_json(&text).map_err(|e| cannot(&e))?;
         parts.push((name, part));
     }
-    let whole = CampaignReport::merged(parts).map_err(Refusal::new)?;
+    let mut whole = CampaignReport::merged(parts).map_err(Refusal::new)?;
+    let judged = gate.judge_all(&mut whole);
     if let Some(path) = &args.out {
         files::write(path, &format!("{}\n", whole.to_json()))?;
     }
-    Ok(print_campaign(&whole, &args.result, &gate, &mut context.out))
+    Ok(print_campaign(&whole, &args.result, (&gate, &judged), &mut context.out))
 }

@@ -229,7 +229,17 @@ fn one(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitSta
     let found = campaign::confirm(&plan, campaign::CampaignContext { stop: &stop, progress: &bar });
     bar.finish();
     let out = &mut context.out;
-    let report = ConfirmReport::new(model.name(), model.digest(), &plan, &found);
+    let mut report = ConfirmReport::new(model.name(), model.digest(), &plan, &found);
+    let judged = gate.judge(std::iter::once(&report));
+    report.gate = Some(judged.clone());
+    // The report contains the exit status, so whatever decides it comes first.
+    let saved = seeds.as_ref().map_or_else(|| Ok(BTreeSet::new()), |seeds| save(seeds, &model, &report));
+    let interrupted = !found.complete() && !timer.is_up();
+    let exit = match () {
+        () if saved.is_err() => ExitStatus::Refused,
+        () if interrupted => ExitStatus::Interrupted,
+        () => gate::status(&judged),
+    };
     if let Some(path) = &args.out {
         files::write(path, &format!("{}\n", report.to_json()))?;
     }
@@ -248,16 +258,12 @@ fn one(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitSta
         }
         ReportFormat::Json => out.json(&report.to_json()),
         _ => {
-            let failures = gate.failures(std::slice::from_ref(&report));
             let mut models = Models::new(vec![&model], out).allowing(plan.limits);
-            let text = args.result.format.render(std::slice::from_ref(&report), &failures, &mut models);
+            let text = args.result.format.render(std::slice::from_ref(&report), (&judged, exit), &mut models);
             args.result.format.print(&text.unwrap_or_default(), out);
         }
     }
-    if let Some(seeds) = &seeds {
-        let files = save(seeds, &model, &report)?;
-        files.iter().for_each(|file| out.note(format_args!("saved {file}")));
-    }
+    saved?.iter().for_each(|file| out.note(format_args!("saved {file}")));
     if !found.complete() {
         // The numbers match the summary. Order pairs come after the others.
         let reported = || found.pairs.iter().chain(&found.orders);
@@ -275,12 +281,12 @@ fn one(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitSta
             out.note(format_args!("{what}: {done} of {all} pairs{orders} were driven{cut}"));
         }
         out.note("to make a campaign resumable, start it with `--journal FILE`; the same command with `--resume` continues it");
-        if !timer.is_up() {
+        if interrupted {
             return Ok(ExitStatus::Interrupted);
         }
         out.note("the same command may give another result");
     }
-    Ok(gate.status(std::iter::once(&report), out))
+    Ok(gate.status(&judged, std::iter::once(&report), out))
 }
 
 // Saves the run of each harmful order, and of each failure that is not the harm of one order. Returns the names of the

@@ -3,11 +3,13 @@
 //! The reports of campaigns need models. Each model is loaded once, by the file and the constants that a report names,
 //! and replays the tokens of the report.
 
+use super::exit::ExitStatus;
 use super::load::{self, Model};
 use super::output::Output;
 use super::replay_command;
 use crate::formats::campaign::{About, Access, ConfirmReport, Evidence};
-use crate::formats::report::{GateFailure, ReplayedRun, Replays, github, junit, markdown, replayed, sarif, tested};
+use crate::formats::gate::GateReport;
+use crate::formats::report::{CommandEnd, ReplayedRun, Replays, github, junit, markdown, replayed, sarif, tested};
 use crate::formats::shell;
 use crate::formats::test::TestReport;
 use crate::token::Token;
@@ -35,35 +37,38 @@ pub(in crate::cli) enum ReportFormat {
 }
 
 impl ReportFormat {
-    /// Renders the result of a test. `None` for text, which is printed during the test.
-    pub(in crate::cli) fn test(self, report: &TestReport, gate: &[GateFailure]) -> Option<String> {
+    /// Renders the result of a test that ends with this status. `None` for text, which is printed during the test.
+    pub(in crate::cli) fn test(self, report: &TestReport, exit: ExitStatus) -> Option<String> {
         // Paths are relative to the current folder, as in the reports of campaigns.
         let folder = std::env::current_dir().ok();
         let mut relative = report.clone();
         relative.variants.iter_mut().for_each(|v| v.file = below(folder.as_deref(), &v.file));
         let report = if self == ReportFormat::Json { report } else { &relative };
+        let gate = &report.gate.as_ref().map_or_else(Vec::new, GateReport::besides_findings);
         Some(match self {
             ReportFormat::Text => return None,
             ReportFormat::Json => report.to_json() + "\n",
             ReportFormat::Junit => tested::junit(report, gate),
-            ReportFormat::Sarif => sarif::tested::render(report),
+            ReportFormat::Sarif => sarif::tested::render(report, Some(exit.number())),
             ReportFormat::Github => tested::github(report, gate),
             ReportFormat::Markdown => tested::markdown(report, gate),
         })
     }
 
-    /// Renders a whole campaign with any number of reports. `None` for the formats that this module does not render:
-    /// text and JSON.
+    /// Renders a whole campaign with any number of reports, with the judgment of its gate and the status of its command.
+    /// `None` for the formats that this module does not render: text and JSON.
     pub(in crate::cli) fn render(
         self,
         reports: &[ConfirmReport],
-        gate: &[GateFailure],
+        (judged, exit): (&GateReport, ExitStatus),
         models: &mut Models<'_>,
     ) -> Option<String> {
+        let end = CommandEnd { gate: Some(judged.clone()), exit: Some(exit.number()) };
+        let gate = &end.failures();
         Some(match self {
             ReportFormat::Text | ReportFormat::Json => return None,
             ReportFormat::Junit => junit::render(reports, gate, models),
-            ReportFormat::Sarif => sarif::render(reports, models),
+            ReportFormat::Sarif => sarif::render(reports, &end, models),
             ReportFormat::Github => github::render(reports, gate, models),
             ReportFormat::Markdown => markdown::render(reports, gate, models),
         })

@@ -138,9 +138,11 @@ impl Sections {
         for touch in touches(world, thread, op, value) {
             self.touch(world, watch, thread, touch, found);
         }
+        if act.refused {
+            return;
+        }
         let hold = world.effects(thread, op).hold();
         if let Some((hold, Change::Taken)) = hold
-            && !watch.held.is_dead(hold)
             && watch.held.count_of(thread, hold) == 0
         {
             // The acquisition is part of the sections around it.
@@ -151,7 +153,7 @@ impl Sections {
         {
             self.end(thread, hold);
         } else if let Op::Wait { lock, .. } = *op
-            && matches!(world.thread(thread).pending, Op::Reacquire { .. })
+            && world.in_wait(thread)
         {
             let first = self.end(thread, LockHold::Lock(lock));
             self.waiting.extend(first.map(|act| (thread, act)));

@@ -33,6 +33,8 @@ pub(in crate::detect) struct RunState {
 #[derive(Clone, Copy)]
 pub(in crate::detect) struct Act {
     pub(in crate::detect) thread: ThreadId,
+    /// Whether the operation was refused: it threw and changed nothing.
+    pub(in crate::detect) refused: bool,
     pub(in crate::detect) by: OperationKey,
     pub(in crate::detect) when: ExecutionTime,
 }
@@ -115,10 +117,10 @@ impl RunState {
         if let Some(signals) = &mut self.signals {
             self.passed = signals.pass(world, event, &changes);
         }
-        self.hybrid.observe(world, event, &self.held, &self.passed);
+        self.hybrid.observe(world, event, &self.passed);
         if let Some((precise, queued)) = &mut self.finer {
-            precise.observe(world, event, &self.held, &self.passed);
-            queued.observe(world, event, &self.held, &self.passed);
+            precise.observe(world, event, &self.passed);
+            queued.observe(world, event, &self.passed);
         }
         changes
     }
@@ -142,7 +144,7 @@ impl RunState {
         if matches!(event.what, EventKind::End | EventKind::ThreadExit) {
             self.visits.remove(&context);
         }
-        let EventKind::Performed { op, value, .. } = &event.what else { return None };
+        let EventKind::Performed { op, value, refused, .. } = &event.what else { return None };
         let site = event.site?;
         let visits = self.visits.entry(context).or_default().entry(site).or_default();
         if !op.is_second_half() {
@@ -153,7 +155,7 @@ impl RunState {
         let by = OperationKey { site, looper, lockset: self.held.lockset(thread) };
         let at = self.before.or_else(|| self.points(context))?;
         let when = ExecutionTime { at, context, step: event.step, visit };
-        Some((op, *value, Act { thread, by, when }))
+        Some((op, *value, Act { thread, refused: *refused, by, when }))
     }
 
     fn points(&self, context: ContextId) -> Option<Points> {

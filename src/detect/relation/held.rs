@@ -6,9 +6,9 @@
 
 use super::sets::{SetId, Sets};
 use crate::base::IndexVec;
-use crate::event::{EventKind, LockId, Op, RwLockId, ThreadId};
+use crate::event::{EventKind, LockId, RwLockId, ThreadId};
 use crate::world::{Change, LockHold, World};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 crate::define_id! {
     #[allow(unreachable_pub, reason = "the macro makes public types")]
@@ -22,8 +22,6 @@ pub(in crate::detect) struct HeldLocksets {
     all: IndexVec<LocksetId, Lockset>,
     ids: BTreeMap<Lockset, LocksetId>,
     sets: Sets,
-    // Monitors of objects whose life has ended: acquiring or releasing one throws, and changes nothing.
-    dead: BTreeSet<LockId>,
 }
 
 // A lock set, as the numbers of its locks.
@@ -55,13 +53,8 @@ impl Default for ThreadHolds {
 
 impl HeldLocksets {
     pub(in crate::detect) fn new() -> Self {
-        let mut held = Self {
-            threads: BTreeMap::new(),
-            all: IndexVec::new(),
-            ids: BTreeMap::new(),
-            sets: Sets::default(),
-            dead: BTreeSet::new(),
-        };
+        let mut held =
+            Self { threads: BTreeMap::new(), all: IndexVec::new(), ids: BTreeMap::new(), sets: Sets::default() };
         held.intern(Lockset::EMPTY);
         held
     }
@@ -72,17 +65,12 @@ impl HeldLocksets {
     }
 
     pub(in crate::detect) fn observe(&mut self, world: &World, thread: ThreadId, what: &EventKind) {
-        let EventKind::Performed { op, .. } = what else { return };
+        let EventKind::Performed { op, refused: false, .. } = what else { return };
         if let Some((hold, change)) = world.effects(thread, op).hold() {
-            if !self.is_dead(hold) {
-                self.count(thread, hold, change == Change::Taken);
-            }
-        } else if let Op::Free(object) = *op {
-            self.dead.insert(world.memory().object(object).lock);
+            self.count(thread, hold, change == Change::Taken);
         }
     }
 
-    // A release of a lock that is not held throws, and changes nothing.
     fn count(&mut self, thread: ThreadId, hold: LockHold, more: bool) {
         let thread = self.threads.entry(thread).or_default();
         let was = thread.counts.get(&hold).copied().unwrap_or(0);
@@ -104,17 +92,9 @@ impl HeldLocksets {
         thread.lockset = None;
     }
 
-    /// Returns how often the thread holds this now; always 0 for the monitor of an object whose life has ended.
+    /// Returns how often the thread holds this now.
     pub(in crate::detect) fn count_of(&self, thread: ThreadId, hold: LockHold) -> u32 {
-        if self.is_dead(hold) {
-            return 0;
-        }
         self.threads.get(&thread).and_then(|t| t.counts.get(&hold)).copied().unwrap_or(0)
-    }
-
-    /// Whether this is the monitor of an object whose life has ended: acquiring or releasing it throws.
-    pub(in crate::detect) fn is_dead(&self, hold: LockHold) -> bool {
-        matches!(hold, LockHold::Lock(lock) if self.dead.contains(&lock))
     }
 
     /// Returns the holds of a set, in their order.

@@ -6,16 +6,16 @@
 //! - A release to each later acquisition of the lock, a write-unlock to each later lock of either side, a read-unlock
 //!   to each later write-lock; only between different threads, since a lock never orders two tasks of one looper. A
 //!   wait releases, and its return acquires.
-//! - All other sends and receives are those of [`Signals`](super::signals::Signals), on its channels.
+//! - All other sends and receives are those of [`Signals`](super::Signals), on its channels.
+//! - None of an operation that is refused.
 //! - If the condition of an await held from the start, every earlier write, since it is not known which one made it
 //!   hold.
 
 use super::clock::Clock;
 use super::contexts::ContextClock;
-use super::held::HeldLocksets;
 use super::signals::{EventChannels, atomic};
 use crate::event::{LockId, Op, RwLockId, ThreadId, Value};
-use crate::world::{LockHold, World};
+use crate::world::World;
 use std::collections::BTreeMap;
 
 /// Clocks that have been sent and that a later operation may learn.
@@ -70,12 +70,11 @@ struct ReadWrite {
 }
 
 impl HybridChannels {
-    /// Processes an operation of the thread in this context, with the channels on which it receives and sends. `held`
-    /// has the lock sets before it.
+    /// Processes an operation of the thread in this context that was not refused, with the channels on which it
+    /// receives and sends.
     pub(in crate::detect) fn perform(
         &mut self,
         world: &World,
-        held: &HeldLocksets,
         (thread, op, value): (ThreadId, &Op, Value),
         passed: &EventChannels,
         at: &mut ContextClock,
@@ -86,10 +85,10 @@ impl HybridChannels {
             | Op::ReadLock(_)
             | Op::ReadUnlock(_)
             | Op::WriteLock(_)
-            | Op::WriteUnlock(_) => return self.lock(held, thread, op, at),
+            | Op::WriteUnlock(_) => return self.lock(thread, op, at),
             // The hybrid relation has the edges of barriers.
             Op::Arrive(_) | Op::Pass { .. } => return,
-            Op::Wait { lock, .. } if matches!(world.thread(thread).pending, Op::Reacquire { .. }) => {
+            Op::Wait { lock, .. } if world.in_wait(thread) => {
                 self.release(lock, thread, at);
             }
             Op::Reacquire { lock, .. } => self.acquire(lock, thread, at),
@@ -122,10 +121,10 @@ impl HybridChannels {
         }
     }
 
-    fn lock(&mut self, held: &HeldLocksets, thread: ThreadId, op: &Op, at: &mut ContextClock) {
+    fn lock(&mut self, thread: ThreadId, op: &Op, at: &mut ContextClock) {
         match *op {
-            Op::Acquire(lock) if !held.is_dead(LockHold::Lock(lock)) => self.acquire(lock, thread, at),
-            Op::Release(lock) if held.count_of(thread, LockHold::Lock(lock)) > 0 => self.release(lock, thread, at),
+            Op::Acquire(lock) => self.acquire(lock, thread, at),
+            Op::Release(lock) => self.release(lock, thread, at),
             Op::ReadLock(lock) => {
                 if let Some(lock) = self.rwlocks.get(&lock) {
                     lock.written.acquire(thread, at);
@@ -137,11 +136,11 @@ impl HybridChannels {
                 at.receive(&lock.learned);
                 lock.read.iter().filter(|(reader, _)| **reader != thread).for_each(|(_, clock)| at.receive(clock));
             }
-            Op::ReadUnlock(lock) if held.count_of(thread, LockHold::Read(lock)) > 0 => {
+            Op::ReadUnlock(lock) => {
                 let lock = self.rwlocks.entry(lock).or_default();
                 lock.read.entry(thread).or_default().join(&at.send());
             }
-            Op::WriteUnlock(lock) if held.count_of(thread, LockHold::Write(lock)) > 0 => {
+            Op::WriteUnlock(lock) => {
                 let lock = self.rwlocks.entry(lock).or_default();
                 lock.written.release(thread, at.send());
                 let own = lock.read.remove(&thread);

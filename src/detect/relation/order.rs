@@ -4,7 +4,6 @@
 
 use super::clock::Clock;
 use super::contexts::{ContextClock, Relation, RelationEdges};
-use super::held::HeldLocksets;
 use super::hybrid_channels::HybridChannels;
 use super::signals::EventChannels;
 use crate::base::Id;
@@ -50,15 +49,9 @@ impl EventOrder {
         self.relation.context(context)
     }
 
-    /// Updates the clocks for this event. `held` has the lock sets before it; `passed` are the channels on which it
-    /// receives and sends, which [`RelationEdges::Hybrid`] does not use.
-    pub(in crate::detect) fn observe(
-        &mut self,
-        world: &World,
-        event: &Event,
-        held: &HeldLocksets,
-        passed: &EventChannels,
-    ) {
+    /// Updates the clocks for this event. `passed` are the channels on which it receives and sends, which
+    /// [`RelationEdges::Hybrid`] does not use. An operation that is refused is ordered with nothing.
+    pub(in crate::detect) fn observe(&mut self, world: &World, event: &Event, passed: &EventChannels) {
         if !std::mem::replace(&mut self.started, true) {
             self.adopt(world);
         }
@@ -69,7 +62,7 @@ impl EventOrder {
             (EventKind::ThreadExit, Some((thread, home))) => self.relation.exit(thread, home),
             (EventKind::End, Some((thread, _))) => self.relation.end_task(thread),
             (EventKind::Fire(event, context), _) => self.fire(*event, *context),
-            (EventKind::Performed { op, made, value }, Some((thread, context))) => {
+            (EventKind::Performed { op, made, value, refused: false }, Some((thread, context))) => {
                 self.perform(world, thread, context, op, *made);
                 if let (Op::SpawnLooper, Ok(looper)) = (op, u32::try_from(*value)) {
                     self.relation.born_with_queue(ThreadId(looper));
@@ -77,7 +70,7 @@ impl EventOrder {
                 if self.edges != RelationEdges::Hybrid
                     && let Some(at) = self.relation.context_mut(context)
                 {
-                    self.channels.perform(world, held, (thread, op, *value), passed, at);
+                    self.channels.perform(world, (thread, op, *value), passed, at);
                 }
             }
             _ => {}

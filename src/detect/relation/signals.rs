@@ -10,6 +10,8 @@
 //!   known cause);
 //! - a quit to the end of the looper's loop.
 //!
+//! An operation that is refused (it throws and changes nothing) neither sends nor receives.
+//!
 //! The channels of a run are numbered in the order of the first sends on them.
 
 use super::awaits::{Awaits, ConditionChange};
@@ -71,7 +73,7 @@ impl Signals {
         changes: &[ConditionChange],
     ) -> EventChannels {
         let mut passed = EventChannels::default();
-        if let (EventKind::Performed { op, made, value }, Some(thread)) = (&event.what, event.thread) {
+        if let (EventKind::Performed { op, made, value, refused: false }, Some(thread)) = (&event.what, event.thread) {
             match op {
                 Op::Begin if made.is_none() => passed.receives.extend(self.quits.get(&thread)),
                 op => self.perform(world, thread, (op, *value), changes, &mut passed),
@@ -166,10 +168,10 @@ impl Signals {
     fn signal(&mut self, world: &World, thread: ThreadId, (op, value): (&Op, Value), passed: &mut EventChannels) {
         match *op {
             Op::Wait { on, .. } => {
-                if matches!(world.thread(thread).pending, Op::Reacquire { .. }) {
+                if world.in_wait(thread) {
                     self.waiting.insert(thread, on);
-                } else if !world.thread(thread).interrupted {
-                    // The wait was interrupted before it began. A wait that is refused leaves the interrupt pending.
+                } else {
+                    // The wait was interrupted before it began.
                     passed.receives.extend(self.interrupts.remove(&thread));
                 }
             }

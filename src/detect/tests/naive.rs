@@ -194,7 +194,7 @@ impl<'a> Relation<'a> {
                 let same_thread = x.thread.is_some() && x.thread == y.thread;
                 let enters = same_thread && x.context == x.thread.and_then(home) && matches!(op(y), Some(Op::Begin));
                 let leaves = same_thread
-                    && (matches!(op(y), Some(Op::Begin)) && made(y).is_none()
+                    && (matches!(op(y), Some(Op::Begin)) && made(y).is_none() && !self.all[j].threw
                         || matches!(y.what, EventKind::ThreadExit));
                 if same_context || forks || posts || joins || attaches || enters || leaves {
                     edges.push((i, j));
@@ -332,7 +332,7 @@ fn init_events(run: &RecordedRun) -> Vec<EventRecord> {
             Op::Post { .. } | Op::Fork { .. } => children.next(),
             _ => None,
         };
-        let what = EventKind::Performed { op: *op, value: 0, made };
+        let what = EventKind::Performed { op: *op, value: 0, made, refused: false };
         Event { step: 0, thread: Some(INIT), context: Some(init), site: None, now: 1, what }
     };
     let seen =

@@ -197,7 +197,7 @@ fn steps(rng: &mut Rng, shape: &Shape, to: &mut Vec<ScriptStep>) {
         17 => push(to, Op::Arrive(BarrierId(0))),
         18 if rng.coin() => push(to, Op::SpawnLooper),
         18 => to.push(ScriptStep::Post(rng.below(2) as usize, BodyId(rng.below(TASKS)), time(rng, shape))),
-        19 if rng.below(3) == 0 => push(to, Op::Quit { looper: ThreadId(rng.below(2)), safely: rng.coin() }),
+        19 if rng.below(3) == 0 => push(to, Op::Quit { looper: ThreadId(rng.below(LOOPERS)), safely: rng.coin() }),
         19 => to.push(ScriptStep::Quit(rng.below(2) as usize)),
         20 if shape.times > 4 => push(to, Op::Fence(ThreadId(rng.below(2)))),
         21 => to.push(ScriptStep::Lift),
@@ -231,6 +231,7 @@ fn steps(rng: &mut Rng, shape: &Shape, to: &mut Vec<ScriptStep>) {
         30 => {
             [Op::WriteLock(rw), any_access(rng), Op::WriteUnlock(rw)].into_iter().for_each(|op| push(to, op));
         }
+        31 if rng.below(8) == 0 => to.push(ScriptStep::Loop),
         31 => push(to, Op::Release(lock)),
         _ => push(to, Op::AttachQueue),
     }

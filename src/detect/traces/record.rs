@@ -180,7 +180,9 @@ impl TraceRecorder {
                 cause.into_iter().for_each(|cause| self.builder.handles(task, cause));
                 self.push(ENVIRONMENT, Action::Post(task), site);
             }
-            EventKind::Performed { op, value, made } => {
+            // An access that is refused has read the life of its object.
+            EventKind::Performed { op, refused: true, .. } => self.access(world, thread, op, site),
+            EventKind::Performed { op, value, made, refused: false } => {
                 if let Some(live) = event.thread {
                     self.perform(world, (live, thread), (op, *value, *made), site);
                 }
@@ -203,10 +205,7 @@ impl TraceRecorder {
                 }
             }
             Op::Join(other) => self.push(thread, Action::Join(number(other)), site),
-            Op::AttachQueue => {
-                // A second queue is refused in the run as well as in the trace.
-                let _ = self.builder.push(thread, Action::AttachQueue, site, 0);
-            }
+            Op::AttachQueue => self.push(thread, Action::AttachQueue, site),
             Op::Post { target, time, is_async, .. } => {
                 if let Some(context) = made {
                     self.post(world, thread, (context, world.thread_of(target)), (time, is_async), site);
@@ -218,7 +217,7 @@ impl TraceRecorder {
             Op::Acquire(lock) => self.hold(world, thread, lock, 1, site),
             Op::Release(lock) => self.release(world, thread, lock, 1, site),
             Op::Wait { lock, .. } => {
-                if matches!(world.thread(live).pending, Op::Reacquire { .. }) {
+                if world.in_wait(live) {
                     let lock_no = self.lock(world, lock);
                     let depth = self.builder.depth(thread, lock_no);
                     self.waited.insert(live, depth);

@@ -4,8 +4,9 @@
 //! The failures in these forms are those of the test: an `expect` line that is not met, a line that could not be
 //! checked because every run hit a limit, and an input that could not be read.
 
-use super::{GateFailure, counted, place};
+use super::{counted, place};
 use crate::base::clean;
+use crate::formats::gate::GateFailure;
 use crate::formats::shell;
 use crate::formats::test::{ContraryRuns, LineReport, TestReport, Variant};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
