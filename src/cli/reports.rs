@@ -54,8 +54,8 @@ impl ReportFormat {
         })
     }
 
-    /// Renders a whole campaign with any number of reports, with the judgment of its gate and the status of its command.
-    /// `None` for the formats that this module does not render: text and JSON.
+    /// Renders a whole campaign with any number of reports, with the judgment of its gate and the status of its
+    /// command. `None` for the formats that this module does not render: text and JSON.
     pub(super) fn render(
         self,
         reports: &[ConfirmReport],

@@ -114,9 +114,9 @@ fn judge(on: &[FailOn], variants: &[Variant], unmet: u64) -> GateReport {
     let cut = variants.iter().flat_map(|v| &v.limits).map(|c| u64::from(c.runs)).sum();
     let asks = |what| on.contains(&what);
     let all = [
-        (true, unmet, UNMET, "variants fail"),
         (asks(FailOn::Unchecked), unchecked, "unchecked", "lines could not be checked"),
         (asks(FailOn::Limits), cut, "limits", "runs reached a limit, so later steps are unknown"),
+        (true, unmet, UNMET, "variants fail"),
     ];
     let asked: Vec<_> = all.into_iter().filter(|(asked, ..)| *asked).collect();
     let failure =
