@@ -35,8 +35,8 @@ fn a_pair_can_be_asked_for() {
     }
 }
 
-/// The text lists harmful pairs first, then real ones, then the rest, and equal verdicts in the order of the statements.
-/// The JSON has all pairs in the order of the statements.
+/// The text lists harmful pairs first, then real ones, then the rest, and equal verdicts in the order of the
+/// statements. The JSON has all pairs in the order of the statements.
 #[test]
 fn the_worst_pairs_come_first_in_the_text() {
     let text = "lock m\nvar w = 0\nvar x = 0\nvar y = 0\nvar z = 0\nvar go = false\n\

@@ -51,15 +51,14 @@ fn a_verdict_that_differs_breaks_the_line() {
     assert_eq!(told, ["met", "it was not reported"]);
 }
 
-/// Two acquisitions whose sections have no effect on each other are no order pair, and the reason says that. They are one
-/// as soon as the sections conflict.
+/// Two acquisitions whose sections have no effect on each other are no order pair, and the reason says that. They are
+/// one as soon as the sections conflict.
 #[test]
 fn acquisitions_without_a_conflict_are_explained() {
     let locks = |a: &str, b: &str| {
         format!("lock m\nvar x = 0\nthread a {{ @a: sync m {{ {a} }} }}\nthread b {{ @b: sync m {{ {b} }} }}\n")
     };
-    let lines =
-        ["order @a.acquire ~ @b.acquire", "order @a.acquire ~ @b.acquire: real", "no order @a.acquire ~ @b.acquire"];
+    let lines = ["order @a ~ @b", "order @a ~ @b: real", "no order @a ~ @b"];
     for (a, b) in [("skip", "skip"), ("let v = x", "let v = x"), ("x = 1", "skip")] {
         let told = held(&locks(a, b), &lines);
         for why in &told[..2] {

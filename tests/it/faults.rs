@@ -1,5 +1,5 @@
-//! Checks the table of the inputs that once failed (`tests/data/faults/README.md`): every input has a row, and the tests
-//! that the row names exist and use the input.
+//! Checks the table of the inputs that once failed (`tests/data/faults/README.md`): every input has a row, and the
+//! tests that the row names exist and use the input.
 
 use std::collections::BTreeSet;
 use std::fs;

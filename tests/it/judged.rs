@@ -289,7 +289,7 @@ fn failures_of_equal_states_are_kept_apart() {
     let graph = graph(&model, MOST_STATES, false).expect("few states");
     let harm = |first, failure: &str| (first, failure.to_owned());
     let harms =
-        BTreeSet::from([harm(First::A, "failure UseAfterFree a:1"), harm(First::B, "failure IllegalMonitorState a:2")]);
+        BTreeSet::from([harm(First::A, "failure UseAfterFree a:0"), harm(First::B, "failure IllegalMonitorState a:1")]);
     assert_eq!(graph.beside().into_values().collect::<Vec<_>>(), [harms.clone()]);
     let found =
         confirm(&CampaignPlan::new(&model), CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress });

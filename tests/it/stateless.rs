@@ -56,8 +56,8 @@ pub(crate) fn facts(model: &Model, observe: &BTreeSet<GlobalId>, most_steps: u64
     enumerate(model, observe, most_steps, false)
 }
 
-/// Enumerates all runs like [`facts`]. `with_deeds`: whether to collect the orders of all operations on shared things as
-/// well ([`Facts::deed_orders`]).
+/// Enumerates all runs like [`facts`]. `with_deeds`: whether to collect the orders of all operations on shared things
+/// as well ([`Facts::deed_orders`]).
 pub(crate) fn enumerate(
     model: &Model,
     observe: &BTreeSet<GlobalId>,

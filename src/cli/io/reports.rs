@@ -55,8 +55,8 @@ impl ReportFormat {
         })
     }
 
-    /// Renders a whole campaign with any number of reports, with the judgment of its gate and the status of its command.
-    /// `None` for the formats that this module does not render: text and JSON.
+    /// Renders a whole campaign with any number of reports, with the judgment of its gate and the status of its
+    /// command. `None` for the formats that this module does not render: text and JSON.
     pub(in crate::cli) fn render(
         self,
         reports: &[ConfirmReport],

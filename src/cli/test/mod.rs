@@ -7,12 +7,12 @@ mod text;
 
 use crate::campaign::{self, CampaignPlan, CampaignProgress, TestPlan, TestResult};
 use crate::cli::args::{Defines, JobArgs, LimitArgs, SeedArgs, ToolArgs, head, number_of_runs, workers};
+use crate::cli::confirm::gate;
 use crate::cli::io::bar::{CampaignBar, Runs};
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::interrupt;
 use crate::cli::models::seeds::{self, Seeds};
 use crate::cli::models::suite::{Case, Suite, SuiteSelection, Variants};
-use crate::cli::confirm::gate;
 use crate::cli::{CommandContext, Refusal};
 use crate::formats::gate::{GateFailure, GateReport, UNMET};
 use crate::formats::test::{TestReport, Variant};
@@ -118,9 +118,9 @@ fn judge(on: &[FailOn], variants: &[Variant], unmet: u64) -> GateReport {
     let cut = variants.iter().flat_map(|v| &v.limits).map(|c| u64::from(c.runs)).sum();
     let asks = |what| on.contains(&what);
     let all = [
-        (true, unmet, UNMET, "variants fail"),
         (asks(FailOn::Unchecked), unchecked, "unchecked", "lines could not be checked"),
         (asks(FailOn::Limits), cut, "limits", "runs reached a limit, so later steps are unknown"),
+        (true, unmet, UNMET, "variants fail"),
     ];
     let asked: Vec<_> = all.into_iter().filter(|(asked, ..)| *asked).collect();
     let failure =

@@ -2,8 +2,8 @@
 //! refused: as the last operation before the other access, which would send, and as the first one, which would receive.
 
 use super::edges::{A, T, UI, app, global, looper, read, to, write};
-use super::run;
 use super::script::{Script, ScriptStep, site};
+use super::{RecordedRun, run};
 use crate::detect::{Pair, Rank};
 use crate::event::{
     BodyId, EventKind, ListId, ListRead, ListWrite, Location, LockId, ObjectId, Op, PostTime, RwLockId, Target,
@@ -72,20 +72,24 @@ fn dead(bodies: Vec<Vec<ScriptStep>>, threads: Vec<Vec<ScriptStep>>) -> Script {
     script
 }
 
-// Checks that the pair is unordered whatever the schedule, and that `op` was refused in some run.
-fn check(script: &Script, (a, b): ((u32, usize), (u32, usize)), op: Option<Op>) {
+type Sides = ((u32, usize), (u32, usize));
+
+// Returns the ranks of a pair in the runs that this operation is refused in, or in all runs.
+fn ranks(script: &Script, (a, b): Sides, op: Option<Op>) -> BTreeSet<Rank> {
     let pair = Pair::new(site(BodyId(a.0), a.1), site(BodyId(b.0), b.1));
-    let (mut ranks, mut any) = (BTreeSet::new(), false);
-    for seed in 0..40 {
-        let run = run(script.clone(), seed, 200);
-        ranks.extend(run.candidates.iter().filter(|c| c.pair == pair).map(|c| c.rank));
-        any |= run.events.iter().any(|seen| match &seen.event.what {
-            EventKind::Performed { op: performed, refused, .. } => *refused && op.is_none_or(|op| op == *performed),
+    let refuses = |run: &RecordedRun| {
+        run.events.iter().any(|seen| match &seen.event.what {
+            EventKind::Performed { op: performed, refused, .. } => *refused && op == Some(*performed),
             _ => false,
-        });
-    }
-    assert!(any, "never refused: {op:?} {:?}", script.bodies);
-    assert_eq!(ranks, BTreeSet::from([Rank::Unordered]), "{op:?} {:?}", script.bodies);
+        })
+    };
+    let runs = (0..40).map(|seed| run(script.clone(), seed, 200)).filter(|run| op.is_none() || refuses(run));
+    runs.flat_map(|run| run.candidates).filter(|c| c.pair == pair).map(|c| c.rank).collect()
+}
+
+// Checks that the pair is unordered in all runs that refuse the operation, and that there are such runs.
+fn check(script: &Script, sides: Sides, op: Op) {
+    assert_eq!(ranks(script, sides, Some(op)), BTreeSet::from([Rank::Unordered]), "{op:?} {:?}", script.bodies);
 }
 
 #[test]
@@ -99,14 +103,14 @@ fn a_refused_operation_sends_nothing() {
         };
         for receiver in receivers {
             let receives = vec![field(), act(receiver), write()];
-            check(&dead(vec![], vec![vec![write(), act(op)], receives]), ((T, 0), (T + 1, 2)), Some(op));
+            check(&dead(vec![], vec![vec![write(), act(op)], receives]), ((T, 0), (T + 1, 2)), op);
         }
     }
     // A condition that holds from the start comes after every earlier write, but not after a refused one.
     for op in [Op::Write(FIELD, 1), Op::Free(OBJECT), Op::AtomicWrite(FIELD, 1)] {
         let mut script = dead(vec![], vec![vec![read(), act(op)], vec![act(Op::Await { timeout: Some(0) }), write()]]);
         script.init.insert(0, Op::Write(global(0), 1));
-        check(&script, ((T, 0), (T + 1, 1)), Some(op));
+        check(&script, ((T, 0), (T + 1, 1)), op);
     }
 }
 
@@ -121,31 +125,35 @@ fn a_refused_operation_receives_nothing() {
             _ => vec![Op::Interrupt(PLAIN)],
         };
         let sends = std::iter::once(write()).chain(senders.into_iter().map(act)).collect();
-        check(&dead(vec![], vec![sends, vec![act(op), write()]]), ((T, 0), (T + 1, 1)), Some(op));
+        check(&dead(vec![], vec![sends, vec![act(op), write()]]), ((T, 0), (T + 1, 1)), op);
     }
     // The last release of the monitor comes before the free, and an acquisition after it is refused.
     let owner = vec![write(), act(Op::Acquire(MONITOR)), act(Op::Release(MONITOR)), act(Op::Free(OBJECT))];
     let late = vec![act(Op::Sleep(9)), act(Op::Acquire(MONITOR)), write()];
     let mut script = dead(vec![], vec![owner, late]);
     script.init.clear();
-    check(&script, ((T, 0), (T + 1, 2)), Some(Op::Acquire(MONITOR)));
+    check(&script, ((T, 0), (T + 1, 2)), Op::Acquire(MONITOR));
 }
 
 /// The order of queues: a quit of a thread that has no queue yet, a loop inside a task, and a second queue.
 #[test]
 fn a_refused_operation_of_a_looper_orders_nothing() {
-    // The first quit may be refused. The thread leaves its loop after the second one, and after nothing before the
-    // first one.
-    let other = ThreadId(0);
-    let late = vec![act(Op::Sleep(5)), act(Op::AttachQueue), ScriptStep::Loop, write()];
-    let early = vec![write(), act(Op::Quit { looper: other, safely: false })];
-    let last = vec![act(Op::Sleep(9)), act(Op::Quit { looper: other, safely: false })];
-    check(&dead(vec![], vec![late, early, last]), ((T, 3), (T + 1, 0)), None);
-    // Two tasks whose posts are unordered stay unordered if one of them tries to run the queue, or to attach another.
-    for step in [ScriptStep::Loop, act(Op::AttachQueue)] {
-        let bodies = vec![vec![step, write()], vec![write()]];
+    // The first quit may be refused. The thread then leaves its loop after the second one, and after nothing that comes
+    // before the first one.
+    let [early, late] = [false, true].map(|safely| Op::Quit { looper: ThreadId(0), safely });
+    let other = vec![act(Op::Sleep(5)), act(Op::AttachQueue), ScriptStep::Loop, write()];
+    let last = vec![act(Op::Sleep(9)), act(late)];
+    check(&dead(vec![], vec![other, vec![write(), act(early)], last]), ((T, 3), (T + 1, 0)), early);
+    // Two tasks keep their order if one of them tries to run the queue, or to attach another one.
+    let with = |step: ScriptStep| {
         let front = vec![to(UI, BodyId(1), PostTime::Front)];
-        let script = dead(bodies, vec![looper(), vec![to(UI, A, PostTime::After(1))], front]);
-        check(&script, ((A.0, 1), (1, 0)), None);
+        let posts = vec![to(UI, A, PostTime::After(1))];
+        dead(vec![vec![step, write()], vec![write()]], vec![looper(), posts, front])
+    };
+    let sides = ((A.0, 1), (1, 0));
+    for (step, op) in [(ScriptStep::Loop, Op::Begin), (act(Op::AttachQueue), Op::AttachQueue)] {
+        let usual = ranks(&with(act(Op::Skip)), sides, None);
+        assert!(!usual.is_empty());
+        assert_eq!(ranks(&with(step), sides, Some(op)), usual, "{op:?}");
     }
 }
