@@ -16,17 +16,17 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const ABOUT: &str = "\
-Runs a model under some seeds and prints the pairs of accesses that may race: hybrid detection, extended to loopers. Two accesses \
+Runs a model with several seeds and prints the pairs of accesses that may race. It uses hybrid detection, extended to loopers. Two accesses \
 are a potential pair if they touch the same memory, one writes, they belong to different threads or tasks, no common lock guards \
-them, and nothing in the run orders them. A potential pair need not be real: `raceflip confirm` tells.";
+them, and no operation of the run orders them. A potential pair may be false: `raceflip confirm` decides that.";
 
 const AFTER: &str = "\
 Examples:
   raceflip detect app.race
   raceflip detect app.race --runs 200 --seed 1
-  raceflip detect app.race --detector all   by whom is each pair seen?
+  raceflip detect app.race --detector all   each pair with the detectors that report it
   raceflip detect app.race --format json
-  raceflip detect models                    all below a folder; as JSON an array
+  raceflip detect models                    all models below a folder (an array in JSON)
   raceflip detect app.race --out pairs.json && raceflip confirm app.race --pairs-from pairs.json";
 
 /// Print the pairs of accesses that may race
@@ -40,7 +40,7 @@ pub(super) struct Args {
     result: ResultArgs,
     /// Write the result to this file
     ///
-    /// The pairs, for `raceflip confirm --pairs-from`; of one model only.
+    /// The file contains the pairs of one model, for `raceflip confirm --pairs-from`.
     #[arg(long, value_name = "FILE", help_heading = head::RESULT)]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -63,7 +63,7 @@ pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus
     let models = Models::find(&args.paths, args.campaign.defines.resolve())?;
     if let Some(path) = &args.out {
         if models.many {
-            return Err(Refusal::new("--out is for one model: give one file"));
+            return Err(Refusal::new("`--out` needs exactly one model: give one file"));
         }
         files::may_write(path)?;
     }
@@ -126,6 +126,6 @@ fn print_pairs(model: &Model, plan: &campaign::CampaignPlan, found: &Phase1, qui
     }
     for f in &found.failures {
         let text = paint(BAD, failure(model, f));
-        writeln!(out, "{text}, in {} (`raceflip confirm` tells why)", counted(u64::from(f.runs), "run"));
+        writeln!(out, "{text}, in {} (`raceflip confirm` explains them)", counted(u64::from(f.runs), "run"));
     }
 }

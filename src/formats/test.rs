@@ -12,7 +12,7 @@ pub const VERSION: u32 = 1;
 
 /// The reason for an `unchecked` line about what must not happen, if all runs hit a limit. The variant of such a line
 /// has failed.
-pub const CUT: &str = "no run came to its end: a limit cut all of them";
+pub const CUT: &str = "no run ended before a limit: a limit cut all of them";
 
 /// The output of `raceflip test --format json`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -144,7 +144,7 @@ impl Variant {
                 LineVerdict::Unchecked(why) => ("unchecked", vec![(*why).to_owned()], Vec::new()),
                 LineVerdict::Unmet(why, shown, more) => {
                     let (all, some) = (shown.len() + more, shown.len());
-                    let more = format!("{all} different ends must not be; {some} of them are shown");
+                    let more = format!("{all} different ends are forbidden, and {some} of them are shown");
                     let why = why.iter().cloned().chain((all > some).then_some(more)).collect();
                     ("unmet", why, shown.iter().map(|s| against(plan, s)).collect())
                 }

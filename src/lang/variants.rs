@@ -15,9 +15,7 @@ pub const MOST_VARIANTS: usize = 256;
 
 /// The error that the conditions give more than [`MOST_VARIANTS`] combinations.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error(
-    "the conditions of its `expect` lines speak of {0} variants, more than {MOST_VARIANTS}: fix a constant with -D"
-)]
+#[error("the conditions of its `expect` lines name {0} variants, more than {MOST_VARIANTS}: fix a constant with -D")]
 pub struct TooManyVariants(pub usize);
 
 /// Values of constants, by name.

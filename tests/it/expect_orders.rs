@@ -43,12 +43,12 @@ fn a_verdict_that_differs_breaks_the_line() {
         ],
     );
     assert_eq!(told[..3], ["met", "met", "met"]);
-    assert_eq!(told[3], "it was confirmed");
-    assert!(told[4].starts_with("it was reported, and `no order` says that no detector reports it"), "{told:?}");
+    assert_eq!(told[3], "the pair was confirmed");
+    assert!(told[4].starts_with("the pair was reported, and `no order` says that no detector reports it"), "{told:?}");
     let told = held(COUNTED, &["order @u ~ @d", "order @u ~ @d: false", "order @u ~ @d: harmful"]);
-    assert_eq!(told, ["met", "met", "it was reported, and not confirmed"]);
+    assert_eq!(told, ["met", "met", "the pair was reported, and not confirmed"]);
     let told = held(ORDERED, &["no order @p ~ @c", "order @p ~ @c"]);
-    assert_eq!(told, ["met", "it was not reported"]);
+    assert_eq!(told, ["met", "the pair was not reported"]);
 }
 
 #[test]
@@ -57,8 +57,8 @@ fn what_cannot_be_said_is_refused() {
         |line: &str| Model::from_text("m.race", &format!("{LOST}expect {line}\n"), &[]).unwrap_err().to_string();
     let told = error("race @n ~ @w");
     assert!(told.contains("`expect order @a ~ @b`"), "{told}");
-    assert!(error("no order @n, @w: real").contains("`no` cannot stand before this `order`"));
+    assert!(error("no order @n, @w: real").contains("`no` cannot be used before this `order`"));
     assert!(error("order @n ~ @w: never").contains("never"));
     assert!(error("order @n ~ @w, @n").contains("expected"));
-    assert!(error("no order @n ~ @w: real").contains("`no order` with a word"));
+    assert!(error("no order @n ~ @w: real").contains("`no order` cannot have a word"));
 }

@@ -319,7 +319,7 @@ fn what_is_wrong_has_its_place() {
             3,
             "after its end",
         ),
-        (format!("{start}3 CALL tid:1 msg:4\n"), 3, 3, "task msg 4 begins, but nobody has posted it"),
+        (format!("{start}3 CALL tid:1 msg:4\n"), 3, 3, "task msg 4 begins, but no operation has posted it"),
         (format!("{start}3 NATIVE-EXIT tid:2thread-name:B\n"), 3, 3, "ends, but does not run"),
         (format!("{looper}7 RET tid:1 msg:1\n8 RET tid:1 msg:1\n"), 8, 3, "task msg 1 ends, but does not run"),
         (format!("{looper}7 POST src:1 msg:1 dest:1\n"), 7, 3, "is posted a second time"),
@@ -343,7 +343,7 @@ fn what_is_wrong_has_its_place() {
         (row("\"place\":\"x\""), 2, 43, "missing field `kind`"),
         (row("\"kind\":\"read\""), 2, 32, "`read` lacks its `place`"),
         (row("\"kind\":\"post\",\"made\":\"a\""), 2, 32, "`post` lacks its `target`"),
-        (row("\"kind\":\"begin\",\"made\":\"a\""), 2, 32, "task a begins, but nobody has posted it"),
+        (row("\"kind\":\"begin\",\"made\":\"a\""), 2, 32, "task a begins, but no operation has posted it"),
         (row("\"kind\":\"end\",\"context\":\"t\""), 2, 32, "task t ends, but does not run"),
     ];
     for (text, line, column, reason) in cases {

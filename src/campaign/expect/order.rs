@@ -210,7 +210,7 @@ impl OrderTally {
                 Some(format!("{with} of {all} {runs} have this order, and no failure needs it"))
             }
             ExpectationKind::ExecutesBefore(..) => (with > 0 || self.anywhere)
-                .then(|| format!("in {with} of {all} {runs} the second begins before the first has ended")),
+                .then(|| format!("in {with} of {all} {runs} the second task begins before the first one has ended")),
             _ => None,
         }
     }

@@ -262,7 +262,7 @@ impl LogContent {
                 idler.number::<i64>()?;
                 queue.number::<i64>()?;
                 let Some(thread) = self.previous else {
-                    let reason = format!("`{}` names no thread, and stands before all of them", line.word);
+                    let reason = format!("`{}` names no thread, and no earlier line names one", line.word);
                     return Err(LineError::new(line.at, reason, DISORDER));
                 };
                 if line.word == "ADD_IDLE_HANDLER" {

@@ -164,7 +164,7 @@ impl Checker {
             }
             let ty = self.name_of(&object.ty);
             let help = match object.ty {
-                Type::Lock | Type::Object(_) => "a lock or object is held with `sync`",
+                Type::Lock | Type::Object(_) => "hold a lock or object with `sync`",
                 _ => "declare it as `rwlock name`",
             };
             self.error_help(on.at, format!("{word} needs a rwlock"), format!("this is {}", article(&ty)), help);
