@@ -52,15 +52,17 @@ pub(super) struct CampaignArgs {
 
 impl CampaignArgs {
     /// Returns the plan of the campaign for this model.
-    pub(super) fn plan(&self, model: &Model, trials: u32) -> campaign::CampaignPlan {
+    pub(super) fn plan(&self, model: &Model, trials: campaign::TrialPlan) -> campaign::CampaignPlan {
         campaign::CampaignPlan {
             limits: self.limits.resolve(),
             seed: self.seed.seed,
-            runs: self.runs,
-            most_pairs: self.most_pairs,
-            detectors: self.detector.resolve(),
-            trials,
             jobs: workers(self.jobs.jobs),
+            detection: campaign::DetectionPlan {
+                runs: self.runs,
+                most_pairs: self.most_pairs,
+                detectors: self.detector.resolve(),
+            },
+            trials,
             ..campaign::CampaignPlan::new(model)
         }
     }

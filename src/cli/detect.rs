@@ -8,7 +8,7 @@ use super::load::Model;
 use super::output::{BAD, BOLD, Output, paint};
 use super::per_model::Models;
 use super::{CommandContext, Refusal, files, interrupt};
-use crate::campaign::{self, Phase1};
+use crate::campaign::{self, Phase1, TrialPlan};
 use crate::detect::{Candidate, DetectorId};
 use crate::formats::detect::DetectReport;
 use crate::formats::pairs::PairsFile;
@@ -79,7 +79,7 @@ fn one(
     stop: &AtomicBool,
     context: &mut CommandContext,
 ) -> Result<(ExitStatus, Option<String>), Refusal> {
-    let plan = args.campaign.plan(model, 0);
+    let plan = args.campaign.plan(model, TrialPlan { count: 0, ..TrialPlan::default() });
     let bar = CampaignBar::new("run");
     let found = campaign::detect(&plan, campaign::CampaignContext { stop, progress: &bar });
     bar.finish();
@@ -94,7 +94,7 @@ fn one(
         print_pairs(model, &plan, &found, args.result.quiet, out);
     }
     if !found.coverage.complete {
-        out.note(format_args!("interrupted after {} of {} runs", found.runs, plan.runs));
+        out.note(format_args!("interrupted after {} of {} runs", found.runs, plan.detection.runs));
         return Ok((ExitStatus::Interrupted, json));
     }
     let nothing = found.candidates.is_empty() && found.failures.is_empty();
@@ -102,7 +102,7 @@ fn one(
 }
 
 fn print_pairs(model: &Model, plan: &campaign::CampaignPlan, found: &Phase1, quiet: bool, out: &mut Output) {
-    potential(out, &plan.detectors, found);
+    potential(out, &plan.detection.detectors, found);
     let shown = if quiet { &[] } else { found.candidates.as_slice() };
     for candidate in shown {
         writeln!(
@@ -112,7 +112,7 @@ fn print_pairs(model: &Model, plan: &campaign::CampaignPlan, found: &Phase1, qui
             paint(BOLD, &candidate.evidence.location),
             pair(model, candidate.pair),
             seen_in(candidate),
-            seen_by(&plan.detectors, candidate),
+            seen_by(&plan.detection.detectors, candidate),
         );
     }
     if !found.orders.is_empty() {

@@ -50,21 +50,21 @@ impl Settings {
     /// Returns the settings of a plan: everything in it but the model.
     #[must_use]
     pub fn of(plan: &CampaignPlan) -> Self {
-        let explore = match plan.explore {
+        let explore = match plan.search.explore {
             Explore::Auto => "auto",
             Explore::Off => "off",
             Explore::Only => "only",
         };
         Self {
             seed: plan.seed,
-            runs: plan.runs,
-            trials: plan.trials,
-            most_pairs: plan.most_pairs,
-            detectors: names(&plan.detectors),
+            runs: plan.detection.runs,
+            trials: plan.trials.count,
+            most_pairs: plan.detection.most_pairs,
+            detectors: names(&plan.detection.detectors),
             explore: explore.to_owned(),
-            explore_limit: plan.states,
-            order_pairs: plan.orders,
-            livelocks: plan.livelocks,
+            explore_limit: plan.search.states,
+            order_pairs: plan.trials.orders,
+            livelocks: plan.search.livelocks,
             limits: plan.limits.unusual().map(|(option, value)| (option.to_owned(), value)).collect(),
         }
     }

@@ -1,7 +1,9 @@
 //! Tests of `expect order @a ~ @b`, which states the verdict of an order pair as `expect race @a ~ @b` states that of a
 //! pair of accesses.
 
-use raceflip::campaign::{CampaignContext, CampaignPlan, LineVerdict, NoProgress, TestPlan, test};
+use raceflip::campaign::{
+    CampaignContext, CampaignPlan, DetectionPlan, LineVerdict, NoProgress, TestPlan, TrialPlan, test,
+};
 use raceflip::vm::Model;
 use std::sync::atomic::AtomicBool;
 
@@ -19,7 +21,11 @@ const ORDERED: &str =
 fn held(model: &str, lines: &[&str]) -> Vec<String> {
     let lines: String = lines.iter().map(|line| format!("expect {line}\n")).collect();
     let model = Model::from_text("m.race", &format!("{model}{lines}"), &[]).unwrap_or_else(|e| panic!("{e}"));
-    let campaign = CampaignPlan { runs: 100, trials: 100, ..CampaignPlan::new(&model) };
+    let campaign = CampaignPlan {
+        detection: DetectionPlan { runs: 100, ..DetectionPlan::default() },
+        trials: TrialPlan { count: 100, ..TrialPlan::default() },
+        ..CampaignPlan::new(&model)
+    };
     let plan = TestPlan { model: &model, campaign, walks: 100, states: 0, saved: &[], shrinks: false };
     let tested = test(&plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress });
     let told = |verdict: &LineVerdict| match verdict {

@@ -5,7 +5,7 @@ use crate::cli::{REFUSED, call, file, scratch};
 use crate::load::{Model, all_models, load};
 use proptest::prelude::*;
 use raceflip::base::Rng;
-use raceflip::campaign::{CampaignContext, CampaignPlan, NoProgress, detect};
+use raceflip::campaign::{CampaignContext, CampaignPlan, DetectionPlan, NoProgress, detect};
 use raceflip::detect::{Candidate, Pair};
 use raceflip::formats::pairs::{ListedPairs, PairsError, PairsFile, read};
 use raceflip::sched::{SiteSpec, site_text};
@@ -33,7 +33,11 @@ static WRITTEN: LazyLock<String> =
 
 fn found(model: &Model) -> Vec<Candidate> {
     let limits = Limits { steps: 5_000, ..Limits::default() };
-    let plan = CampaignPlan { runs: 4, limits, ..CampaignPlan::new(model) };
+    let plan = CampaignPlan {
+        limits,
+        detection: DetectionPlan { runs: 4, ..DetectionPlan::default() },
+        ..CampaignPlan::new(model)
+    };
     detect(&plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress }).candidates
 }
 

@@ -196,6 +196,46 @@ fn rooms_of_a_campaign_use_only_those_below_them() {
     assert!(wrong.is_empty() && uses > 50, "{uses}: {}", wrong.join("\n"));
 }
 
+/// Maximum number of public fields of a type of `campaign`. A reader can keep about so many in mind; more are grouped
+/// by matter.
+const MOST_FIELDS: usize = 8;
+
+/// Returns the structs of a text, each with its line and the number of its public fields.
+fn public_fields(text: &str) -> Vec<(usize, String, usize)> {
+    let mut found: Vec<(usize, String, usize)> = Vec::new();
+    let mut is_inside = false;
+    for (number, line) in (1..).zip(text.lines()) {
+        if let Some((head, rest)) = line.split_once("struct ") {
+            is_inside = head.chars().all(|c| c.is_ascii_alphabetic() || "():_ ".contains(c)) && line.ends_with('{');
+            let name = rest.split(|c: char| !c.is_alphanumeric()).next().expect("split has a first part");
+            if is_inside {
+                found.push((number, name.to_owned(), 0));
+            }
+        } else if line.trim() == "}" {
+            is_inside = false;
+        } else if is_inside && line.trim_start().starts_with("pub ") {
+            found.last_mut().expect("a struct is open").2 += 1;
+        }
+    }
+    found
+}
+
+#[test]
+fn types_of_a_campaign_have_few_public_fields() {
+    let text = "pub struct A {\n    /// struct B {\n    pub a: u32,\n    b: u32,\n    pub c: u32,\n}\nstruct C<P> {\n    pub d: P,\n}\n";
+    assert_eq!(public_fields(text), [(1, "A".to_owned(), 2), (7, "C".to_owned(), 1)]);
+    let (mut wrong, mut structs) = (Vec::new(), 0);
+    for (path, text) in rust_files("src/campaign") {
+        for (line, name, fields) in public_fields(&text) {
+            structs += 1;
+            if fields > MOST_FIELDS {
+                wrong.push(format!("{path}:{line}: `{name}` has {fields} public fields; group them by matter"));
+            }
+        }
+    }
+    assert!(wrong.is_empty() && structs > 50, "{structs}: {}", wrong.join("\n"));
+}
+
 #[test]
 fn the_finder_of_uses_finds_them() {
     let text = "use crate::base::Id; // crate::cli\nuse crate::{event, vm::{Code, Vm}};\ncrate::define_id! { X }\nlet x = crate::lang::near();";

@@ -81,7 +81,11 @@ fn what_it_orders_is_what_it_took() {
     };
     let real = |then: &str| {
         let model = model(&text(then));
-        let plan = campaign::CampaignPlan { runs: 60, trials: 60, ..campaign::CampaignPlan::new(&model) };
+        let plan = campaign::CampaignPlan {
+            detection: campaign::DetectionPlan { runs: 60, ..campaign::DetectionPlan::default() },
+            trials: campaign::TrialPlan { count: 60, ..campaign::TrialPlan::default() },
+            ..campaign::CampaignPlan::new(&model)
+        };
         let found = confirm(&plan, campaign::CampaignContext { stop: context().stop, progress: &NoProgress });
         let real: Vec<bool> = found.pairs.iter().map(|pair| pair.proof.confirmed()).collect();
         real

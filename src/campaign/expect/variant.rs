@@ -149,8 +149,8 @@ impl Test<'_> {
                 return false;
             }
         }
-        let orders = self.plan.campaign.orders || kinds().any(is_about_order_pairs);
-        let plan = CampaignPlan { orders, ..self.plan.campaign.clone() };
+        let mut plan = self.plan.campaign.clone();
+        plan.trials.orders |= kinds().any(is_about_order_pairs);
         if (pairs || self.misses()) && !self.campaign(&plan) {
             return false;
         }

@@ -9,7 +9,7 @@ use super::exit::ExitStatus;
 use super::seeds::{self, Seeds};
 use super::suite::{Case, Suite, SuiteSelection, Variants};
 use super::{CommandContext, Refusal, interrupt};
-use crate::campaign::{self, CampaignPlan, CampaignProgress, TestPlan, TestResult};
+use crate::campaign::{self, CampaignPlan, CampaignProgress, TestPlan, TestResult, TrialPlan};
 use crate::formats::report::GateFailure;
 use crate::formats::test::{TestReport, Variant};
 use clap::ValueEnum;
@@ -137,8 +137,8 @@ pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus
     let plan = |case: &Case| CampaignPlan {
         limits: args.limits.resolve(),
         seed: args.seed.seed,
-        trials: args.trials,
         jobs: (jobs / outer).max(1),
+        trials: TrialPlan { count: args.trials, ..TrialPlan::default() },
         ..CampaignPlan::new(&*case.model)
     };
     let plans: Vec<TestPlan<'_>> = suite
