@@ -109,7 +109,7 @@ commands! {
 
 /// Option `-D NAME=VALUE`.
 #[derive(Args, Clone, Debug, Default)]
-pub(super) struct Defines {
+pub(super) struct DefineArgs {
     /// Set a constant of the model, as in `-D FIXED=1` (may be repeated)
     ///
     /// VALUE is an integer, `true` or `false`. If a constant is set more than once, the last value counts.
@@ -117,7 +117,7 @@ pub(super) struct Defines {
     defines: Vec<(String, i64)>,
 }
 
-impl Defines {
+impl DefineArgs {
     /// Returns the given constants, sorted by name. The last value of a constant counts.
     pub(super) fn resolve(&self) -> Vec<(String, i64)> {
         let last: std::collections::BTreeMap<_, _> = self.defines.iter().cloned().collect();

@@ -4,7 +4,7 @@ use super::exit::ExitStatus;
 use super::followed::Followed;
 use super::load::Model;
 use super::replay::asks;
-use super::timeline::{self, View};
+use super::timeline::{self, TimelineView};
 use super::{CommandContext, Refusal, interrupt};
 use crate::exec::{self, LoopEnd, RunSummary};
 use crate::formats::timeline::{Timeline, TimelineRecorder, Window};
@@ -19,7 +19,7 @@ pub(super) fn perform(
     model: &Model,
     tokens: [&Token; 2],
     allowed: &Limits,
-    view: &View,
+    view: &TimelineView,
     context: &mut CommandContext,
 ) -> Result<ExitStatus, Refusal> {
     let stop = interrupt::install();
@@ -46,7 +46,7 @@ fn replayed(
     model: &Model,
     token: &Token,
     allowed: &Limits,
-    view: &View,
+    view: &TimelineView,
     stop: &AtomicBool,
 ) -> Result<(Timeline, RunSummary), Refusal> {
     let mut machine = model.machine(token.limits.within(allowed));

@@ -1,6 +1,6 @@
 //! Contains what `detect` and `confirm` share: their options, their progress bar, and names of pairs.
 
-use super::args::{Defines, JobArgs, LimitArgs, SeedArgs, head};
+use super::args::{DefineArgs, JobArgs, LimitArgs, SeedArgs, head};
 use super::check::counted;
 use super::load::Model;
 use super::outcome::limit_text;
@@ -45,7 +45,7 @@ pub(super) struct CampaignArgs {
     #[command(flatten)]
     pub(super) jobs: JobArgs,
     #[command(flatten)]
-    pub(super) defines: Defines,
+    pub(super) defines: DefineArgs,
     #[command(flatten)]
     limits: LimitArgs,
 }

@@ -1,6 +1,6 @@
 //! `raceflip check`: parses, checks and compiles models, without running them.
 
-use super::args::{Defines, head};
+use super::args::{DefineArgs, head};
 use super::exit::ExitStatus;
 use super::output::{GOOD, paint};
 use super::{CommandContext, Refusal, files, load};
@@ -32,7 +32,7 @@ pub(super) struct Args {
     #[arg(short, long, help_heading = head::RESULT)]
     quiet: bool,
     #[command(flatten)]
-    defines: Defines,
+    defines: DefineArgs,
 }
 
 pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {

@@ -6,7 +6,7 @@ use super::check::counted;
 use super::exit::ExitStatus;
 use super::load::Model;
 use super::output::{BAD, BOLD, Output, paint};
-use super::per_model::Models;
+use super::per_model::CommandModels;
 use super::{CommandContext, Refusal, files, interrupt};
 use crate::campaign::{self, Phase1, TrialPlan};
 use crate::detect::{Candidate, DetectorId};
@@ -60,7 +60,7 @@ fn seen_in(candidate: &Candidate) -> String {
 }
 
 pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
-    let models = Models::find(&args.paths, args.campaign.defines.resolve())?;
+    let models = CommandModels::find(&args.paths, args.campaign.defines.resolve())?;
     if let Some(path) = &args.out {
         if models.many {
             return Err(Refusal::new("`--out` needs exactly one model: give one file"));

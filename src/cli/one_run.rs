@@ -7,7 +7,7 @@ use super::output::{BOLD, paint};
 use super::plan::{ChoiceSource, Form, NewFile, Report, RunPlan};
 use super::progress::RunProgress;
 use super::shrink_mode::{self, ShrinkMode};
-use super::timeline::{self, View};
+use super::timeline::{self, TimelineView};
 use super::{CommandContext, Refusal, interrupt, outcome, replay_command, state, tolerance};
 use crate::event::{Event, LimitKind, Outcome};
 use crate::exec::{self, LoopEnd, NoObserver, Observer, RunSummary};
@@ -209,7 +209,7 @@ impl FinishedRun<'_> {
         &self,
         form: Form,
         timeline: Option<&Timeline>,
-        view: &View,
+        view: &TimelineView,
         context: &mut CommandContext,
     ) -> Result<(), Refusal> {
         let Some(timeline) = timeline else { return Ok(()) };

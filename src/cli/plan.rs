@@ -6,7 +6,7 @@ use super::files::{self, PartialFile};
 use super::load::Model;
 use super::shrink_mode::ShrinkMode;
 use super::state::StateArgs;
-use super::timeline::View;
+use super::timeline::TimelineView;
 use crate::sched::NamedStrategy;
 use crate::token::Token;
 use crate::world::Limits;
@@ -44,7 +44,7 @@ pub(super) struct Report {
     pub(super) trace: Option<NewFile>,
     /// Perfetto file. It is opened early, so that a path that cannot be written is an error before the run.
     pub(super) perfetto: Option<NewFile>,
-    pub(super) view: View,
+    pub(super) view: TimelineView,
     /// Whether the run stops early, and whether its state is printed.
     pub(super) state: StateArgs,
 }
@@ -90,7 +90,7 @@ impl Report {
             (RunFormat::Text, false) => Form::Timeline,
         };
         files::distinct(&[("--trace", args.trace.as_deref()), ("--perfetto", args.perfetto.as_deref())], &[])?;
-        let view = View::resolve(&args.view, model)?;
+        let view = TimelineView::resolve(&args.view, model)?;
         let trace = args.trace.as_deref().map(|path| create("trace", path, &model.path)).transpose()?;
         let perfetto = args.perfetto.as_deref().map(|path| create("timeline", path, &model.path)).transpose()?;
         Ok(Self { form, trace, perfetto, view, state })

@@ -1,6 +1,6 @@
 //! `raceflip replay`: performs a run again, from its token.
 
-use super::args::{Defines, LimitArgs, ReportArgs, RunFormat, head};
+use super::args::{DefineArgs, LimitArgs, ReportArgs, RunFormat, head};
 use super::exit::ExitStatus;
 use super::load::Model;
 use super::plan::{ChoiceSource, Report, RunPlan};
@@ -47,7 +47,7 @@ pub(super) struct RecordedArgs {
     #[arg(value_name = "TOKEN")]
     token: String,
     #[command(flatten)]
-    defines: Defines,
+    defines: DefineArgs,
     #[command(flatten)]
     pub(super) report: ReportArgs,
     #[command(flatten)]

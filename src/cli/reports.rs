@@ -57,7 +57,7 @@ impl ReportFormat {
         self,
         reports: &[ConfirmReport],
         gate: &[GateFailure],
-        models: &mut Models<'_>,
+        models: &mut ReportedModels<'_>,
     ) -> Option<String> {
         Some(match self {
             ReportFormat::Text | ReportFormat::Json => return None,
@@ -82,7 +82,7 @@ impl ReportFormat {
 type Variant = (String, Vec<(String, i64)>);
 
 /// Models that reports are about.
-pub(super) struct Models<'m> {
+pub(super) struct ReportedModels<'m> {
     known: Vec<&'m Model>,
     // Models that were not loaded before; `None` for those that cannot be read any more.
     loaded: BTreeMap<Variant, Option<Model>>,
@@ -92,7 +92,7 @@ pub(super) struct Models<'m> {
     allowed: Limits,
 }
 
-impl<'m> Models<'m> {
+impl<'m> ReportedModels<'m> {
     /// Creates the collection with the models that are loaded already. Others are loaded when a report names them.
     /// Replays are limited by the default limits, since a report may come from anyone.
     pub(super) fn new(known: Vec<&'m Model>, out: &'m Output) -> Self {
@@ -120,7 +120,7 @@ impl<'m> Models<'m> {
     }
 }
 
-impl Replays for Models<'_> {
+impl Replays for ReportedModels<'_> {
     fn run(&mut self, about: &About, again: &Evidence, marked: &[&Access]) -> Option<ReplayedRun> {
         let allowed = self.allowed;
         replayed(self.model(about)?, &again.token, &allowed, marked)

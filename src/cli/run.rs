@@ -1,6 +1,6 @@
 //! `raceflip run`: performs one run of a model, and prints it as a timeline.
 
-use super::args::{Defines, LimitArgs, ReportArgs, SeedArgs, head};
+use super::args::{DefineArgs, LimitArgs, ReportArgs, SeedArgs, head};
 use super::exit::ExitStatus;
 use super::plan::{ChoiceSource, Report, RunPlan};
 use super::shrink_mode::ShrinkMode;
@@ -87,7 +87,7 @@ pub(super) struct Args {
     #[arg(long, help_heading = head::RESULT)]
     no_shrink: bool,
     #[command(flatten)]
-    defines: Defines,
+    defines: DefineArgs,
     #[command(flatten)]
     report: ReportArgs,
     #[command(flatten)]

@@ -19,7 +19,7 @@ pub trait Detector {
     ///
     /// # Errors
     ///
-    /// If the trace is too large for the detector.
+    /// Returns [`TooLarge`] if the trace is too large for the detector.
     fn finish(self: Box<Self>, stop: &AtomicBool) -> Result<Option<Analysis>, TooLarge>;
 }
 
@@ -28,7 +28,7 @@ pub type Make = for<'t> fn(&'t Trace, Options) -> Box<dyn Detector + 't>;
 
 /// A row of the table of detectors.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub struct DetectorRow {
     /// Name of the detector in `--detector` and in JSON.
     pub name: &'static str,
     /// Help for its name in `--detector`; `None` if the detector does not observe runs, so that only `analyze` has it.
@@ -63,8 +63,8 @@ pub struct Rules {
 }
 
 /// All detectors.
-pub static DETECTORS: [Row; 4] = [
-    Row {
+pub static DETECTORS: [DetectorRow; 4] = [
+    DetectorRow {
         name: "hybrid",
         help: Some("Lock sets and the order that holds in every run; misses the fewest pairs"),
         rules: Some(Rules {
@@ -81,7 +81,7 @@ pub static DETECTORS: [Row; 4] = [
                 firing, FIFO and NOPRE of ordered posts, barriers; and lock sets",
         finds: "the most pairs",
     },
-    Row {
+    DetectorRow {
         name: "droidracer",
         help: Some("DroidRacer's happens-before for loopers, with locks and signals"),
         rules: Some(Rules {
@@ -98,7 +98,7 @@ pub static DETECTORS: [Row; 4] = [
                 partly transitive",
         finds: "fewer pairs; more of them are real",
     },
-    Row {
+    DetectorRow {
         name: "source",
         help: None,
         rules: Some(Rules {
@@ -114,7 +114,7 @@ pub static DETECTORS: [Row; 4] = [
         order: "the rules of the published program, which differ from the printed ones",
         finds: "the races that DroidRacer itself reports",
     },
-    Row {
+    DetectorRow {
         name: "fasttrack",
         help: Some("FastTrack: only threads; a looper runs its tasks in order"),
         rules: Some(Rules {
@@ -166,7 +166,7 @@ impl DetectorId {
 
     /// Returns the row of the detector; `None` for [`DetectorId::SEARCH`].
     #[must_use]
-    pub fn row(self) -> Option<&'static Row> {
+    pub fn row(self) -> Option<&'static DetectorRow> {
         DETECTORS.get(usize::from(self.0))
     }
 
@@ -185,7 +185,7 @@ impl Rules {
     ///
     /// # Errors
     ///
-    /// If the trace is too large for the detector.
+    /// Returns [`TooLarge`] if the trace is too large for the detector.
     ///
     /// # Examples
     ///
@@ -230,11 +230,11 @@ pub(super) fn run(
 
 #[cfg(test)]
 mod tests {
-    use super::{DETECTORS, DetectorId, Row};
+    use super::{DETECTORS, DetectorId, DetectorRow};
     use std::collections::BTreeSet;
 
-    fn line(row: &Row) -> String {
-        let Row { heading, reads, order, finds, .. } = row;
+    fn line(row: &DetectorRow) -> String {
+        let DetectorRow { heading, reads, order, finds, .. } = row;
         let name = match row.help {
             Some(_) if DetectorId::named(row.name) == Some(DetectorId::HYBRID) => "`hybrid`, the default".to_owned(),
             Some(_) => format!("`{}`", row.name),

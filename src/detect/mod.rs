@@ -110,7 +110,7 @@ mod tests;
 mod watch;
 
 pub use candidate::{Candidate, Candidates, ConflictPlace, ContextKind, FirstOccurrence, Instance, Pair, Rank};
-pub use detectors::{DETECTORS, Detector, DetectorId, Make, Row, Rules};
+pub use detectors::{DETECTORS, Detector, DetectorId, DetectorRow, Make, Rules};
 pub(crate) use executions::MOST_PAIRS;
 pub use fasttrack::fasttrack;
 pub use hybrid::{Findings, Hybrid};

@@ -103,7 +103,7 @@ pub struct ConfirmReport {
     /// Failures of detection runs.
     pub detection_failures: Vec<Failure>,
     /// Detection runs that ended at a limit.
-    pub detection_limits: Vec<Cut>,
+    pub detection_limits: Vec<LimitedRuns>,
     /// Failures of trials in which neither order was seen, and which no detection run and no trial of an order has.
     pub unexplained: Vec<Failure>,
     /// Possible livelocks. `None` if they were not searched for, or if not all states could be searched.
@@ -261,7 +261,7 @@ impl Failure {
 /// Runs that ended at one limit.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub struct Cut {
+pub struct LimitedRuns {
     pub option: String,
     pub limit: u64,
     pub runs: u32,
@@ -334,9 +334,12 @@ pub(super) fn fails(plan: &CampaignPlan, report: &FailureReport) -> Failure {
     }
 }
 
-pub(super) fn cuts(found: &Phase1) -> Vec<Cut> {
-    let cut =
-        |(&(kind, limit), &runs): (&(LimitKind, u64), &u32)| Cut { option: kind.option().to_owned(), limit, runs };
+pub(super) fn cuts(found: &Phase1) -> Vec<LimitedRuns> {
+    let cut = |(&(kind, limit), &runs): (&(LimitKind, u64), &u32)| LimitedRuns {
+        option: kind.option().to_owned(),
+        limit,
+        runs,
+    };
     found.coverage.limits.iter().map(cut).collect()
 }
 

@@ -170,7 +170,7 @@ impl CampaignReport {
     ///
     /// # Errors
     ///
-    /// What is wrong with it, where.
+    /// Returns a message with the reason if the text is not a report of this version, or if its checksum is wrong.
     pub fn from_json(text: &str) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct KindField {
@@ -214,7 +214,7 @@ impl CampaignReport {
     ///
     /// # Errors
     ///
-    /// If they are not parts of one campaign, each once, and all of them.
+    /// Returns a message if the parts belong to different campaigns, if a part is missing, or if a part occurs twice.
     pub fn merged(parts: Vec<(String, CampaignReport)>) -> Result<Self, String> {
         let mut parts = parts.into_iter();
         let (first, mut whole) = parts.next().ok_or("there is nothing to be merged")?;

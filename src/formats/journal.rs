@@ -103,7 +103,7 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// If it is none, or damaged: the line, and why.
+    /// Returns a message with the line and the reason if the file is not a journal, or if one of its lines is damaged.
     pub fn read(bytes: &[u8]) -> Result<Self, String> {
         // An unfinished line at the end is ignored: a kill leaves it.
         let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1);

@@ -44,7 +44,7 @@ pub struct Variant {
     pub trials: Option<u32>,
     pub complete: bool,
     pub expectations: Vec<LineReport>,
-    pub limits: Vec<super::campaign::Cut>,
+    pub limits: Vec<super::campaign::LimitedRuns>,
     pub saved: Vec<SavedRun>,
 }
 
@@ -151,7 +151,7 @@ impl Variant {
             };
             LineReport { line: line.line, text: line.text.clone(), verdict: verdict.to_owned(), why, shown }
         };
-        let cut = |((kind, limit), runs): (&(crate::event::LimitKind, u64), &u32)| super::campaign::Cut {
+        let cut = |((kind, limit), runs): (&(crate::event::LimitKind, u64), &u32)| super::campaign::LimitedRuns {
             option: kind.option().to_owned(),
             limit: *limit,
             runs: *runs,

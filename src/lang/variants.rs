@@ -32,6 +32,10 @@ pub fn constants(file: &File) -> impl Iterator<Item = &str> {
 /// Returns all variants, each with a value for every constant that a condition names or that is in `given`. `program`
 /// is the model checked with `given` alone.
 ///
+/// # Errors
+///
+/// Returns [`TooManyVariants`] if the conditions of the file name more variants than a test can perform.
+///
 /// # Examples
 ///
 /// ```

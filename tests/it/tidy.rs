@@ -204,9 +204,9 @@ const MOST_FIELDS: usize = 8;
 fn public_fields(text: &str) -> Vec<(usize, String, usize)> {
     let mut found: Vec<(usize, String, usize)> = Vec::new();
     let mut is_inside = false;
-    for (number, line) in (1..).zip(text.lines()) {
-        if let Some((head, rest)) = line.split_once("struct ") {
-            is_inside = head.chars().all(|c| c.is_ascii_alphabetic() || "():_ ".contains(c)) && line.ends_with('{');
+    for (number, line) in (1..).zip(text.lines().map(code)) {
+        if let Some((_, rest)) = line.split_once("struct ") {
+            is_inside = line.ends_with('{');
             let name = rest.split(|c: char| !c.is_alphanumeric()).next().expect("split has a first part");
             if is_inside {
                 found.push((number, name.to_owned(), 0));

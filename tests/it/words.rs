@@ -148,7 +148,11 @@ fn lines_that_are_not_met_say_what_is_meant() {
     assert_eq!(run.status, 0, "a label covers what its statement calls: {}", run.out);
     let text = "var x = 0\nthread a { @a: x = 1 }\nthread b { @b: x = 2 }\nexpect no race @a ~ @b\n";
     let run = call(&["test", &file(&folder, "no.race", text)]);
-    assert!(run.out.contains("`race @a ~ @b: false` says that it is reported, and never confirmed"), "{}", run.out);
+    assert!(
+        run.out.contains("`race @a ~ @b: false` says that the pair is reported, and never confirmed"),
+        "{}",
+        run.out
+    );
 }
 
 /// A method call of another language is refused with the kind of its receiver and the statement to write instead.

@@ -7,7 +7,7 @@ use super::super::gate::Gate;
 use super::super::journal::OpenJournal;
 use super::super::load::Model;
 use super::super::output::Output;
-use super::super::reports::{Models, ReportFormat};
+use super::super::reports::{ReportFormat, ReportedModels};
 use super::super::seeds::Seeds;
 use super::super::suite::{Case, Suite, SuiteSelection, Variants};
 use super::super::timer::Timer;
@@ -287,7 +287,7 @@ fn finish(
         ReportFormat::Json => out.json(&campaign.to_json()),
         _ => {
             let reports: Vec<ConfirmReport> = campaign.results.iter().map(|r| r.report.clone()).collect();
-            let mut models = Models::new(known, out).allowing(allowed);
+            let mut models = ReportedModels::new(known, out).allowing(allowed);
             let text = format.render(&reports, &gate.failures(&reports), &mut models);
             format.print(&text.unwrap_or_default(), out);
         }

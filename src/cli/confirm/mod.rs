@@ -8,7 +8,7 @@ use super::campaign::{CampaignArgs, CampaignBar, number_of_runs, potential};
 use super::exit::ExitStatus;
 use super::gate::{Gate, GateArgs};
 use super::load::{self, Model};
-use super::reports::{Models, ReportFormat};
+use super::reports::{ReportFormat, ReportedModels};
 use super::seeds::Seeds;
 use super::timer::{Timer, duration};
 use super::{CommandContext, Refusal, files, gate, interrupt, pair_options, suite};
@@ -234,7 +234,7 @@ fn one(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitSta
         ReportFormat::Json => out.json(&report.to_json()),
         _ => {
             let failures = gate.failures(std::slice::from_ref(&report));
-            let mut models = Models::new(vec![&model], out).allowing(plan.limits);
+            let mut models = ReportedModels::new(vec![&model], out).allowing(plan.limits);
             let text = args.result.format.render(std::slice::from_ref(&report), &failures, &mut models);
             args.result.format.print(&text.unwrap_or_default(), out);
         }

@@ -3,7 +3,7 @@
 use super::super::check::counted;
 use super::super::load::Model;
 use super::super::output::{BAD, BOLD, GOOD, ODD, Output, paint};
-use super::super::timeline::{self, View};
+use super::super::timeline::{self, TimelineView};
 use super::super::{Refusal, replay_command};
 use crate::event::SiteId;
 use crate::formats::campaign::{About, Access, ConfirmReport, Evidence};
@@ -41,7 +41,7 @@ impl ConfirmPrinter<'_> {
         let is_marked = |site: &SiteId| marked.iter().any(|access| access.site == site_text(sites, *site));
         let marks = Marks { sites: sites.ids().filter(is_marked).collect(), ..Marks::default() };
         writeln!(out);
-        timeline::print_token(out, self.model, &again.token, marks, &View::default())?;
+        timeline::print_token(out, self.model, &again.token, marks, &TimelineView::default())?;
         writeln!(out);
         Ok(())
     }

@@ -3,7 +3,7 @@
 mod bless;
 mod text;
 
-use super::args::{Defines, JobArgs, LimitArgs, SeedArgs, ToolArgs, head};
+use super::args::{DefineArgs, JobArgs, LimitArgs, SeedArgs, ToolArgs, head};
 use super::campaign::{CampaignBar, Runs, number_of_runs, workers};
 use super::exit::ExitStatus;
 use super::seeds::{self, Seeds};
@@ -56,7 +56,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "TEXT", help_heading = head::MODEL)]
     filter: Vec<String>,
     #[command(flatten)]
-    defines: Defines,
+    defines: DefineArgs,
     /// Number of random walks for each variant
     #[arg(long, alias = "runs", value_name = "N", default_value = "2000", value_parser = number_of_runs(), help_heading = head::EFFORT)]
     walks: u32,
@@ -76,7 +76,7 @@ pub(super) struct Args {
     jobs: JobArgs,
     /// Exit with 1 also in these cases, separated by commas; for a gate in CI, use `limits,unchecked`
     #[arg(long, value_enum, value_name = "WHAT,...", value_delimiter = ',', help_heading = head::GATE)]
-    fail_on: Vec<FailOn>,
+    fail_on: Vec<TestFailOn>,
     #[command(flatten)]
     result: ToolArgs,
     /// Show failing runs as they were found, without shrinking them
@@ -101,7 +101,7 @@ pub(super) struct Args {
 
 /// Further reasons for a test to fail: the values of `--fail-on`.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-enum FailOn {
+enum TestFailOn {
     /// A line that could not be checked
     Unchecked,
     /// A run that reached a limit: later steps are unknown
@@ -109,12 +109,12 @@ enum FailOn {
 }
 
 // Returns the further reasons for which the test fails.
-fn failed(on: &[FailOn], variants: &[Variant]) -> Vec<GateFailure> {
+fn failed(on: &[TestFailOn], variants: &[Variant]) -> Vec<GateFailure> {
     let unchecked = variants.iter().flat_map(|v| &v.expectations).filter(|e| e.verdict == "unchecked").count() as u64;
     let cut = variants.iter().flat_map(|v| &v.limits).map(|c| u64::from(c.runs)).sum();
     let all = [
-        (FailOn::Unchecked, unchecked, "unchecked", "lines could not be checked"),
-        (FailOn::Limits, cut, "limits", "runs reached a limit, so later steps are unknown"),
+        (TestFailOn::Unchecked, unchecked, "unchecked", "lines could not be checked"),
+        (TestFailOn::Limits, cut, "limits", "runs reached a limit, so later steps are unknown"),
     ];
     let failed = all.into_iter().filter(|(what, n, ..)| on.contains(what) && *n > 0);
     failed.map(|(_, count, word, why)| GateFailure { on: word.to_owned(), count, why: why.to_owned() }).collect()

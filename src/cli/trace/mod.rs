@@ -25,19 +25,19 @@ Examples:
 #[command(long_about = ABOUT, after_help = AFTER)]
 pub(super) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: TraceCommand,
 }
 
 #[derive(clap::Subcommand, Debug)]
-enum Command {
+enum TraceCommand {
     Stat(stat::Args),
     Convert(convert::Args),
 }
 
 pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
     match args.command {
-        Command::Stat(args) => stat::run(&args, context),
-        Command::Convert(args) => convert::run(&args, context),
+        TraceCommand::Stat(args) => stat::run(&args, context),
+        TraceCommand::Convert(args) => convert::run(&args, context),
     }
 }
 

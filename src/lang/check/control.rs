@@ -7,7 +7,8 @@ use super::sites::place_text;
 use super::types::{article, constant};
 use crate::event::SiteKind;
 use crate::lang::ast::{self, Cond, Else, Over, StmtKind as Ast, SyncMode};
-use crate::lang::program::{ExceptionId, Expr, ExprKind, Prefer, Stmt, Type};
+use crate::lang::program::{ExceptionId, Expr, ExprKind, Stmt, Type};
+use crate::world::Prefer;
 
 impl Checker {
     /// Lowers a compound statement.

@@ -6,7 +6,8 @@ use crate::base::IndexVec;
 use crate::event::BodyId;
 use crate::lang::Diagnostic;
 use crate::lang::ast::{self, At, ItemKind, LockKind, Name, Range, Span};
-use crate::lang::program::{Body, ClassDef, EventDef, ExceptionScope, LockDef, Prefer, RwLock, ThreadDef, Type};
+use crate::lang::program::{Body, ClassDef, EventDef, ExceptionScope, LockDef, RwLock, ThreadDef, Type};
+use crate::world::Prefer;
 
 /// Limit of the initial enables of an event, and of the count of a semaphore or barrier.
 pub(super) const MAX_COUNT: u64 = 1_000_000;

@@ -29,6 +29,10 @@ const MAX_HEIGHT: u32 = 256;
 
 /// Parses a file. The errors are in source order, at most twenty.
 ///
+/// # Errors
+///
+/// Returns all syntax errors, in source order, if the text does not parse.
+///
 /// # Examples
 ///
 /// ```
