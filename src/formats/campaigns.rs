@@ -177,7 +177,7 @@ impl CampaignReport {
             format: String,
             version: u32,
         }
-        let kind: KindField = serde_json::from_str(text).map_err(|e| format!("it is no {FORMAT} JSON: {e}"))?;
+        let kind: KindField = serde_json::from_str(text).map_err(|e| format!("it is not {FORMAT} JSON: {e}"))?;
         if kind.format != FORMAT {
             return Err(format!(
                 "its format is `{}`, and must be `{FORMAT}`: what `raceflip confirm` writes of several models with --out or --format json",

@@ -108,7 +108,7 @@ impl Journal {
         // An unfinished line at the end is ignored: a kill leaves it.
         let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1);
         let mut journal = Journal { whole, ..Journal::default() };
-        let text = std::str::from_utf8(&bytes[..journal.whole]).map_err(|_| "it is no text".to_owned())?;
+        let text = std::str::from_utf8(&bytes[..journal.whole]).map_err(|_| "it is not UTF-8 text".to_owned())?;
         for (i, line) in text.lines().enumerate() {
             let damaged = |why: String| format!("line {} is damaged: {why}", i + 1);
             let (sum, json) = line.split_once(' ').ok_or_else(|| damaged("it has no checksum".to_owned()))?;

@@ -27,7 +27,7 @@ fn a_pair_can_be_asked_for() {
     let few = call(&["confirm", FIGURE, "--explore-limit", "10"]);
     assert!(few.out.contains("there are more than 10 states, so it is not refuted"), "{}", few.out);
     for (pair, says) in
-        [("@s5", "it is not SITE~SITE"), ("@s5~@s77", "@s77"), ("@s5~@s5", "`@s5 ~ @s5` is no pair: both only read\n")]
+        [("@s5", "it is not SITE~SITE"), ("@s5~@s77", "@s77"), ("@s5~@s5", "`@s5 ~ @s5` is not a pair: both only read\n")]
     {
         let bad = call(&["confirm", FIGURE, "--pair", pair]);
         assert_eq!((bad.status, bad.out.as_str()), (REFUSED, ""), "{pair}");

@@ -182,18 +182,18 @@ fn what_is_wrong_is_told_with_its_place() {
         ("@set @gut", "error: line 1: no statement has the label `@gut`; did you mean `@get`?"),
         (
             "@set @lock",
-            "error: line 1: `@set ~ @lock` is no pair: one accesses memory and the other does not, so that they are neither a race nor two operations whose order matters; take it out of the list",
+            "error: line 1: `@set ~ @lock` is not a pair: one accesses memory and the other does not, so that they are neither a race nor two operations whose order matters; take it out of the list",
         ),
         ("\r\n@set 1:1", "error: line 2: no memory access and no operation whose order matters at `1:1`"),
         ("A.java:1 @gut", "error: line 1: no statement has the label `@gut`; did you mean `@get`?"),
-        ("@get @peek", "error: line 1: `@get ~ @peek` is no pair: both only read; take it out of the list"),
+        ("@get @peek", "error: line 1: `@get ~ @peek` is not a pair: both only read; take it out of the list"),
         (
             "@set @free",
-            "error: line 1: `@set ~ @free` is no pair: they never touch the same memory, one of them writing; take it out of the list",
+            "error: line 1: `@set ~ @free` is not a pair: they never touch the same memory, one of them writing; take it out of the list",
         ),
         (
             &json("\n{\"a\": \"@set\", \"b\": \"@get\"},\n\n {\"a\": \"@get\", \n\"b\": \"@get\"}"),
-            "error: line 4: `@get ~ @get` is no pair: both only read; take it out of the list",
+            "error: line 4: `@get ~ @get` is not a pair: both only read; take it out of the list",
         ),
         (
             "{\"format\": \"raceflip-confirm\", \"version\": 1}",

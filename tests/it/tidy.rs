@@ -333,7 +333,7 @@ fn texts_go_out_through_one_door() {
 /// Maximum width of a comment line, in columns.
 const WIDEST_COMMENT: usize = 120;
 
-/// Words and phrases that comments do not use, each with words of the field that say the same.
+/// Words and phrases that comments and messages do not use, each with words of the field that say the same.
 const DIALECT: [(&str, &str); 16] = [
     ("anybody", "name the actor"),
     ("brought about", "forced"),
@@ -370,10 +370,9 @@ fn comments(text: &str) -> Vec<(usize, &str, usize)> {
     found
 }
 
-/// Returns what is wrong with the comments of a file. The text of a comment is compared across line ends.
+/// Returns what is wrong with the comments of a file.
 fn wrong_comments(path: &str, text: &str) -> Vec<String> {
     let mut wrong = Vec::new();
-    let (mut all, mut starts) = (String::new(), Vec::new());
     for (number, comment, width) in comments(text) {
         if width > WIDEST_COMMENT {
             wrong.push(format!("{path}:{number}: {width} columns; at most {WIDEST_COMMENT} are allowed"));
@@ -381,8 +380,24 @@ fn wrong_comments(path: &str, text: &str) -> Vec<String> {
         if comment == "The same." {
             wrong.push(format!("{path}:{number}: `The same.` describes nothing"));
         }
+    }
+    wrong.extend(dialect(path, comments(text).into_iter().map(|(number, comment, _)| (number, comment))));
+    wrong
+}
+
+/// Returns the words of the old dialect in the messages and help texts of a file. They are in its code: no name of a
+/// program consists of these words.
+fn wrong_messages(path: &str, text: &str) -> Vec<String> {
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim_start().starts_with("//"));
+    dialect(path, lines.map(|(number, line)| (number, line.trim().trim_end_matches('\\').trim_end())))
+}
+
+/// Returns the words of the old dialect in some lines of a file. A phrase may continue on the next line.
+fn dialect<'t>(path: &str, lines: impl Iterator<Item = (usize, &'t str)>) -> Vec<String> {
+    let (mut all, mut starts, mut wrong) = (String::new(), Vec::new(), Vec::new());
+    for (number, line) in lines {
         starts.push((all.len(), number));
-        all.push_str(&comment.to_lowercase());
+        all.push_str(&line.to_lowercase());
         all.push(' ');
     }
     for (word, better) in DIALECT {
@@ -401,12 +416,15 @@ fn wrong_comments(path: &str, text: &str) -> Vec<String> {
 #[test]
 fn the_old_dialect_does_not_come_back() {
     let files = ["src", "tests", "benches"].map(rust_files).into_iter().flatten();
-    let wrong: Vec<String> = files.flat_map(|(path, text)| wrong_comments(&path, &text)).collect();
+    let mut wrong: Vec<String> = files.flat_map(|(path, text)| wrong_comments(&path, &text)).collect();
+    wrong.extend(rust_files("src").iter().flat_map(|(path, text)| wrong_messages(path, text)));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let bad = "// Whoever\nlet x = \"somebody\"; // nobody\n/// comes to\n/// an end\n/// ```\n/// // whoever\n/// ```\n/// The same.\n";
     let found: Vec<String> = wrong_comments("x", &format!("{bad}// {}\n", "y".repeat(120)));
     let lines: Vec<&str> = found.iter().filter_map(|text| text.split(':').nth(1)).collect();
     assert_eq!(lines, ["8", "9", "3", "1"], "{found:?}");
+    let told = wrong_messages("x", "// nobody\nlet a = \"it is \\\n    told\"; let for_ever = \"for every\";\n");
+    assert_eq!(told, ["x:2: `is told`; better: is reported"]);
 }
 
 /// Returns a line without its comment.

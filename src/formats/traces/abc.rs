@@ -126,7 +126,7 @@ impl LogContent {
             }
             None if !self.started && text.trim().starts_with("Android bug-checker") => Ok(()),
             None => {
-                let reason = format!("`{}` is no operation", grammar::short(text.trim()));
+                let reason = format!("`{}` is not an operation", grammar::short(text.trim()));
                 Err(LineError::new(start, reason, NO_LINE))
             }
         }
@@ -144,7 +144,7 @@ impl LogContent {
         if known {
             return Ok(());
         }
-        let reason = format!("`{}` is no operation", grammar::short(line.word));
+        let reason = format!("`{}` is not an operation", grammar::short(line.word));
         Err(LineError::new(line.at, reason, "the line is damaged, or of another version of DroidRacer"))
     }
 

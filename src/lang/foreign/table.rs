@@ -455,7 +455,7 @@ pub const FOREIGN: &[Foreign] = &[
         Word,
         &["Promise", "Future", "Deferred", "CompletableFuture", "Completer", "Single", "Observable"],
         "JavaScript, Dart, Java, Rx",
-        "there are no futures: what comes later is a `task`, posted by whoever completes it; or `await` a variable",
+        "there are no futures: what comes later is a `task`, posted by the code that completes it; or `await` a variable",
         "{}(f)",
     ),
     row(
