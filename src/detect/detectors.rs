@@ -66,10 +66,10 @@ pub struct Rules {
 pub static DETECTORS: [DetectorRow; 4] = [
     DetectorRow {
         name: "hybrid",
-        help: Some("Lock sets and the order that holds in every run; misses the fewest pairs"),
+        help: Some("Lock sets and the order that holds in every run; it misses the fewest pairs"),
         rules: Some(Rules {
             name: "hybrid",
-            help: "Lock sets and the order that holds in every run; misses the fewest pairs",
+            help: "Lock sets and the order that holds in every run; it misses the fewest pairs",
             title: "hybrid detection",
             has_ranks: true,
             has_coverage: false,
@@ -86,7 +86,7 @@ pub static DETECTORS: [DetectorRow; 4] = [
         help: Some("DroidRacer's happens-before for loopers, with locks and signals"),
         rules: Some(Rules {
             name: "printed",
-            help: "DroidRacer's, as its paper prints them",
+            help: "The rules that the paper on DroidRacer prints",
             title: "DroidRacer's rules, as printed",
             has_ranks: true,
             has_coverage: true,
@@ -103,7 +103,7 @@ pub static DETECTORS: [DetectorRow; 4] = [
         help: None,
         rules: Some(Rules {
             name: "source",
-            help: "DroidRacer's, as its source applies them",
+            help: "The rules that the source of DroidRacer applies",
             title: "DroidRacer's rules, as in its source",
             has_ranks: false,
             has_coverage: false,
@@ -116,10 +116,10 @@ pub static DETECTORS: [DetectorRow; 4] = [
     },
     DetectorRow {
         name: "fasttrack",
-        help: Some("FastTrack: only threads; a looper runs its tasks in order"),
+        help: Some("FastTrack: only threads race, and a looper runs its tasks in order"),
         rules: Some(Rules {
             name: "fasttrack",
-            help: "FastTrack's: threads alone, a looper in the order of its tasks",
+            help: "The rules of FastTrack: only threads race, and a looper runs its tasks in order",
             title: "FastTrack",
             has_ranks: false,
             has_coverage: false,

@@ -335,10 +335,9 @@ pub(super) fn fails(plan: &CampaignPlan, report: &FailureReport) -> Failure {
 }
 
 pub(super) fn cuts(found: &Phase1) -> Vec<LimitedRuns> {
-    let cut = |(&(kind, limit), &runs): (&(LimitKind, u64), &u32)| LimitedRuns {
-        option: kind.option().to_owned(),
-        limit,
-        runs,
+    let cut = |(&(kind, limit), &runs): (&(LimitKind, u64), &u32)| {
+        let option = kind.option().to_owned();
+        LimitedRuns { option, limit, runs }
     };
     found.coverage.limits.iter().map(cut).collect()
 }

@@ -103,7 +103,11 @@ fn what_is_no_trace_is_refused() {
     let folder = scratch("analyze-refused");
     let broken = file(&folder, "broken.txt", "1 START\n2 FLY tid:1\n");
     let run = call(&["analyze", &broken]);
-    assert!(run.status == REFUSED && run.err.contains(&format!("{broken}:2:3: `FLY` is not an operation")), "{}", run.err);
+    assert!(
+        run.status == REFUSED && run.err.contains(&format!("{broken}:2:3: `FLY` is not an operation")),
+        "{}",
+        run.err
+    );
     assert_eq!(call(&["analyze", "no-such-file.txt"]).status, REFUSED);
     assert_eq!(call(&["analyze", folder.to_str().unwrap()]).status, REFUSED);
     assert_eq!(call_with(&["analyze", "-"], "").status, REFUSED);

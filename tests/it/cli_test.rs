@@ -183,7 +183,7 @@ fn what_must_not_be_is_not_checked_by_runs_without_end() {
             format!("  m.race:{line}\n    not checked: no run ended before a limit: a limit cut all of them (5 walks");
         assert!(ran.out.contains(&why), "{}", ran.out);
     }
-    assert!(ran.out.contains("3 expectations: 1 met, 2 could not be checked (no run came"), "{}", ran.out);
+    assert!(ran.out.contains("3 expectations: 1 met, 2 could not be checked (no run ended"), "{}", ran.out);
     let ran = within(&folder, &["test", "m.race", "--runs", "5", "--steps", "100", "--format", "json"]);
     let report: TestReport = serde_json::from_str(&ran.out).expect("a report");
     assert_eq!(
@@ -219,7 +219,7 @@ fn order_lines_are_judged() {
     let ran = within(&folder, &["test", "."]);
     assert!(ran.out.contains("PASS  ./good.race  5 expectations"), "{}", ran.out);
     for (line, text) in
-        [(8, "ends have this order"), (9, "none of"), (10, "no failure needs it"), (11, "the second begins")]
+        [(8, "ends have this order"), (9, "none of"), (10, "no failure needs it"), (11, "the second task begins")]
     {
         let told = ran.out.split(&format!("./bad.race:{line}: ")).nth(1).unwrap_or_else(|| panic!("{}", ran.out));
         assert!(told.lines().nth(1).is_some_and(|l| l.contains(text)), "{told}");

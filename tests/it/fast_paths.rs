@@ -39,7 +39,7 @@ looper main
 semaphore s = 0
 atomic n = 0
 task f() { skip }
-thread a { exchange(n, 1); if down s for 1 { skip }; yield; let l = spawn looper; post f() to l; quit l }
+thread a { exchange(n, 1); if (down s for 1) { skip }; yield; let l = spawn looper; post f() to l; quit l }
 thread b { attach queue; post f() to self; quit self }
 thread c { let x = fence main; lift x; let h = handler on main; cancel f on h; up s }
 ";
