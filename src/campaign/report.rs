@@ -35,7 +35,7 @@ pub struct Coverage {
     /// unknown.
     pub limits: BTreeMap<(LimitKind, u64), u32>,
     /// Names of the locations, locks, queues and so on with more pairs than
-    /// [`CampaignPlan::most_pairs`](super::CampaignPlan::most_pairs). Some of their pairs are left out.
+    /// [`DetectionPlan::most_pairs`](super::DetectionPlan::most_pairs). Some of their pairs are left out.
     pub left_out: BTreeSet<String>,
     /// Whether no detection run was interrupted.
     pub complete: bool,

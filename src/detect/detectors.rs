@@ -17,7 +17,7 @@ pub type Make = for<'t> fn(&'t Trace, Options) -> Box<dyn Detector + 't>;
 
 /// A row of the table of detectors.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub struct DetectorRow {
     /// Name of the detector in `--detector` and in JSON.
     pub name: &'static str,
     /// Help for its name in `--detector`; `None` if the detector does not observe runs, so that only `analyze` has it.
@@ -52,13 +52,13 @@ pub struct Rules {
 }
 
 /// All detectors.
-pub static DETECTORS: [Row; 4] = [
-    Row {
+pub static DETECTORS: [DetectorRow; 4] = [
+    DetectorRow {
         name: "hybrid",
-        help: Some("Lock sets and the order that holds in every run; misses the fewest pairs"),
+        help: Some("Lock sets and the order that holds in every run; it misses the fewest pairs"),
         rules: Some(Rules {
             name: "hybrid",
-            help: "Lock sets and the order that holds in every run; misses the fewest pairs",
+            help: "Lock sets and the order that holds in every run; it misses the fewest pairs",
             title: "hybrid detection",
             has_ranks: true,
             has_coverage: false,
@@ -70,12 +70,12 @@ pub static DETECTORS: [Row; 4] = [
                 firing, FIFO and NOPRE of ordered posts, barriers; and lock sets",
         finds: "the most pairs",
     },
-    Row {
+    DetectorRow {
         name: "droidracer",
         help: Some("DroidRacer's happens-before for loopers, with locks and signals"),
         rules: Some(Rules {
             name: "printed",
-            help: "DroidRacer's, as its paper prints them",
+            help: "The rules that the paper on DroidRacer prints",
             title: "DroidRacer's rules, as printed",
             has_ranks: true,
             has_coverage: true,
@@ -87,12 +87,12 @@ pub static DETECTORS: [Row; 4] = [
                 partly transitive",
         finds: "fewer pairs; more of them are real",
     },
-    Row {
+    DetectorRow {
         name: "source",
         help: None,
         rules: Some(Rules {
             name: "source",
-            help: "DroidRacer's, as its source applies them",
+            help: "The rules that the source of DroidRacer applies",
             title: "DroidRacer's rules, as in its source",
             has_ranks: false,
             has_coverage: false,
@@ -103,12 +103,12 @@ pub static DETECTORS: [Row; 4] = [
         order: "the rules of the published program, which differ from the printed ones",
         finds: "the races that DroidRacer itself reports",
     },
-    Row {
+    DetectorRow {
         name: "fasttrack",
-        help: Some("FastTrack: only threads; a looper runs its tasks in order"),
+        help: Some("FastTrack: only threads race, and a looper runs its tasks in order"),
         rules: Some(Rules {
             name: "fasttrack",
-            help: "FastTrack's: threads alone, a looper in the order of its tasks",
+            help: "The rules of FastTrack: only threads race, and a looper runs its tasks in order",
             title: "FastTrack",
             has_ranks: false,
             has_coverage: false,
@@ -146,7 +146,7 @@ impl DetectorId {
 
     /// Returns the row of the detector; `None` for [`DetectorId::SEARCH`].
     #[must_use]
-    pub fn row(self) -> Option<&'static Row> {
+    pub fn row(self) -> Option<&'static DetectorRow> {
         DETECTORS.get(usize::from(self.0))
     }
 
@@ -162,7 +162,7 @@ impl Rules {
     ///
     /// # Errors
     ///
-    /// If the trace is too large for the detector.
+    /// Returns [`TooLarge`] if the trace is too large for the detector.
     ///
     /// # Examples
     ///
@@ -192,11 +192,11 @@ impl Rules {
 
 #[cfg(test)]
 mod tests {
-    use super::{DETECTORS, DetectorId, Row};
+    use super::{DETECTORS, DetectorId, DetectorRow};
     use std::collections::BTreeSet;
 
-    fn line(row: &Row) -> String {
-        let Row { heading, reads, order, finds, .. } = row;
+    fn line(row: &DetectorRow) -> String {
+        let DetectorRow { heading, reads, order, finds, .. } = row;
         let name = match row.help {
             Some(_) if DetectorId::named(row.name) == Some(DetectorId::HYBRID) => "`hybrid`, the default".to_owned(),
             Some(_) => format!("`{}`", row.name),

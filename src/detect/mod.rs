@@ -92,7 +92,7 @@ mod tests;
 mod traces;
 
 pub use detector_id::DetectorId;
-pub use detectors::{DETECTORS, Make, Row, Rules};
+pub use detectors::{DETECTORS, DetectorRow, Make, Rules};
 pub use hybrid::races::{Findings, Hybrid};
 pub use pairs::candidate::{Candidate, Candidates, ConflictPlace, ContextKind, FirstOccurrence, Instance, Pair, Rank};
 pub(crate) use pairs::executions::MOST_PAIRS;

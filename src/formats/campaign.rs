@@ -103,7 +103,7 @@ pub struct ConfirmReport {
     /// Failures of detection runs.
     pub detection_failures: Vec<Failure>,
     /// Detection runs that ended at a limit.
-    pub detection_limits: Vec<Cut>,
+    pub detection_limits: Vec<LimitedRuns>,
     /// Failures of trials in which neither order was seen, and which no detection run and no trial of an order has.
     pub unexplained: Vec<Failure>,
     /// Possible livelocks. `None` if they were not searched for, or if not all states could be searched.
@@ -264,7 +264,7 @@ impl Failure {
 /// Runs that ended at one limit.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub struct Cut {
+pub struct LimitedRuns {
     pub option: String,
     pub limit: u64,
     pub runs: u32,
@@ -286,9 +286,9 @@ pub(super) fn about(file: &str, program: u64, plan: &CampaignPlan, phase1: &Phas
         source: format!("{:016x}", xxh3_64(plan.program.source.text().as_bytes())),
         defines: plan.program.defines.iter().cloned().collect(),
         seed: plan.seed,
-        runs: plan.runs,
-        trials: plan.trials,
-        detectors: names(&plan.detectors),
+        runs: plan.detection.runs,
+        trials: plan.trials.count,
+        detectors: names(&plan.detection.detectors),
         risk: Risk { once: phase1.coverage.risk.once, walks: phase1.coverage.risk.walks },
         left_out: phase1.coverage.left_out.iter().cloned().collect(),
         complete,
@@ -337,9 +337,11 @@ pub(super) fn fails(plan: &CampaignPlan, report: &FailureReport) -> Failure {
     }
 }
 
-pub(super) fn cuts(found: &Phase1) -> Vec<Cut> {
-    let cut =
-        |(&(kind, limit), &runs): (&(LimitKind, u64), &u32)| Cut { option: kind.option().to_owned(), limit, runs };
+pub(super) fn cuts(found: &Phase1) -> Vec<LimitedRuns> {
+    let cut = |(&(kind, limit), &runs): (&(LimitKind, u64), &u32)| {
+        let option = kind.option().to_owned();
+        LimitedRuns { option, limit, runs }
+    };
     found.coverage.limits.iter().map(cut).collect()
 }
 

@@ -13,7 +13,7 @@ pub const VERSION: u32 = 1;
 
 /// The reason for an `unchecked` line about what must not happen, if all runs hit a limit. The variant of such a line
 /// has failed.
-pub const CUT: &str = "no run came to its end: a limit cut all of them";
+pub const CUT: &str = "no run ended before a limit: a limit cut all of them";
 
 /// The output of `raceflip test --format json`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -48,7 +48,7 @@ pub struct Variant {
     pub trials: Option<u32>,
     pub complete: bool,
     pub expectations: Vec<LineReport>,
-    pub limits: Vec<super::campaign::Cut>,
+    pub limits: Vec<super::campaign::LimitedRuns>,
     pub saved: Vec<SavedRun>,
 }
 
@@ -148,14 +148,14 @@ impl Variant {
                 LineVerdict::Unchecked(why) => ("unchecked", vec![(*why).to_owned()], Vec::new()),
                 LineVerdict::Unmet(why, shown, more) => {
                     let (all, some) = (shown.len() + more, shown.len());
-                    let more = format!("{all} different ends must not be; {some} of them are shown");
+                    let more = format!("{all} different ends are forbidden, and {some} of them are shown");
                     let why = why.iter().cloned().chain((all > some).then_some(more)).collect();
                     ("unmet", why, shown.iter().map(|s| against(plan, s)).collect())
                 }
             };
             LineReport { line: line.line, text: line.text.clone(), verdict: verdict.to_owned(), why, shown }
         };
-        let cut = |((kind, limit), runs): (&(crate::event::LimitKind, u64), &u32)| super::campaign::Cut {
+        let cut = |((kind, limit), runs): (&(crate::event::LimitKind, u64), &u32)| super::campaign::LimitedRuns {
             option: kind.option().to_owned(),
             limit: *limit,
             runs: *runs,

@@ -93,7 +93,7 @@ pub enum TokenError {
     )]
     OtherSemantics(u64),
     /// The text has a character that no token has: its position, counted from 1, and the character.
-    #[error("character {0} of the token, {1:?}, cannot stand in one: copy it again, in one piece")]
+    #[error("character {0} of the token, {1:?}, cannot be part of a token: copy the token again, in one piece")]
     Character(usize, char),
     /// The token is cut off so early that it does not even say its length.
     #[error("the token is cut off right after `{0}`; copy it again, to its end")]

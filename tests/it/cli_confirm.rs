@@ -26,9 +26,11 @@ fn a_pair_can_be_asked_for() {
     assert!(verdicts(&without.out)[1].starts_with("UNCONFIRMED  x  "), "{}", without.out);
     let few = call(&["confirm", FIGURE, "--explore-limit", "10"]);
     assert!(few.out.contains("there are more than 10 states, so it is not refuted"), "{}", few.out);
-    for (pair, says) in
-        [("@s5", "it is not SITE~SITE"), ("@s5~@s77", "@s77"), ("@s5~@s5", "`@s5 ~ @s5` is no pair: both only read\n")]
-    {
+    for (pair, says) in [
+        ("@s5", "it is not SITE~SITE"),
+        ("@s5~@s77", "@s77"),
+        ("@s5~@s5", "`@s5 ~ @s5` is not a pair: both only read\n"),
+    ] {
         let bad = call(&["confirm", FIGURE, "--pair", pair]);
         assert_eq!((bad.status, bad.out.as_str()), (REFUSED, ""), "{pair}");
         assert!(bad.err.contains(says), "{pair}: {}", bad.err);

@@ -260,7 +260,11 @@ fn folders_are_taken_where_they_make_sense() {
     let run = call(&["run", &dir]);
     assert!(run.status == REFUSED && run.err.contains("performs one run of one model"), "{}", run.err);
     let out_of_many = call(&["detect", &dir, "--out", "x.json"]);
-    assert!(out_of_many.status == REFUSED && out_of_many.err.contains("--out is for one model"), "{}", out_of_many.err);
+    assert!(
+        out_of_many.status == REFUSED && out_of_many.err.contains("`--out` needs exactly one model"),
+        "{}",
+        out_of_many.err
+    );
 }
 
 #[test]

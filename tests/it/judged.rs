@@ -64,7 +64,8 @@ fn text(number: u64) -> String {
 /// Returns the campaign of the model with this number. Most are ordinary campaigns; each fourth one gets random pairs
 /// instead of those of detection.
 fn plan(model: &Model, number: u64) -> CampaignPlan {
-    let plan = CampaignPlan { seed: mix(STREAM, !number), orders: has_orders(number), ..CampaignPlan::new(model) };
+    let mut plan = CampaignPlan { seed: mix(STREAM, !number), ..CampaignPlan::new(model) };
+    plan.trials.orders = has_orders(number);
     if !is_told(number) {
         return plan;
     }
@@ -73,8 +74,9 @@ fn plan(model: &Model, number: u64) -> CampaignPlan {
     let all: BTreeSet<Pair> = pairs.filter(|p| sites[p.a].can_conflict(&sites[p.b])).collect();
     let mut rng = Rng::seeded(plan.seed);
     let told: Vec<Pair> = all.into_iter().filter(|_| rng.below(4) == 0).take(6).collect();
-    let explore = if number % 8 == 3 { Explore::Only } else { Explore::Auto };
-    CampaignPlan { pairs: Some(told), explore, ..plan }
+    plan.search.explore = if number % 8 == 3 { Explore::Only } else { Explore::Auto };
+    plan.trials.pairs = Some(told);
+    plan
 }
 
 // Returns whether the campaign also drives order pairs.
@@ -216,7 +218,7 @@ fn judge(numbers: Range<u64>) -> Judged {
         let head = format!("// {name}, {} states, --seed {}{told}", graph.nodes.len(), plan.seed);
         let case = Case { model: &model, graph: &graph, beside: graph.beside(), orders: graph.orders(), head };
         let reported: BTreeSet<Pair> = found.phase1.candidates.iter().map(|c| c.pair).collect();
-        let detects = plan.pairs.is_none();
+        let detects = plan.trials.pairs.is_none();
         all.beside += if detects { case.beside.len() as u64 } else { 0 };
         for pair in case.beside.keys().filter(|p| detects && !reported.contains(p)) {
             all.undetected += 1;

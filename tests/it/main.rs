@@ -44,6 +44,7 @@ mod evidence;
 mod expect_orders;
 mod explore;
 mod explore_table;
+mod fast_paths;
 mod faults;
 mod figures;
 mod foreign;

@@ -6,7 +6,10 @@ use crate::load::{Model, load_bytes};
 use crate::support::read;
 use quick_xml::Reader;
 use quick_xml::events::Event;
-use raceflip::campaign::{CampaignContext, CampaignPlan, Explore, Finding, NoProgress, PairFacts, Subject, confirm};
+use raceflip::campaign::{
+    CampaignContext, CampaignPlan, DetectionPlan, Explore, Finding, NoProgress, PairFacts, StatePlan, Subject,
+    TrialPlan, confirm,
+};
 use raceflip::formats::campaign::{About, Access, ConfirmReport, Evidence};
 use raceflip::formats::report::{
     CommandEnd, NoReplays, ReplayedRun, Replays, github, junit, markdown, replayed, sarif,
@@ -30,7 +33,9 @@ pub(crate) fn campaign(path: &str, model: &Model, plan: CampaignPlan) -> Confirm
 
 fn of(path: &str) -> ([ConfirmReport; 1], At) {
     let model = load_bytes(path, read(path).as_bytes(), &[]);
-    ([campaign(path, &model, CampaignPlan { orders: true, ..CampaignPlan::new(&model) })], At(model))
+    let mut plan = CampaignPlan::new(&model);
+    plan.trials.orders = true;
+    ([campaign(path, &model, plan)], At(model))
 }
 
 /// Replaces tokens by a placeholder, because they are long and not under test here.
@@ -103,7 +108,8 @@ fn named<P: PairFacts>(findings: &[Finding<'_, P>]) -> Vec<String> {
 fn a_campaign_and_its_report_have_the_same_findings() {
     for path in ["harnesses/papers/music_player.race", "harnesses/bugs/missed_notify.race"] {
         let model = load_bytes(path, read(path).as_bytes(), &[]);
-        let plan = CampaignPlan { orders: true, ..CampaignPlan::new(&model) };
+        let plan =
+            CampaignPlan { trials: TrialPlan { orders: true, ..TrialPlan::default() }, ..CampaignPlan::new(&model) };
         let found = confirm(&plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress });
         let report = ConfirmReport::new(path, model.digest(), &plan, &found);
         let findings = named(&found.findings());
@@ -183,11 +189,10 @@ fn all_harnesses_keep_to_the_formats() {
     for (path, defines) in all_variants() {
         let model = load_bytes(&path, read(&path).as_bytes(), &defines);
         let plan = CampaignPlan {
-            orders: true,
-            runs: 8,
-            trials: 4,
-            explore: Explore::Off,
             jobs: 2,
+            trials: TrialPlan { orders: true, count: 4, ..TrialPlan::default() },
+            detection: DetectionPlan { runs: 8, ..DetectionPlan::default() },
+            search: StatePlan { explore: Explore::Off, ..StatePlan::default() },
             ..CampaignPlan::new(&model)
         };
         let reports = [campaign(&path, &model, plan)];

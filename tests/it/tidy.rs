@@ -232,6 +232,46 @@ fn leaves_its_room(text: &str, inside: &str) -> bool {
     text.lines().any(|line| line.starts_with(leaving))
 }
 
+/// Maximum number of public fields of a type of `campaign`. A reader can keep about so many in mind; more are grouped
+/// by matter.
+const MOST_FIELDS: usize = 8;
+
+/// Returns the structs of a text, each with its line and the number of its public fields.
+fn public_fields(text: &str) -> Vec<(usize, String, usize)> {
+    let mut found: Vec<(usize, String, usize)> = Vec::new();
+    let mut is_inside = false;
+    for (number, line) in (1..).zip(text.lines().map(code)) {
+        if let Some((_, rest)) = line.split_once("struct ") {
+            is_inside = line.ends_with('{');
+            let name = rest.split(|c: char| !c.is_alphanumeric()).next().expect("split has a first part");
+            if is_inside {
+                found.push((number, name.to_owned(), 0));
+            }
+        } else if line.trim() == "}" {
+            is_inside = false;
+        } else if is_inside && line.trim_start().starts_with("pub ") {
+            found.last_mut().expect("a struct is open").2 += 1;
+        }
+    }
+    found
+}
+
+#[test]
+fn types_of_a_campaign_have_few_public_fields() {
+    let text = "pub struct A {\n    /// struct B {\n    pub a: u32,\n    b: u32,\n    pub c: u32,\n}\nstruct C<P> {\n    pub d: P,\n}\n";
+    assert_eq!(public_fields(text), [(1, "A".to_owned(), 2), (7, "C".to_owned(), 1)]);
+    let (mut wrong, mut structs) = (Vec::new(), 0);
+    for (path, text) in rust_files("src/campaign") {
+        for (line, name, fields) in public_fields(&text) {
+            structs += 1;
+            if fields > MOST_FIELDS {
+                wrong.push(format!("{path}:{line}: `{name}` has {fields} public fields; group them by matter"));
+            }
+        }
+    }
+    assert!(wrong.is_empty() && structs > 50, "{structs}: {}", wrong.join("\n"));
+}
+
 #[test]
 fn the_finder_of_uses_finds_them() {
     let text = "use crate::base::Id; // crate::cli\nuse crate::{event, vm::{Code, Vm}};\ncrate::define_id! { X }\nlet x = crate::lang::near();";
@@ -343,7 +383,7 @@ fn texts_go_out_through_one_door() {
 /// Maximum width of a comment line, in columns.
 const WIDEST_COMMENT: usize = 120;
 
-/// Words and phrases that comments do not use, each with words of the field that say the same.
+/// Words and phrases that comments and messages do not use, each with words of the field that say the same.
 const DIALECT: [(&str, &str); 16] = [
     ("anybody", "name the actor"),
     ("brought about", "forced"),
@@ -380,10 +420,9 @@ fn comments(text: &str) -> Vec<(usize, &str, usize)> {
     found
 }
 
-/// Returns what is wrong with the comments of a file. The text of a comment is compared across line ends.
+/// Returns what is wrong with the comments of a file.
 fn wrong_comments(path: &str, text: &str) -> Vec<String> {
     let mut wrong = Vec::new();
-    let (mut all, mut starts) = (String::new(), Vec::new());
     for (number, comment, width) in comments(text) {
         if width > WIDEST_COMMENT {
             wrong.push(format!("{path}:{number}: {width} columns; at most {WIDEST_COMMENT} are allowed"));
@@ -391,8 +430,24 @@ fn wrong_comments(path: &str, text: &str) -> Vec<String> {
         if comment == "The same." {
             wrong.push(format!("{path}:{number}: `The same.` describes nothing"));
         }
+    }
+    wrong.extend(dialect(path, comments(text).into_iter().map(|(number, comment, _)| (number, comment))));
+    wrong
+}
+
+/// Returns the words of the old dialect in the messages and help texts of a file. They are in its code: no name of a
+/// program consists of these words.
+fn wrong_messages(path: &str, text: &str) -> Vec<String> {
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim_start().starts_with("//"));
+    dialect(path, lines.map(|(number, line)| (number, line.trim().trim_end_matches('\\').trim_end())))
+}
+
+/// Returns the words of the old dialect in some lines of a file. A phrase may continue on the next line.
+fn dialect<'t>(path: &str, lines: impl Iterator<Item = (usize, &'t str)>) -> Vec<String> {
+    let (mut all, mut starts, mut wrong) = (String::new(), Vec::new(), Vec::new());
+    for (number, line) in lines {
         starts.push((all.len(), number));
-        all.push_str(&comment.to_lowercase());
+        all.push_str(&line.to_lowercase());
         all.push(' ');
     }
     for (word, better) in DIALECT {
@@ -411,12 +466,15 @@ fn wrong_comments(path: &str, text: &str) -> Vec<String> {
 #[test]
 fn the_old_dialect_does_not_come_back() {
     let files = ["src", "tests", "benches"].map(rust_files).into_iter().flatten();
-    let wrong: Vec<String> = files.flat_map(|(path, text)| wrong_comments(&path, &text)).collect();
+    let mut wrong: Vec<String> = files.flat_map(|(path, text)| wrong_comments(&path, &text)).collect();
+    wrong.extend(rust_files("src").iter().flat_map(|(path, text)| wrong_messages(path, text)));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let bad = "// Whoever\nlet x = \"somebody\"; // nobody\n/// comes to\n/// an end\n/// ```\n/// // whoever\n/// ```\n/// The same.\n";
     let found: Vec<String> = wrong_comments("x", &format!("{bad}// {}\n", "y".repeat(120)));
     let lines: Vec<&str> = found.iter().filter_map(|text| text.split(':').nth(1)).collect();
     assert_eq!(lines, ["8", "9", "3", "1"], "{found:?}");
+    let told = wrong_messages("x", "// nobody\nlet a = \"it is \\\n    told\"; let for_ever = \"for every\";\n");
+    assert_eq!(told, ["x:2: `is told`; better: is reported"]);
 }
 
 /// Returns a line without its comment.

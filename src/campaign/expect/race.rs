@@ -46,19 +46,21 @@ pub fn judge_pairs(
                 (true, false) => {
                     let (left, right) = (&left.text, &right.text);
                     let meant =
-                        format!("`{word} {left} ~ {right}: false` says that it is reported, and never confirmed");
+                        format!("`{word} {left} ~ {right}: false` says that the pair is reported, and never confirmed");
                     broken(
-                        &format!("it was reported, and `no {word}` says that no detector reports it; {meant}"),
+                        &format!("the pair was reported, and `no {word}` says that no detector reports it; {meant}"),
                         false,
                     )
                 }
                 (false, true) if *order && are_acquisitions(sites, [left, right]) => broken(SECTIONS, true),
-                (false, true) => broken("it was not reported", true),
-                (false, false) if *false_ && confirmed > 0 => broken("it was confirmed", false),
+                (false, true) => broken("the pair was not reported", true),
+                (false, false) if *false_ && confirmed > 0 => broken("the pair was confirmed", false),
                 (false, false) if (*real || *harmful) && confirmed == 0 => {
-                    broken("it was reported, and not confirmed", true)
+                    broken("the pair was reported, and not confirmed", true)
                 }
-                (false, false) if *harmful && !hurts => broken("it was confirmed, and no order hurts", true),
+                (false, false) if *harmful && !hurts => {
+                    broken("the pair was confirmed, and neither order is harmful", true)
+                }
                 (false, false) => None,
             }
         }
@@ -67,7 +69,7 @@ pub fn judge_pairs(
             let confirmed = found.pairs.iter().filter(|p| p.verdict().confirmed()).count() as i64;
             let holds = reported == *potential && real.is_none_or(|real| real == confirmed);
             let too_many = reported > *potential || real.is_some_and(|real| confirmed > real);
-            let why = format!("{reported} reported, {confirmed} of them real");
+            let why = format!("{reported} pairs were reported, and {confirmed} of them are real");
             (!holds).then_some(RaceMismatch { why, more_may_help: !too_many })
         }
         _ => None,

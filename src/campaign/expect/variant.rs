@@ -149,8 +149,8 @@ impl Test<'_> {
                 return false;
             }
         }
-        let orders = self.plan.campaign.orders || kinds().any(is_about_order_pairs);
-        let plan = CampaignPlan { orders, ..self.plan.campaign.clone() };
+        let mut plan = self.plan.campaign.clone();
+        plan.trials.orders |= kinds().any(is_about_order_pairs);
         if (pairs || self.misses()) && !self.campaign(&plan) {
             return false;
         }
@@ -341,9 +341,9 @@ impl Test<'_> {
         if let ExpectationKind::Livelock { no } = kind {
             return match self.searched {
                 Some((_, Some(found))) if found != *no => LineVerdict::Met,
-                Some((_, Some(true))) => unmet("some run may go on for ever: `raceflip explore` shows it"),
-                Some((_, Some(false))) => unmet("no run goes on for ever"),
-                _ => LineVerdict::Unchecked("livelocks are found by search, and there are too many states"),
+                Some((_, Some(true))) => unmet("some run may continue forever: `raceflip explore` shows it"),
+                Some((_, Some(false))) => unmet("no run continues forever"),
+                _ => LineVerdict::Unchecked("only a search finds livelocks, and there are too many states to search"),
             };
         }
         let met = if is_of_absence(kind) && self.all_cut() { LineVerdict::Cut } else { LineVerdict::Met };
@@ -351,7 +351,7 @@ impl Test<'_> {
             if unmet.is_met() {
                 return met;
             }
-            let never = if self.searched.is_some() { "can never be" } else { "was never seen" };
+            let never = if self.searched.is_some() { "can never happen" } else { "did not happen in any run" };
             let elsewhere = self.elsewhere(kind).map_or(String::new(), |hint| format!(": {hint}"));
             let why = unmet.missing.iter().map(|m| format!("`{m}` {never}{elsewhere}")).collect();
             let surplus = self.surplus(kind, &unmet.surplus);
@@ -389,7 +389,10 @@ impl Test<'_> {
         let places: Vec<String> = places.iter().map(place).collect();
         let text = &at.text;
         (!places.is_empty()).then(|| {
-            format!("runs fail so at {}, which `{text}` does not cover: label that statement", places.join(", "))
+            format!(
+                "runs fail in this way at {}, which `{text}` does not cover: label that statement",
+                places.join(", ")
+            )
         })
     }
 
@@ -406,4 +409,4 @@ pub(super) fn walk(seed: u64) -> RunSource {
     RunSource::Drawn(RunId { strategy: StrategySpec::default(), seed })
 }
 
-const INTERRUPTED: &str = "it was interrupted";
+const INTERRUPTED: &str = "the test was interrupted before this line was judged";

@@ -1,6 +1,6 @@
 //! Options of a campaign, which `detect` and `confirm` share, and numbers of runs and workers.
 
-use super::{Defines, JobArgs, LimitArgs, SeedArgs, head};
+use super::{DefineArgs, JobArgs, LimitArgs, SeedArgs, head};
 use crate::campaign;
 use crate::cli::io::load::Model;
 use crate::detect::DetectorId;
@@ -26,28 +26,31 @@ pub(in crate::cli) struct CampaignArgs {
     /// Maximum number of potential pairs of one location; the result says if some are left out
     #[arg(long, value_name = "N", default_value_t = campaign::CampaignPlan::MOST_PAIRS, value_parser = clap::value_parser!(u32).range(1..), help_heading = head::EFFORT)]
     most_pairs: u32,
-    /// Detector of potential pairs (`all`: the union); the others find fewer than `hybrid`, more precisely
+    /// Detector of potential pairs (`all`: the union of all); the others report fewer pairs than `hybrid`, more of
+    /// them real
     #[arg(long, value_enum, default_value_t, value_name = "DETECTOR", help_heading = head::EFFORT)]
     pub(in crate::cli) detector: DetectorArg,
     #[command(flatten)]
     pub(in crate::cli) jobs: JobArgs,
     #[command(flatten)]
-    pub(in crate::cli) defines: Defines,
+    pub(in crate::cli) defines: DefineArgs,
     #[command(flatten)]
     limits: LimitArgs,
 }
 
 impl CampaignArgs {
     /// Returns the plan of the campaign for this model.
-    pub(in crate::cli) fn plan(&self, model: &Model, trials: u32) -> campaign::CampaignPlan {
+    pub(in crate::cli) fn plan(&self, model: &Model, trials: campaign::TrialPlan) -> campaign::CampaignPlan {
         campaign::CampaignPlan {
             limits: self.limits.resolve(),
             seed: self.seed.seed,
-            runs: self.runs,
-            most_pairs: self.most_pairs,
-            detectors: self.detector.resolve(),
-            trials,
             jobs: workers(self.jobs.jobs),
+            detection: campaign::DetectionPlan {
+                runs: self.runs,
+                most_pairs: self.most_pairs,
+                detectors: self.detector.resolve(),
+            },
+            trials,
             ..campaign::CampaignPlan::new(model)
         }
     }

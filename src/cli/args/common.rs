@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 /// Option `-D NAME=VALUE`.
 #[derive(Args, Clone, Debug, Default)]
-pub(in crate::cli) struct Defines {
+pub(in crate::cli) struct DefineArgs {
     /// Set a constant of the model, as in `-D FIXED=1` (may be repeated)
     ///
     /// VALUE is an integer, `true` or `false`. If a constant is set more than once, the last value counts.
@@ -14,7 +14,7 @@ pub(in crate::cli) struct Defines {
     defines: Vec<(String, i64)>,
 }
 
-impl Defines {
+impl DefineArgs {
     /// Returns the given constants, sorted by name. The last value of a constant counts.
     pub(in crate::cli) fn resolve(&self) -> Vec<(String, i64)> {
         let last: std::collections::BTreeMap<_, _> = self.defines.iter().cloned().collect();

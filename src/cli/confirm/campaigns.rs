@@ -9,7 +9,7 @@ use crate::cli::io::bar::{CampaignBar, Runs};
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::load::Model;
 use crate::cli::io::output::Output;
-use crate::cli::io::reports::{Models, ReportFormat};
+use crate::cli::io::reports::{ReportFormat, ReportedModels};
 use crate::cli::io::timer::Timer;
 use crate::cli::io::{files, interrupt};
 use crate::cli::models::seeds::Seeds;
@@ -291,7 +291,7 @@ fn finish(
         ReportFormat::Json => out.json(&campaign.to_json()),
         _ => {
             let reports: Vec<ConfirmReport> = campaign.results.iter().map(|r| r.report.clone()).collect();
-            let mut models = Models::new(known, out).allowing(allowed);
+            let mut models = ReportedModels::new(known, out).allowing(allowed);
             let text = format.render(&reports, (judged, exit), &mut models);
             format.print(&text.unwrap_or_default(), out);
         }

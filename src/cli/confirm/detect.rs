@@ -1,6 +1,6 @@
 //! `raceflip detect`: finds the pairs of accesses that may race.
 
-use crate::campaign::{self, Phase1};
+use crate::campaign::{self, Phase1, TrialPlan};
 use crate::cli::args::{CampaignArgs, Format, ResultArgs, head};
 use crate::cli::confirm::found::{failure, kinds, pair, potential};
 use crate::cli::io::bar::CampaignBar;
@@ -8,7 +8,7 @@ use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::load::Model;
 use crate::cli::io::output::{BAD, BOLD, Output, paint};
 use crate::cli::io::{counted, files, interrupt};
-use crate::cli::models::per_model::Models;
+use crate::cli::models::per_model::CommandModels;
 use crate::cli::{CommandContext, Refusal};
 use crate::detect::{Candidate, DetectorId};
 use crate::formats::detect::DetectReport;
@@ -17,17 +17,17 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const ABOUT: &str = "\
-Runs a model under some seeds and prints the pairs of accesses that may race: hybrid detection, extended to loopers. Two accesses \
+Runs a model with several seeds and prints the pairs of accesses that may race. It uses hybrid detection, extended to loopers. Two accesses \
 are a potential pair if they touch the same memory, one writes, they belong to different threads or tasks, no common lock guards \
-them, and nothing in the run orders them. A potential pair need not be real: `raceflip confirm` tells.";
+them, and no operation of the run orders them. A potential pair may be false: `raceflip confirm` decides that.";
 
 const AFTER: &str = "\
 Examples:
   raceflip detect app.race
   raceflip detect app.race --runs 200 --seed 1
-  raceflip detect app.race --detector all   by whom is each pair seen?
+  raceflip detect app.race --detector all   each pair with the detectors that report it
   raceflip detect app.race --format json
-  raceflip detect models                    all below a folder; as JSON an array
+  raceflip detect models                    all models below a folder (an array in JSON)
   raceflip detect app.race --out pairs.json && raceflip confirm app.race --pairs-from pairs.json";
 
 /// Print the pairs of accesses that may race
@@ -41,7 +41,7 @@ pub(in crate::cli) struct Args {
     result: ResultArgs,
     /// Write the result to this file
     ///
-    /// The pairs, for `raceflip confirm --pairs-from`; of one model only.
+    /// The file contains the pairs of one model, for `raceflip confirm --pairs-from`.
     #[arg(long, value_name = "FILE", help_heading = head::RESULT)]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -61,10 +61,10 @@ fn seen_in(candidate: &Candidate) -> String {
 }
 
 pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
-    let models = Models::find(&args.paths, args.campaign.defines.resolve())?;
+    let models = CommandModels::find(&args.paths, args.campaign.defines.resolve())?;
     if let Some(path) = &args.out {
         if models.many {
-            return Err(Refusal::new("--out is for one model: give one file"));
+            return Err(Refusal::new("`--out` needs exactly one model: give one file"));
         }
         files::may_write(path)?;
     }
@@ -80,7 +80,7 @@ fn one(
     stop: &AtomicBool,
     context: &mut CommandContext,
 ) -> Result<(ExitStatus, Option<String>), Refusal> {
-    let plan = args.campaign.plan(model, 0);
+    let plan = args.campaign.plan(model, TrialPlan { count: 0, ..TrialPlan::default() });
     let bar = CampaignBar::new("run");
     let found = campaign::detect(&plan, campaign::CampaignContext { stop, progress: &bar });
     bar.finish();
@@ -95,7 +95,7 @@ fn one(
         print_pairs(model, &plan, &found, args.result.quiet, out);
     }
     if !found.coverage.complete {
-        out.note(format_args!("interrupted after {} of {} runs", found.runs, plan.runs));
+        out.note(format_args!("interrupted after {} of {} runs", found.runs, plan.detection.runs));
         return Ok((ExitStatus::Interrupted, json));
     }
     let nothing = found.candidates.is_empty() && found.failures.is_empty();
@@ -103,7 +103,7 @@ fn one(
 }
 
 fn print_pairs(model: &Model, plan: &campaign::CampaignPlan, found: &Phase1, quiet: bool, out: &mut Output) {
-    potential(out, &plan.detectors, found);
+    potential(out, &plan.detection.detectors, found);
     let shown = if quiet { &[] } else { found.candidates.as_slice() };
     for candidate in shown {
         writeln!(
@@ -113,7 +113,7 @@ fn print_pairs(model: &Model, plan: &campaign::CampaignPlan, found: &Phase1, qui
             paint(BOLD, &candidate.evidence.location),
             pair(model, candidate.pair),
             seen_in(candidate),
-            seen_by(&plan.detectors, candidate),
+            seen_by(&plan.detection.detectors, candidate),
         );
     }
     if !found.orders.is_empty() {
@@ -127,6 +127,6 @@ fn print_pairs(model: &Model, plan: &campaign::CampaignPlan, found: &Phase1, qui
     }
     for f in &found.failures {
         let text = paint(BAD, failure(model, f));
-        writeln!(out, "{text}, in {} (`raceflip confirm` tells why)", counted(u64::from(f.runs), "run"));
+        writeln!(out, "{text}, in {} (`raceflip confirm` explains them)", counted(u64::from(f.runs), "run"));
     }
 }

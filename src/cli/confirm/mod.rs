@@ -12,12 +12,12 @@ pub(super) mod merge;
 mod pair_options;
 mod text;
 
-use crate::campaign::{self, Explore, Subject};
+use crate::campaign::{self, Explore, StatePlan, Subject, TrialPlan};
 use crate::cli::args::{CampaignArgs, ToolArgs, head, number_of_runs};
 use crate::cli::io::bar::CampaignBar;
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::load::{self, Model};
-use crate::cli::io::reports::{Models, ReportFormat};
+use crate::cli::io::reports::{ReportFormat, ReportedModels};
 use crate::cli::io::timer::{Timer, duration};
 use crate::cli::io::{files, interrupt};
 use crate::cli::models::seeds::Seeds;
@@ -185,13 +185,9 @@ impl Args {
 
 // Returns the plan of the campaign for a model.
 fn plan(args: &Args, model: &Model) -> campaign::CampaignPlan {
-    campaign::CampaignPlan {
-        orders: !args.no_orders,
-        explore: args.explore.into(),
-        states: args.explore_limit,
-        livelocks: args.livelocks(),
-        ..args.campaign.plan(model, args.trials)
-    }
+    let trials = TrialPlan { count: args.trials, orders: !args.no_orders, pairs: None };
+    let search = StatePlan { explore: args.explore.into(), states: args.explore_limit, livelocks: args.livelocks() };
+    campaign::CampaignPlan { search, ..args.campaign.plan(model, trials) }
 }
 
 pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
@@ -213,9 +209,10 @@ fn one(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitSta
     }
     let model = load::model(&args.paths[0], &args.campaign.defines.resolve(), &context.out)?;
     let pairs = pair_options::pairs(args.pairs_from.as_deref(), &args.pair, &model, &mut context.out)?;
-    let plan = campaign::CampaignPlan { pairs, ..plan(args, &model) };
+    let mut plan = plan(args, &model);
+    plan.trials.pairs = pairs;
     let sites = &model.code.setup.sites;
-    let mut given = plan.pairs.iter().flatten();
+    let mut given = plan.trials.pairs.iter().flatten();
     if args.no_orders && given.any(|pair| sites[pair.a].is_operation() || sites[pair.b].is_operation()) {
         return Err(Refusal::new(
             "`--no-orders` excludes order pairs, and an order pair was given: remove one of the two",
@@ -249,8 +246,8 @@ fn one(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitSta
     }
     match args.result.format {
         ReportFormat::Text => {
-            potential(out, &plan.detectors, &found.phase1);
-            let extent = TextExtent { quiet: args.result.quiet, all_orders: plan.pairs.is_some() };
+            potential(out, &plan.detection.detectors, &found.phase1);
+            let extent = TextExtent { quiet: args.result.quiet, all_orders: plan.trials.pairs.is_some() };
             let (limits, timeline) = (plan.limits, args.timeline);
             ConfirmPrinter { model: &model, limits, extent, timeline }.print(&report, out)?;
             let more = suite::left_out(&model, &args.campaign.defines.resolve(), out)?;
@@ -258,7 +255,7 @@ fn one(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitSta
         }
         ReportFormat::Json => out.json(&report.to_json()),
         _ => {
-            let mut models = Models::new(vec![&model], out).allowing(plan.limits);
+            let mut models = ReportedModels::new(vec![&model], out).allowing(plan.limits);
             let text = args.result.format.render(std::slice::from_ref(&report), (&judged, exit), &mut models);
             args.result.format.print(&text.unwrap_or_default(), out);
         }
@@ -267,12 +264,12 @@ fn one(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitSta
     if !found.complete() {
         // The numbers match the summary. Order pairs come after the others.
         let reported = || found.pairs.iter().chain(&found.orders);
-        let orders = if plan.orders { found.phase1.orders.len() } else { 0 };
+        let orders = if plan.trials.orders { found.phase1.orders.len() } else { 0 };
         let (done, all) = (reported().count(), found.phase1.candidates.len() + orders);
         let what = if timer.is_up() { "the time is up" } else { "interrupted" };
         if done == 0 {
             // The plan says how many there are at least.
-            let (runs, least) = (found.phase1.runs, plan.runs);
+            let (runs, least) = (found.phase1.runs, plan.detection.runs);
             let of = if runs < least { format!("{runs} of {least}") } else { runs.to_string() };
             out.note(format_args!("{what} after {of} detection runs; no pair was driven"));
         } else {

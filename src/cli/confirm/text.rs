@@ -4,7 +4,7 @@ use crate::cli::Refusal;
 use crate::cli::io::load::Model;
 use crate::cli::io::output::{BAD, BOLD, GOOD, ODD, Output, paint};
 use crate::cli::io::{counted, replay_command};
-use crate::cli::run::timeline::{self, View};
+use crate::cli::run::timeline::{self, TimelineView};
 use crate::event::SiteId;
 use crate::formats::campaign::{About, Access, ConfirmReport, Evidence};
 use crate::formats::report::text::{TextBlock, TextExtent, render};
@@ -41,7 +41,7 @@ impl ConfirmPrinter<'_> {
         let is_marked = |site: &SiteId| marked.iter().any(|access| access.site == site_text(sites, *site));
         let marks = Marks { sites: sites.ids().filter(is_marked).collect(), ..Marks::default() };
         writeln!(out);
-        timeline::print_token(out, self.model, &again.token, marks, &View::default())?;
+        timeline::print_token(out, self.model, &again.token, marks, &TimelineView::default())?;
         writeln!(out);
         Ok(())
     }

@@ -61,7 +61,7 @@ impl ReportFormat {
         self,
         reports: &[ConfirmReport],
         (judged, exit): (&GateReport, ExitStatus),
-        models: &mut Models<'_>,
+        models: &mut ReportedModels<'_>,
     ) -> Option<String> {
         let end = CommandEnd { gate: Some(judged.clone()), exit: Some(exit.number()) };
         let gate = &end.failures();
@@ -88,7 +88,7 @@ impl ReportFormat {
 type Variant = (String, Vec<(String, i64)>);
 
 /// Models that reports are about.
-pub(in crate::cli) struct Models<'m> {
+pub(in crate::cli) struct ReportedModels<'m> {
     known: Vec<&'m Model>,
     // Models that were not loaded before; `None` for those that cannot be read any more.
     loaded: BTreeMap<Variant, Option<Model>>,
@@ -98,7 +98,7 @@ pub(in crate::cli) struct Models<'m> {
     allowed: Limits,
 }
 
-impl<'m> Models<'m> {
+impl<'m> ReportedModels<'m> {
     /// Creates the collection with the models that are loaded already. Others are loaded when a report names them.
     /// Replays are limited by the default limits, since a report may come from anyone.
     pub(in crate::cli) fn new(known: Vec<&'m Model>, out: &'m Output) -> Self {
@@ -126,7 +126,7 @@ impl<'m> Models<'m> {
     }
 }
 
-impl Replays for Models<'_> {
+impl Replays for ReportedModels<'_> {
     fn run(&mut self, about: &About, again: &Evidence, marked: &[&Access]) -> Option<ReplayedRun> {
         let allowed = self.allowed;
         replayed(self.model(about)?, &again.token, &allowed, marked)

@@ -1,6 +1,6 @@
 //! `raceflip check`: parses, checks and compiles models, without running them.
 
-use crate::cli::args::{Defines, head};
+use crate::cli::args::{DefineArgs, head};
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::output::{GOOD, paint};
 use crate::cli::io::{counted, files, load};
@@ -33,7 +33,7 @@ pub(in crate::cli) struct Args {
     #[arg(short, long, help_heading = head::RESULT)]
     quiet: bool,
     #[command(flatten)]
-    defines: Defines,
+    defines: DefineArgs,
 }
 
 pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {

@@ -11,7 +11,7 @@ use crate::lang::variants::Defines;
 use std::path::PathBuf;
 
 /// Models of a command.
-pub(in crate::cli) struct Models {
+pub(in crate::cli) struct CommandModels {
     paths: Vec<PathBuf>,
     unread: Vec<Refusal>,
     /// Whether there may be several models: the text has their names as headings, and the JSON is an array.
@@ -19,12 +19,12 @@ pub(in crate::cli) struct Models {
     defines: Defines,
 }
 
-impl Models {
+impl CommandModels {
     /// Finds the models that the paths of a command stand for.
     ///
     /// # Errors
     ///
-    /// If a path does not exist, or a folder has no models.
+    /// Returns a refusal if a path does not exist, or if a folder contains no models.
     pub(in crate::cli) fn find(paths: &[PathBuf], defines: Defines) -> Result<Self, Refusal> {
         let (paths, unread, many) = suite::one_or_many(paths)?;
         Ok(Self { paths, unread, many, defines })

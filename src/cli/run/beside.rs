@@ -2,7 +2,7 @@
 
 use super::followed::Followed;
 use super::replay::asks;
-use super::timeline::{self, View};
+use super::timeline::{self, TimelineView};
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::interrupt;
 use crate::cli::io::load::Model;
@@ -20,7 +20,7 @@ pub(in crate::cli) fn perform(
     model: &Model,
     tokens: [&Token; 2],
     allowed: &Limits,
-    view: &View,
+    view: &TimelineView,
     context: &mut CommandContext,
 ) -> Result<ExitStatus, Refusal> {
     let stop = interrupt::install();
@@ -47,7 +47,7 @@ fn replayed(
     model: &Model,
     token: &Token,
     allowed: &Limits,
-    view: &View,
+    view: &TimelineView,
     stop: &AtomicBool,
 ) -> Result<(Timeline, RunSummary), Refusal> {
     let mut machine = model.machine(token.limits.within(allowed));

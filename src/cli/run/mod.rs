@@ -18,7 +18,7 @@ pub(super) mod timeline;
 mod tolerance;
 
 use crate::campaign;
-use crate::cli::args::{Defines, LimitArgs, ReportArgs, SeedArgs, head};
+use crate::cli::args::{DefineArgs, LimitArgs, ReportArgs, SeedArgs, head};
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::load;
 use crate::cli::{CommandContext, Refusal};
@@ -105,7 +105,7 @@ pub(in crate::cli) struct Args {
     #[arg(long, help_heading = head::RESULT)]
     no_shrink: bool,
     #[command(flatten)]
-    defines: Defines,
+    defines: DefineArgs,
     #[command(flatten)]
     report: ReportArgs,
     #[command(flatten)]

@@ -4,7 +4,7 @@ use super::followed::Followed;
 use super::plan::{ChoiceSource, Form, NewFile, Report, RunPlan};
 use super::progress::RunProgress;
 use super::shrink_mode::{self, ShrinkMode};
-use super::timeline::{self, View};
+use super::timeline::{self, TimelineView};
 use super::{outcome, state, tolerance};
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::load::Model;
@@ -211,7 +211,7 @@ impl FinishedRun<'_> {
         &self,
         form: Form,
         timeline: Option<&Timeline>,
-        view: &View,
+        view: &TimelineView,
         context: &mut CommandContext,
     ) -> Result<(), Refusal> {
         let Some(timeline) = timeline else { return Ok(()) };

@@ -74,7 +74,7 @@ fn fails(out: &mut Output, model: &Model, world: &World, failure: &Failure) {
 fn deadlock(out: &mut Output, model: &Model, world: &World, report: &DeadlockReport, brief: bool) {
     let blocked = counted(report.blocked.len() as u64, "thread");
     let text = match report.cycle.as_slice() {
-        [] => format!("{blocked} can never go on"),
+        [] => format!("{blocked} can never continue"),
         ring => format!("cycle of threads: {} -> {}", failure_place::elided_all(ring).join(" -> "), elided(&ring[0])),
     };
     writeln!(out, "{}: {text}", paint(BAD, "deadlock"));

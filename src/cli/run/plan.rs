@@ -2,7 +2,7 @@
 
 use super::shrink_mode::ShrinkMode;
 use super::state::StateArgs;
-use super::timeline::View;
+use super::timeline::TimelineView;
 use crate::cli::Refusal;
 use crate::cli::args::{ReportArgs, RunFormat};
 use crate::cli::io::files::{self, PartialFile};
@@ -44,7 +44,7 @@ pub(in crate::cli) struct Report {
     pub(in crate::cli) trace: Option<NewFile>,
     /// Perfetto file. It is opened early, so that a path that cannot be written is an error before the run.
     pub(in crate::cli) perfetto: Option<NewFile>,
-    pub(in crate::cli) view: View,
+    pub(in crate::cli) view: TimelineView,
     /// Whether the run stops early, and whether its state is printed.
     pub(in crate::cli) state: StateArgs,
 }
@@ -90,7 +90,7 @@ impl Report {
             (RunFormat::Text, false) => Form::Timeline,
         };
         files::distinct(&[("--trace", args.trace.as_deref()), ("--perfetto", args.perfetto.as_deref())], &[])?;
-        let view = View::resolve(&args.view, model)?;
+        let view = TimelineView::resolve(&args.view, model)?;
         let trace = args.trace.as_deref().map(|path| create("trace", path, &model.path)).transpose()?;
         let perfetto = args.perfetto.as_deref().map(|path| create("timeline", path, &model.path)).transpose()?;
         Ok(Self { form, trace, perfetto, view, state })

@@ -4,7 +4,7 @@ use super::plan::{ChoiceSource, Report, RunPlan};
 use super::shrink_mode::ShrinkMode;
 use super::state::StateArgs;
 use super::{beside, one_run};
-use crate::cli::args::{Defines, LimitArgs, ReportArgs, RunFormat, head};
+use crate::cli::args::{DefineArgs, LimitArgs, ReportArgs, RunFormat, head};
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::load;
 use crate::cli::io::load::Model;
@@ -50,7 +50,7 @@ pub(in crate::cli) struct RecordedArgs {
     #[arg(value_name = "TOKEN")]
     token: String,
     #[command(flatten)]
-    defines: Defines,
+    defines: DefineArgs,
     #[command(flatten)]
     pub(in crate::cli) report: ReportArgs,
     #[command(flatten)]

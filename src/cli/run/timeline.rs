@@ -8,7 +8,7 @@ use crate::event::{LimitKind, Outcome};
 use crate::exec::{self, LoopEnd};
 use crate::formats::failure_place;
 use crate::formats::timeline::ascii::ascii;
-use crate::formats::timeline::text::{Role, lines};
+use crate::formats::timeline::text::{TimelineRole, lines};
 use crate::formats::timeline::{Column, ColumnId, Marks, Timeline, TimelineRecorder, Window, mermaid as diagram, svg};
 use crate::sched::{Replay, SiteSpec, StrategySpec};
 use crate::token::Token;
@@ -21,7 +21,7 @@ use std::sync::atomic::AtomicBool;
 
 /// Part of a timeline that is printed, and its form.
 #[derive(Clone, Debug)]
-pub(in crate::cli) struct View {
+pub(in crate::cli) struct TimelineView {
     pub(in crate::cli) window: Window,
     around: Option<u64>,
     only: Vec<String>,
@@ -37,13 +37,13 @@ const WIDTH: usize = 80;
 // Longer lines are hard to read.
 const WIDEST: usize = 160;
 
-impl Default for View {
+impl Default for TimelineView {
     fn default() -> Self {
         Self { window: ENDS, around: None, only: Vec::new(), marked: Vec::new(), width: width(), ascii: false }
     }
 }
 
-impl View {
+impl TimelineView {
     pub(in crate::cli) fn resolve(args: &ViewArgs, model: &Model) -> Result<Self, Refusal> {
         let around = |step: u64| Window::Steps(step.saturating_sub(args.context), step.saturating_add(args.context));
         let window = match (args.all, args.around) {
@@ -125,18 +125,18 @@ fn width() -> usize {
 }
 
 /// Prints a timeline.
-pub(in crate::cli) fn print(out: &mut Output, timeline: &Timeline, view: &View) -> Result<(), Refusal> {
+pub(in crate::cli) fn print(out: &mut Output, timeline: &Timeline, view: &TimelineView) -> Result<(), Refusal> {
     for line in lines(&view.part(timeline)?, view.width) {
         let mut whole = String::new();
         for span in line {
             let text = if view.ascii { ascii(&span.text) } else { span.text };
             whole.push_str(&match span.role {
                 _ if text.trim().is_empty() => text,
-                Role::What | Role::Lanes => text,
-                Role::Head => paint(BOLD, text),
-                Role::Aside | Role::Place => paint(DIM, text),
-                Role::Failing => paint(BAD, text),
-                Role::Racing => paint(ODD, text),
+                TimelineRole::What | TimelineRole::Lanes => text,
+                TimelineRole::Head => paint(BOLD, text),
+                TimelineRole::Aside | TimelineRole::Place => paint(DIM, text),
+                TimelineRole::Failing => paint(BAD, text),
+                TimelineRole::Racing => paint(ODD, text),
             });
         }
         writeln!(out, "{whole}");
@@ -150,7 +150,7 @@ pub(in crate::cli) fn print_token(
     model: &Model,
     token: &str,
     marks: Marks,
-    view: &View,
+    view: &TimelineView,
 ) -> Result<(), Refusal> {
     let token: Token = token.parse().map_err(Refusal::new)?;
     let mut machine = Machine::new(Vm::new(model.code.clone()), token.limits);
@@ -161,7 +161,7 @@ pub(in crate::cli) fn print_token(
 }
 
 /// Prints a timeline as a Mermaid diagram.
-pub(in crate::cli) fn mermaid(out: &mut Output, timeline: &Timeline, view: &View) -> Result<(), Refusal> {
+pub(in crate::cli) fn mermaid(out: &mut Output, timeline: &Timeline, view: &TimelineView) -> Result<(), Refusal> {
     out.document(&diagram::diagram(&view.part(timeline)?));
     Ok(())
 }
@@ -171,7 +171,7 @@ pub(in crate::cli) fn mermaid(out: &mut Output, timeline: &Timeline, view: &View
 pub(in crate::cli) fn svg(
     out: &mut Output,
     model: &Model,
-    view: &View,
+    view: &TimelineView,
     mut runs: Vec<(Timeline, String)>,
 ) -> Result<(), Refusal> {
     let same = match runs.as_mut_slice() {

@@ -5,8 +5,8 @@
 mod bless;
 mod text;
 
-use crate::campaign::{self, CampaignPlan, CampaignProgress, TestPlan, TestResult};
-use crate::cli::args::{Defines, JobArgs, LimitArgs, SeedArgs, ToolArgs, head, number_of_runs, workers};
+use crate::campaign::{self, CampaignPlan, CampaignProgress, TestPlan, TestResult, TrialPlan};
+use crate::cli::args::{DefineArgs, JobArgs, LimitArgs, SeedArgs, ToolArgs, head, number_of_runs, workers};
 use crate::cli::confirm::gate;
 use crate::cli::io::bar::{CampaignBar, Runs};
 use crate::cli::io::exit::ExitStatus;
@@ -60,7 +60,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "TEXT", help_heading = head::MODEL)]
     filter: Vec<String>,
     #[command(flatten)]
-    defines: Defines,
+    defines: DefineArgs,
     /// Number of random walks for each variant
     #[arg(long, alias = "runs", value_name = "N", default_value = "2000", value_parser = number_of_runs(), help_heading = head::EFFORT)]
     walks: u32,
@@ -80,7 +80,7 @@ pub(super) struct Args {
     jobs: JobArgs,
     /// Exit with 1 also in these cases, separated by commas; for a gate in CI, use `limits,unchecked`
     #[arg(long, value_enum, value_name = "WHAT,...", value_delimiter = ',', help_heading = head::GATE)]
-    fail_on: Vec<FailOn>,
+    fail_on: Vec<TestFailOn>,
     #[command(flatten)]
     result: ToolArgs,
     /// Show failing runs as they were found, without shrinking them
@@ -105,7 +105,7 @@ pub(super) struct Args {
 
 /// Further reasons for a test to fail: the values of `--fail-on`.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-enum FailOn {
+enum TestFailOn {
     /// A line that could not be checked
     Unchecked,
     /// A run that reached a limit: later steps are unknown
@@ -113,13 +113,13 @@ enum FailOn {
 }
 
 // Returns the judgment of the gate. `unmet` is the number of variants that fail, which fail every test.
-fn judge(on: &[FailOn], variants: &[Variant], unmet: u64) -> GateReport {
+fn judge(on: &[TestFailOn], variants: &[Variant], unmet: u64) -> GateReport {
     let unchecked = variants.iter().flat_map(|v| &v.expectations).filter(|e| e.verdict == "unchecked").count() as u64;
     let cut = variants.iter().flat_map(|v| &v.limits).map(|c| u64::from(c.runs)).sum();
     let asks = |what| on.contains(&what);
     let all = [
-        (asks(FailOn::Unchecked), unchecked, "unchecked", "lines could not be checked"),
-        (asks(FailOn::Limits), cut, "limits", "runs reached a limit, so later steps are unknown"),
+        (asks(TestFailOn::Unchecked), unchecked, "unchecked", "lines could not be checked"),
+        (asks(TestFailOn::Limits), cut, "limits", "runs reached a limit, so later steps are unknown"),
         (true, unmet, UNMET, "variants fail"),
     ];
     let asked: Vec<_> = all.into_iter().filter(|(asked, ..)| *asked).collect();
@@ -146,8 +146,8 @@ pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus
     let plan = |case: &Case| CampaignPlan {
         limits: args.limits.resolve(),
         seed: args.seed.seed,
-        trials: args.trials,
         jobs: (jobs / outer).max(1),
+        trials: TrialPlan { count: args.trials, ..TrialPlan::default() },
         ..CampaignPlan::new(&*case.model)
     };
     let plans: Vec<TestPlan<'_>> = suite

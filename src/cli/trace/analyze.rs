@@ -17,25 +17,25 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 const ABOUT: &str = "\
-Reads a recorded trace (of `raceflip run --trace`, or a log of DroidRacer), computes what happens before what, and prints the accesses \
-that conflict and that nothing orders. Each race is told with its class (what to look at: two threads, two events, a delay, a post from another thread), \
-its rank, both accesses, the posts that led to them, and, if there is one, a race that covers it: if something orders that one, it orders this one as well. \
-Only what the trace shows is known: a race need not be real, and what another run would do is not seen.";
+Reads a recorded trace (of `raceflip run --trace`, or a log of DroidRacer), computes the happens-before relation of its operations, and prints the conflicting accesses \
+that this relation does not order. For each race it prints the class (its likely cause: two threads, two events, a delay, a post from another thread), \
+the rank, both accesses, the posts that led to them, and a race that covers it, if there is one: an order of the covering race also orders this one. \
+An analysis knows only this trace. A reported race may be false, and other runs may have other races.";
 
 const AFTER: &str = "\
 Ranks:
-  A  nothing orders the two
-  C  the queue does, but only because one post came before the other
-  B  only locks and signals do (shown by --locked)
+  A  nothing orders the two accesses
+  C  only the queue orders them, because one post came before the other
+  B  only locks and signals order them (shown with --locked)
 
 Examples:
   raceflip analyze abc_log.txt
-  raceflip analyze abc_log.txt --rules source      what DroidRacer itself reports
+  raceflip analyze abc_log.txt --rules source      the races that DroidRacer itself reports
   raceflip analyze run.jsonl --uncovered           the races to look at first
   raceflip run app.race --trace run.jsonl --quiet; raceflip analyze run.jsonl
   raceflip analyze abc_log.txt --format json
 
-Exit status: 0 no race (rank B does not count), 1 races, 2 no trace.";
+Exit status: 0 no race was found (rank B does not count), 1 races were found, 2 the input is not a trace.";
 
 /// Rules of a detector that reads traces.
 #[derive(Clone, Copy, Debug)]
@@ -73,21 +73,21 @@ pub(in crate::cli) struct Args {
     /// The trace, or `-` for stdin
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// What happens before what
+    /// Rules of the happens-before relation
     #[arg(long, value_enum, default_value_t, value_name = "RULES", help_heading = head::EFFORT)]
     rules: RulesArg,
     /// Stop after this time, as in `30s`, `10m` or `1h`
     ///
-    /// What a part of a trace shows is not reported: a run that this stops ends with an error.
+    /// An analysis that is stopped reports no races, and ends with an error.
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = head::EFFORT)]
     time: Option<Duration>,
-    /// Also the pairs that only locks and signals order (rank B)
+    /// Print also the pairs that only locks and signals order (rank B)
     #[arg(long, help_heading = head::RESULT)]
     locked: bool,
-    /// Only races that no other one covers
+    /// Print only races that no other race covers
     #[arg(long, help_heading = head::RESULT)]
     uncovered: bool,
-    /// All pairs of statements, not one for each location and class
+    /// Print all pairs of statements, not only one for each location and class
     #[arg(long, alias = "all", help_heading = head::RESULT)]
     all_pairs: bool,
     #[command(flatten)]
@@ -99,7 +99,7 @@ pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<Ex
     let rules = args.rules.rules;
     if args.locked && !rules.has_ranks || args.uncovered && !rules.has_coverage {
         return Err(Refusal::new(
-            "ranks are of the printed and the hybrid rules, and coverage is of the printed ones: leave out `--rules`, or `--locked` and `--uncovered`",
+            "only the printed and the hybrid rules have ranks, and only the printed rules have coverage: remove `--rules`, or `--locked` and `--uncovered`",
         ));
     }
     let trace = trace::read(&args.file)?;
@@ -107,9 +107,9 @@ pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<Ex
     let timer = Timer::start(args.time, stop.clone());
     let Some(found) = rules.analyze(&trace, Options::default(), &stop).map_err(Refusal::new)? else {
         if timer.is_up() {
-            return Err(Refusal::new("the time is up, and of half a trace nothing is told: give it more (`--time`)"));
+            return Err(Refusal::new("the time is up, and a part of a trace is not reported: give a longer `--time`"));
         }
-        context.out.note("interrupted: of half a trace nothing is told");
+        context.out.note("interrupted: a part of a trace is not reported");
         return Ok(ExitStatus::Interrupted);
     };
     let report = AnalysisReport::new(&name, rules.title, &trace, &found);
@@ -149,19 +149,19 @@ fn print_report(args: &Args, report: &AnalysisReport, context: &mut CommandConte
     let locked = report.races.iter().filter(|race| race.rank == 'B').count();
     if locked > 0 && !args.locked {
         writeln!(out);
-        writeln!(out, "{} that only locks and signals order: --locked shows them", some(locked, "more pair"));
+        writeln!(out, "{} that only locks and signals order: --locked prints them", some(locked, "more pair"));
     }
     let mut notes = Vec::new();
     for (task, other) in &report.overtaken {
         notes.push(format!(
-            "{task} began before {other}, which was posted before it: it was posted to the front of the queue, and the trace does not say so"
+            "{task} began before {other}, which was posted before it: so it was posted to the front of the queue, which the trace does not record"
         ));
     }
     if report.lost {
-        notes.push("a location had more unordered accesses than are kept: there may be more races on it".to_owned());
+        notes.push("a location had more unordered accesses than the analysis keeps: it may have more races".to_owned());
     }
     if !report.covered && args.rules.rules.has_coverage && total > 0 {
-        notes.push("there are too many races to say which cover which".to_owned());
+        notes.push("there are too many races to compute which of them cover others".to_owned());
     }
     notes.extend(report.notes.iter().cloned());
     if !notes.is_empty() {
@@ -203,7 +203,7 @@ fn print_text(args: &Args, report: &AnalysisReport, context: &mut CommandContext
             writeln!(out, "   {}", &access(end));
         }
         if let Some(by) = race.covered_by.and_then(|by| leaders.get(&by)).filter(|by| **by != i) {
-            writeln!(out, "   covered by #{}: if something orders that one, it orders this one as well", by + 1);
+            writeln!(out, "   covered by #{}: an order of that race also orders this one", by + 1);
         }
     }
 }

@@ -16,7 +16,7 @@ use std::path::Path;
 
 const ABOUT: &str = "\
 Works on execution traces: those of `raceflip run --trace FILE`, logs of DroidRacer (`abc_log.txt`) and traces of EM-Explorer (`trace.txt`). \
-The form is recognised by the content. What is no trace, or not an execution, is refused with line and column.";
+raceflip recognizes the format by the content. It refuses a file that is not a trace, and operations that are not an execution, with the line and the column.";
 
 const AFTER: &str = "\
 Examples:
@@ -24,24 +24,24 @@ Examples:
   raceflip trace stat --format json run.jsonl abc_log.txt
   raceflip trace convert abc_log.txt --out app.jsonl";
 
-/// Look into execution traces, and convert them
+/// Count the contents of execution traces, and convert them
 #[derive(clap::Args, Debug)]
 #[command(long_about = ABOUT, after_help = AFTER)]
 pub(super) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: TraceCommand,
 }
 
 #[derive(clap::Subcommand, Debug)]
-enum Command {
+enum TraceCommand {
     Stat(stat::Args),
     Convert(convert::Args),
 }
 
 pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
     match args.command {
-        Command::Stat(args) => stat::run(&args, context),
-        Command::Convert(args) => convert::run(&args, context),
+        TraceCommand::Stat(args) => stat::run(&args, context),
+        TraceCommand::Convert(args) => convert::run(&args, context),
     }
 }
 

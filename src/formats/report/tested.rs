@@ -129,7 +129,7 @@ fn case(variant: &Variant, expected: &LineReport) -> TestCase {
 
 /// Returns the limitations of the test of a variant: runs that a limit has cut.
 pub(super) fn caveats(variant: &Variant) -> Vec<String> {
-    let cut = |cut: &crate::formats::campaign::Cut| {
+    let cut = |cut: &crate::formats::campaign::LimitedRuns| {
         clean(&format!("{} reached the limit of {} (--{})", counted(cut.runs, "run"), cut.limit, cut.option))
     };
     variant.limits.iter().map(cut).collect()

@@ -247,8 +247,8 @@ impl Gap {
     /// Describes the gap; `None` if nothing is left out that counts.
     pub(super) fn words(&self) -> Option<String> {
         Some(match self.why {
-            GapReason::Long => format!("{} more here: --all tells them, --around STEP some", counted(self.steps)),
-            GapReason::Outside => format!("{} not told", counted(self.steps)),
+            GapReason::Long => format!("{} more here: --all prints them, --around STEP some", counted(self.steps)),
+            GapReason::Outside => format!("{} not shown", counted(self.steps)),
             GapReason::Others if self.steps == 0 => return None,
             GapReason::Others => format!("{} of other columns", counted(self.steps)),
             GapReason::Again(each) => {

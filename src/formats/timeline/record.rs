@@ -239,7 +239,7 @@ impl Observer for TimelineRecorder<'_> {
                     let woken = self.facts.notified(world, *on);
                     let names: Vec<String> = woken.iter().map(|t| last(&world.thread_name(*t)).to_owned()).collect();
                     what.push_str(&match names.is_empty() {
-                        true => ": nobody waits there".to_owned(),
+                        true => ": no thread waits there".to_owned(),
                         false => format!(": wakes {}", names.join(", ")),
                     });
                     let to = woken.iter().map(|t| column_of(*t)).find(|c| *c != column_of(thread));

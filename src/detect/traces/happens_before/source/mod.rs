@@ -125,7 +125,7 @@ impl<'t> SourceOrder<'t> {
     ///
     /// # Errors
     ///
-    /// If the trace has more than [`SourceOrder::MOST`] nodes.
+    /// Returns [`TooLarge`] if the trace has more than [`SourceOrder::MOST`] nodes.
     pub fn new(trace: &'t Trace) -> Result<Self, TooLarge> {
         let stopped = || TooLarge { nodes: 0 };
         Self::until(trace, &AtomicBool::new(false))?.ok_or_else(stopped)
@@ -135,7 +135,7 @@ impl<'t> SourceOrder<'t> {
     ///
     /// # Errors
     ///
-    /// As [`new`](Self::new).
+    /// Returns the error of [`new`](Self::new), in the same case.
     pub fn until(trace: &'t Trace, stop: &AtomicBool) -> Result<Option<Self>, TooLarge> {
         let nodes = Nodes::of(trace);
         if nodes.len() > Self::MOST {
