@@ -1,7 +1,8 @@
 //! Tests of gates: which findings fail, in every report format, and the effect of `--fail-on`.
 
 use crate::cli::{FOUND, MENU, REFUSED, call, file, scratch};
-use crate::reports::{elements, sarif_schema, valid};
+use crate::reports::elements;
+use crate::schema::{sarif_schema, valid};
 use serde_json::Value;
 
 const CRASHES: &str = "tests/data/faults/always_crashes_green.race";

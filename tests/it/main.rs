@@ -84,6 +84,7 @@ mod rust_version;
 mod scaling;
 mod scaling_models;
 mod scaling_traces;
+mod schema;
 mod shown;
 mod shrink;
 mod shrink_table;

@@ -3,6 +3,7 @@
 use crate::cli::{MENU, REFUSED, call, file, scratch};
 use crate::complete::all_variants;
 use crate::load::{Model, load_bytes};
+use crate::schema::{sarif_schema, valid};
 use crate::support::read;
 use quick_xml::Reader;
 use quick_xml::events::Event;
@@ -116,25 +117,6 @@ fn a_campaign_and_its_report_have_the_same_findings() {
         assert!(findings.iter().any(|name| name.starts_with("HARMFUL")), "{findings:?}");
         assert_eq!(findings, named(&report.findings()));
     }
-}
-
-/// Returns the schema of OASIS as the crate serde-sarif ships it (`tests/data/README.md`).
-pub(crate) fn sarif_schema() -> jsonschema::Validator {
-    let mut schema: Value = serde_json::from_str(&read("tests/data/sarif/sarif-schema-2.1.0.json")).unwrap();
-    // The pattern of this property has a superfluous `]`, so the validator rejects it as a regular expression. Our logs
-    // have no `language`, so the pattern is removed.
-    for of in ["run", "toolComponent"] {
-        let language = schema["definitions"][of]["properties"]["language"].as_object_mut().unwrap();
-        language.remove("pattern").unwrap();
-    }
-    jsonschema::validator_for(&schema).unwrap()
-}
-
-pub(crate) fn valid(schema: &jsonschema::Validator, log: &str) -> Value {
-    let log: Value = serde_json::from_str(log).unwrap();
-    let errors: Vec<String> = schema.iter_errors(&log).map(|e| format!("{}: {e}", e.instance_path())).collect();
-    assert!(errors.is_empty(), "{}", errors.join("\n"));
-    log
 }
 
 /// Returns the number of elements with this name. Asserts that every element is closed and that XML 1.0 allows every

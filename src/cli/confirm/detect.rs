@@ -1,5 +1,6 @@
 //! `raceflip detect`: finds the pairs of accesses that may race.
 
+use crate::base::counted;
 use crate::campaign::{self, Phase1, TrialPlan};
 use crate::cli::args::{CampaignArgs, Format, ResultArgs, head};
 use crate::cli::confirm::found::{failure, kinds, pair, potential};
@@ -7,7 +8,7 @@ use crate::cli::io::bar::CampaignBar;
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::load::Model;
 use crate::cli::io::output::{BAD, BOLD, Output, paint};
-use crate::cli::io::{counted, files, interrupt};
+use crate::cli::io::{files, interrupt};
 use crate::cli::models::per_model::CommandModels;
 use crate::cli::{CommandContext, Refusal};
 use crate::detect::{Candidate, DetectorId};

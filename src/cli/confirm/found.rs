@@ -1,7 +1,7 @@
 //! Describes in words what detection found: accesses, pairs, contexts, and the residual risk.
 
+use crate::base::counted;
 use crate::campaign::{FailureReport, Phase1};
-use crate::cli::io::counted;
 use crate::cli::io::load::Model;
 use crate::cli::io::output::Output;
 use crate::cli::run::outcome::limit_text;

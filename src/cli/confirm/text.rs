@@ -1,9 +1,10 @@
 //! Prints the text forms of the result: adds colors, timelines, and the commands for a shell.
 
+use crate::base::counted;
 use crate::cli::Refusal;
 use crate::cli::io::load::Model;
 use crate::cli::io::output::{BAD, BOLD, GOOD, ODD, Output, paint};
-use crate::cli::io::{counted, replay_command};
+use crate::cli::io::replay_command;
 use crate::cli::run::timeline::{self, TimelineView};
 use crate::event::SiteId;
 use crate::formats::campaign::{About, Access, ConfirmReport, Evidence};

@@ -1,11 +1,11 @@
 //! Prints the result of a search as text.
 
 use super::Answer;
-use crate::base::elided;
+use crate::base::{counted, elided};
 use crate::campaign::{SEARCHED, remake};
 use crate::cli::confirm::found::{access, pair};
 use crate::cli::io::output::{BAD, BOLD, DIM, GOOD, ODD, Output, paint};
-use crate::cli::io::{counted, replay_command};
+use crate::cli::io::replay_command;
 use crate::cli::run::outcome::limit_text;
 use crate::event::Outcome;
 use crate::explore::{ClockMode, Cut, Estimate, MOST_STATES, OrderResult, RunChoices};

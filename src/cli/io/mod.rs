@@ -13,8 +13,3 @@ pub(super) mod replay_command;
 pub(super) mod reports;
 pub(super) mod timer;
 mod wrap;
-
-/// Formats a count, as in `1 thread` and `2 threads`.
-pub(in crate::cli) fn counted(n: u64, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
-}

@@ -1,9 +1,10 @@
 //! `raceflip check`: parses, checks and compiles models, without running them.
 
+use crate::base::counted;
 use crate::cli::args::{DefineArgs, head};
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::output::{GOOD, paint};
-use crate::cli::io::{counted, files, load};
+use crate::cli::io::{files, load};
 use crate::cli::{CommandContext, Refusal};
 use crate::lang::Program;
 use std::collections::BTreeSet;

@@ -1,8 +1,8 @@
 //! Runs a command on one model, or on each of several models in turn.
 
 use super::suite;
+use crate::base::counted;
 use crate::cli::args::{Format, ResultArgs};
-use crate::cli::io::counted;
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::load::{self, Model};
 use crate::cli::io::output::{BOLD, paint};

@@ -1,7 +1,6 @@
 //! Describes in words how a run ended.
 
-use crate::base::elided;
-use crate::cli::io::counted;
+use crate::base::{counted, elided};
 use crate::cli::io::load::Model;
 use crate::cli::io::output::{BAD, DIM, GOOD, ODD, Output, paint};
 use crate::event::{BlockedThread, DeadlockReport, Failure, LimitKind, Outcome, Site, SiteId};

@@ -1,6 +1,6 @@
 //! Decides whether a run is shrunk, and prints how much smaller it became.
 
-use crate::cli::io::counted;
+use crate::base::counted;
 use crate::cli::io::load::Model;
 use crate::cli::io::output::{BOLD, Output, paint};
 use crate::event::Outcome;

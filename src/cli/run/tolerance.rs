@@ -1,6 +1,6 @@
 //! Prints how closely a tolerant replay followed its recording.
 
-use crate::cli::io::counted;
+use crate::base::counted;
 use crate::cli::io::output::{BAD, BOLD, GOOD, Output, paint};
 use crate::formats::result::ReplayFidelity;
 

@@ -1,11 +1,12 @@
 //! Implements `--bless`: rewrites lines that do not hold to what the model does, where that is known. Nothing else of a
 //! file changes.
 
+use crate::base::counted;
 use crate::campaign::{TestResult, Truth};
 use crate::cli::Refusal;
+use crate::cli::io::files;
 use crate::cli::io::load::{self, Model};
 use crate::cli::io::output::Output;
-use crate::cli::io::{counted, files};
 use crate::cli::models::suite::{Case, Suite};
 use crate::lang::ast::{Expect, Item, ItemKind};
 use crate::lang::{Source, parse};

@@ -1,11 +1,12 @@
 //! Prints the results of a test as text: a line for each variant, the failures again at the end, and a summary.
 
+use crate::base::counted;
 use crate::campaign::{LineResult, LineVerdict, Origin, SEARCHED, SeedResult, ShownEnds, TestPlan, TestResult};
 use crate::cli::args::ToolArgs;
 use crate::cli::io::bar::CampaignBar;
 use crate::cli::io::output::{BAD, BOLD, DIM, GOOD, NOTE, ODD, Output, paint};
+use crate::cli::io::replay_command;
 use crate::cli::io::reports::ReportFormat;
-use crate::cli::io::{counted, replay_command};
 use crate::cli::models::seeds::{Files, StoredFailure};
 use crate::cli::models::suite::{Case, Suite};
 use crate::cli::run::outcome::limit_text;

@@ -1,10 +1,11 @@
 //! `raceflip analyze`: finds the races of a recorded trace.
 
+use crate::base::counted;
 use crate::cli::args::{Format, ResultArgs, head};
 use crate::cli::io::exit::ExitStatus;
+use crate::cli::io::interrupt;
 use crate::cli::io::output::{BOLD, paint};
 use crate::cli::io::timer::{Timer, duration};
-use crate::cli::io::{counted, interrupt};
 use crate::cli::{CommandContext, Refusal, trace};
 use crate::detect::happens_before::{Options, RaceClass};
 use crate::detect::{DetectorId, Rules};

@@ -1,7 +1,7 @@
 //! `raceflip trace stat`: counts what traces contain.
 
+use crate::base::counted;
 use crate::cli::args::Format;
-use crate::cli::io::counted;
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::output::{BOLD, paint};
 use crate::cli::{CommandContext, Refusal};

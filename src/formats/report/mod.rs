@@ -36,6 +36,7 @@ pub use run::{ReplayedRun, RunStep, replayed};
 use super::campaign::{About, Access, ConfirmReport, Evidence, Pair};
 use super::gate::{GateFailure, GateReport};
 use super::shell;
+use crate::base::counted;
 use crate::campaign::Finding;
 
 type Subject<'r> = crate::campaign::Subject<'r, Pair>;
@@ -121,10 +122,4 @@ fn entries(report: &ConfirmReport) -> impl Iterator<Item = ReportEntry<'_>> {
 // Returns the findings of all reports.
 fn all(reports: &[ConfirmReport]) -> impl Iterator<Item = ReportEntry<'_>> {
     reports.iter().flat_map(entries)
-}
-
-/// Formats a number with its noun: `1 pair`, `2 pairs`.
-fn counted(n: impl Into<u64>, what: &str) -> String {
-    let n = n.into();
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
