@@ -50,4 +50,10 @@ crate::define_id! {
     ListId,
     /// A global variable.
     GlobalId,
+    /// A component of the program.
+    ComponentId,
+    /// An instance of a component, in order of creation.
+    InstanceId,
+    /// A request to the platform, in the order in which they were asked.
+    RequestId,
 }

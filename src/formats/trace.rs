@@ -353,6 +353,7 @@ fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
         Op::Perform(listener) => row.place = Some(setup.listeners[*listener].clone()),
         Op::Sleep(d) => row.delay = Some(*d),
         Op::Branch => row.value = Some(value),
-        Op::SpawnLooper | Op::Begin | Op::AttachQueue | Op::Lift(_) | Op::Wake | Op::Skip | Op::Yield => {}
+        Op::SpawnLooper | Op::Begin | Op::AttachQueue | Op::Lift(_) | Op::Request | Op::Wake | Op::Skip | Op::Yield => {
+        }
     }
 }

@@ -105,6 +105,7 @@ fn commutes(world: &World, (a, (thing, how)): (ThreadId, ThingEffect), b: Thread
         | Thing::Listener(_)
         | Thing::Barrier(_)
         | Thing::Fence(_)
+        | Thing::Platform
         | Thing::Numbers => others.all(|(other, _)| other != thing),
     }
 }

@@ -381,7 +381,7 @@ impl World {
                 0
             }
             Op::Branch => i64::from(argument != 0),
-            Op::Join(_) | Op::Pass { .. } | Op::Skip | Op::Yield => 0,
+            Op::Join(_) | Op::Pass { .. } | Op::Request | Op::Skip | Op::Yield => 0,
         };
         Ok(Reply::Value(value))
     }

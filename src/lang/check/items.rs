@@ -52,8 +52,8 @@ impl Checker {
                 }
                 ItemKind::Event { name, .. } => {
                     let body = self.new_body(&name.text, item.at.0);
-                    let event =
-                        self.out.events.add(EventDef { name: name.text.clone(), body, looper: 0, initially: 0 });
+                    let event = EventDef { name: name.text.clone(), body, looper: 0, initially: 0, row: None };
+                    let event = self.out.events.add(event);
                     self.define(name, NameMeaning::Event(event, body));
                 }
                 ItemKind::Init { .. } => {

@@ -39,7 +39,7 @@ mod types;
 mod verbs;
 
 use super::foreign::explain;
-use super::program::{BUILT_IN_EXCEPTIONS, ClassDef, ExceptionId, ExceptionScope, Program, TextId, Type};
+use super::program::{BUILT_IN_EXCEPTIONS, ClassDef, Components, ExceptionId, ExceptionScope, Program, TextId, Type};
 use super::{Diagnostic, Source, ast, near};
 use crate::base::{Id, IndexVec};
 use crate::event::{BodyId, ListenerId, SiteId};
@@ -188,6 +188,7 @@ impl Checker {
                 handlers: Vec::new(),
                 listeners: IndexVec::new(),
                 events: IndexVec::new(),
+                components: Components::default(),
                 bodies: IndexVec::new(),
                 init: None,
                 objects: Vec::new(),

@@ -163,6 +163,7 @@ impl Checker {
             Type::Semaphore => "semaphore".into(),
             Type::Barrier => "barrier".into(),
             Type::Fence => "fence".into(),
+            Type::Request => "request".into(),
             Type::Message => "message".into(),
             Type::Null => "null".into(),
             Type::Void => "nothing".into(),
