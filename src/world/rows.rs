@@ -159,6 +159,26 @@ impl World {
         format!("{}.{own}", self.instance_name(instance))
     }
 
+    /// Returns the name of an event: with an instance, that of a row of it.
+    #[must_use]
+    pub fn event_name(&self, event: EventId, instance: Option<InstanceId>) -> String {
+        match instance {
+            Some(instance) => self.row_name(event, instance),
+            None => self.setup.events[event].name.clone(),
+        }
+    }
+
+    /// Returns the row and the instance with this [`row_name`](Self::row_name), if the instance exists.
+    #[must_use]
+    pub fn row_named(&self, name: &str) -> Option<(EventId, InstanceId)> {
+        let (of, own) = name.rsplit_once('.')?;
+        let instance = self.instance_named(of)?;
+        let component = self.known_platform().instances[instance].component;
+        let setup = &self.setup.platform;
+        let is = |event: &&EventId| setup.row(**event).is_some_and(|row| row.name == own);
+        setup.components[component].rows.iter().find(is).map(|event| (*event, instance))
+    }
+
     /// Returns the name of a cause in traces: `Player#1.hide by stage`, `request 3`.
     #[must_use]
     pub fn cause_name(&self, cause: Cause) -> String {
