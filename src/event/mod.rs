@@ -18,7 +18,8 @@ pub use end_value::EndValue;
 pub use op::{Args, ListRead, ListWrite, Location, NULL, Op, PostTime, Target, Value, WaitSet};
 pub use site::{AccessKind, Site, SiteKind, labelled};
 pub use trace::{
-    BlockedThread, ContextId, DeadlockReport, Event, EventKind, Failure, FailureKind, LimitKind, Operand, Outcome,
+    BlockedThread, Cause, ContextId, DeadlockReport, Event, EventKind, Failure, FailureKind, LimitKind, Operand,
+    Outcome,
 };
 
 crate::define_id! {

@@ -91,6 +91,14 @@ pub struct Program {
     pub exceptions: IndexVec<ExceptionId, String>,
 }
 
+impl Program {
+    /// Returns the row of a component that has this body, if it is the body of one.
+    #[must_use]
+    pub fn row_of(&self, body: BodyId) -> Option<&Row> {
+        self.events.iter().find(|event| event.body == body && event.row.is_some())?.row.as_ref()
+    }
+}
+
 /// The exceptions that operations can throw without a `throw` statement.
 pub const BUILT_IN_EXCEPTIONS: [&str; 10] = [
     "NullPointer",

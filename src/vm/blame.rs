@@ -145,6 +145,7 @@ impl Instr {
                 | Instr::Bound { .. }
                 | Instr::Field { .. }
                 | Instr::Visible { .. }
+                | Instr::Platform { .. }
                 | Instr::Peek { .. }
                 | Instr::PeekList { .. }
                 | Instr::Fail { .. }

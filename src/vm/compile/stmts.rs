@@ -135,7 +135,7 @@ impl<'p> Compiler<'p> {
             }
             Stmt::Transaction { body, .. } | Stmt::Block(body) => self.block(body),
             Stmt::Do { op, site } => self.simple(op, *site),
-            Stmt::Platform(_) => debug_assert!(false, "no text lowers to it yet"),
+            Stmt::Platform(stmt) => self.platform_stmt(stmt),
         }
     }
 
