@@ -4,7 +4,7 @@ use super::args::{Defines, head};
 use super::exit::ExitStatus;
 use super::output::{GOOD, paint};
 use super::{CommandContext, Refusal, files, load};
-use crate::lang::Program;
+use crate::lang::{Program, expand, print};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -17,6 +17,7 @@ const AFTER: &str = "\
 Examples:
   raceflip check app.race
   raceflip check models                  all models below a folder
+  raceflip check --expand app.race       the components written out
   raceflip check -D FIXED=1 app.race     with another value of a constant";
 
 /// Check models without running them
@@ -31,6 +32,11 @@ pub(super) struct Args {
     /// It omits well-formed models.
     #[arg(short, long, help_heading = head::RESULT)]
     quiet: bool,
+    /// Print the model with its components written out
+    ///
+    /// Components become classes, tasks and events. The text shows what they mean; it is not a model of its own.
+    #[arg(long, conflicts_with = "quiet", help_heading = head::RESULT)]
+    expand: bool,
     #[command(flatten)]
     defines: Defines,
 }
@@ -52,6 +58,12 @@ pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus
     for path in &paths {
         match load::model(path, &defines, &context.out) {
             Ok(_) if args.quiet => {}
+            Ok(model) if args.expand => {
+                // The model was parsed and written out before, so neither can fail.
+                let file = load::parsed(&model.source, &context.out)?;
+                let written = expand(&file).ok().flatten();
+                write!(context.out, "{}", print(written.as_ref().unwrap_or(&file)));
+            }
             Ok(model) => {
                 let warnings = load::warnings(&model.source, context);
                 let warned = if warnings == 0 { String::new() } else { format!(", {}", counted(warnings, "warning")) };
@@ -77,6 +89,7 @@ fn contents(program: &Program) -> String {
         .chain(program.init)
         .collect();
     let parts = [
+        (program.components.all.len(), "component"),
         (program.threads.len() - loopers, "thread"),
         (loopers, "looper"),
         (program.bodies.len() - not_tasks.len(), "task"),

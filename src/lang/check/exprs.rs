@@ -56,14 +56,13 @@ impl Checker {
                 }
                 Some(Expr::new(ExprKind::SelfThread, Type::Thread))
             }
-            Ast::This => {
-                self.no_components(e.at, "`this`");
-                None
-            }
+            Ast::This => self.this(e.at),
+            Ast::Rest | Ast::Other { .. } | Ast::Asked(_) | Ast::Stage { .. } | Ast::Again(_) => self.kind_expr(e),
             Ast::New(name) => {
                 if self.scope.mode != Mode::First {
                     self.only_in_body(e.at, "`new`", false)?;
                 }
+                self.not_made_by_new(name)?;
                 let class = self.class(name)?;
                 Some(Expr::new(ExprKind::New(class), Type::Object(class)))
             }
@@ -96,20 +95,13 @@ impl Checker {
             Mode::Await => {
                 ("the condition of an `await`", "it is evaluated without steps: only reads, operators and constants")
             }
+            Mode::When => ("the condition of a row", "it is evaluated without steps: platform memory and constants"),
             Mode::Property => ("a property", "it is evaluated without steps: only reads, operators and constants"),
             Mode::First => ("a first value", "only constants, `new`, and names of threads, locks and objects"),
             Mode::Const => ("a constant", "only numbers, truth values, operators and other constants"),
         };
         self.error(at, format!("{what} in {place}"), may);
         None
-    }
-
-    /// Reports a use of components, unless the components of the file were already reported.
-    pub(super) fn no_components(&mut self, at: At, what: &str) {
-        if !self.components {
-            let reason = "components (activity, service, receiver, async_task) are not yet supported";
-            self.error(at, format!("{what} belongs to components"), reason);
-        }
     }
 
     fn binary(&mut self, op: BinaryOp, left: &ast::Expr, right: &ast::Expr, at: At) -> Option<Expr> {

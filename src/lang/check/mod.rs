@@ -15,6 +15,7 @@
 
 mod assign;
 mod calls;
+mod components;
 mod consts;
 mod control;
 mod expects;
@@ -28,6 +29,7 @@ mod objects;
 mod ops;
 mod outcomes;
 mod places;
+mod platform;
 mod problems;
 mod properties;
 mod refs;
@@ -40,7 +42,7 @@ mod verbs;
 
 use super::foreign::explain;
 use super::program::{BUILT_IN_EXCEPTIONS, ClassDef, Components, ExceptionId, ExceptionScope, Program, TextId, Type};
-use super::{Diagnostic, Source, ast, near};
+use super::{Diagnostic, Source, ast, expand, near};
 use crate::base::{Id, IndexVec};
 use crate::event::{BodyId, ListenerId, SiteId};
 use indexmap::{IndexMap, IndexSet};
@@ -92,7 +94,14 @@ pub struct CheckErrors {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn check(file: &ast::File, source: &Source, defines: &[(String, i64)]) -> Result<Program, CheckErrors> {
-    let (checker, defines) = checked(file, source, defines);
+    let written = match expand(file) {
+        Ok(written) => written,
+        Err(mut diagnostics) => {
+            explain(source.text(), &mut diagnostics);
+            return Err(CheckErrors { defines: Vec::new(), diagnostics });
+        }
+    };
+    let (checker, defines) = checked(written.as_ref().unwrap_or(file), source, defines);
     if defines.is_empty() && checker.problems.count() == 0 {
         return Ok(checker.out);
     }
@@ -106,7 +115,11 @@ pub fn check(file: &ast::File, source: &Source, defines: &[(String, i64)]) -> Re
 /// It is for a tree without the parts that syntax errors have removed. Other errors of the check can be caused by the
 /// missing parts, so they are dropped.
 pub(super) fn unknown_names(file: &ast::File, source: &Source) -> Vec<Diagnostic> {
-    checked(file, source, &[]).0.problems.finish_unknown()
+    // A component without its parts, or of a kind without its parts, cannot be written out.
+    match expand(file) {
+        Ok(written) => checked(written.as_ref().unwrap_or(file), source, &[]).0.problems.finish_unknown(),
+        Err(_) => Vec::new(),
+    }
 }
 
 fn checked(file: &ast::File, source: &Source, defines: &[(String, i64)]) -> (Checker, Vec<DefineError>) {
@@ -114,6 +127,7 @@ fn checked(file: &ast::File, source: &Source, defines: &[(String, i64)]) -> (Che
     checker.declare(file);
     let defines = checker.constants(file, defines);
     checker.tables(file);
+    checker.bounds(file);
     checker.bodies(file);
     checker.note_callbacks();
     checker.properties(file);
@@ -157,9 +171,7 @@ struct Checker {
     performed: Vec<(SiteId, ListenerId)>,
     registered: BTreeMap<ListenerId, BTreeSet<BodyId>>,
     scope: scope::Scope,
-    // Whether the file contains components. Expectations are then skipped, because components would define some of
-    // their names, and further uses of components are not reported.
-    components: bool,
+    components: components::ComponentTables,
     // Number of cells that are allocated so far, and number of nodes in the current property.
     cells: u64,
     terms: u64,
@@ -214,7 +226,7 @@ impl Checker {
             performed: Vec::new(),
             registered: BTreeMap::new(),
             scope: scope::Scope::default(),
-            components: false,
+            components: components::ComponentTables::default(),
             cells: 0,
             terms: 0,
         }
