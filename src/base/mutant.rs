@@ -35,12 +35,16 @@ pub enum Mutant {
     AccessesCommute,
     TicksToDeadlines,
     UnitsOfTheDivisor,
+    // Mistakes in the environment of components.
+    OpenRowMissed,
+    UnderWayForgotten,
+    RequestsOutOfOrder,
 }
 
 impl Mutant {
     /// All mistakes, without `None`.
     #[cfg(feature = "mutants")]
-    pub const ALL: [Mutant; 23] = [
+    pub const ALL: [Mutant; 26] = [
         Mutant::FrontFirstInFirstOut,
         Mutant::TiesTurnedRound,
         Mutant::FencesLetAllPass,
@@ -64,6 +68,9 @@ impl Mutant {
         Mutant::AccessesCommute,
         Mutant::TicksToDeadlines,
         Mutant::UnitsOfTheDivisor,
+        Mutant::OpenRowMissed,
+        Mutant::UnderWayForgotten,
+        Mutant::RequestsOutOfOrder,
     ];
 }
 

@@ -17,7 +17,8 @@ pub use choice::{Actor, Choice};
 pub use end_value::EndValue;
 pub use op::{Args, ListRead, ListWrite, Location, NULL, Op, PostTime, Target, Value, WaitSet};
 pub use run_event::{
-    BlockedThread, ContextId, DeadlockReport, Event, EventKind, Failure, FailureKind, LimitKind, Operand, Outcome,
+    BlockedThread, Cause, ContextId, DeadlockReport, Event, EventKind, Failure, FailureKind, LimitKind, Operand,
+    Outcome,
 };
 pub use site::{AccessKind, Site, SiteKind, labelled};
 
@@ -50,4 +51,10 @@ crate::define_id! {
     ListId,
     /// A global variable.
     GlobalId,
+    /// A component of the program.
+    ComponentId,
+    /// An instance of a component, in order of creation.
+    InstanceId,
+    /// A request to the platform, in the order in which they were asked.
+    RequestId,
 }

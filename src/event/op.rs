@@ -145,6 +145,8 @@ pub enum Op {
     Enable { event: EventId, args: Args, instance: Option<u32> },
     /// Revokes all enables of an event.
     Disable(EventId),
+    /// Enters the platform: the step of a verb that has no other step before it touches platform memory.
+    Request,
     /// Adds a callback to a listener (CAFA's register).
     Register { listener: ListenerId, body: BodyId },
     /// Runs all callbacks of a listener in the order of registration (CAFA's perform). Its value: the number of

@@ -1,6 +1,6 @@
 //! The events that are recorded of a run, and the ways a run can end.
 
-use super::{EventId, Op, SiteId, ThreadId, Value};
+use super::{EventId, InstanceId, Op, RequestId, SiteId, ThreadId, Value};
 
 crate::define_id! {
     /// A context: a thread, a task or the firing of an event. Its pedigree names it (`world::Contexts`).
@@ -48,12 +48,25 @@ pub enum EventKind {
     End,
     /// An event fires. Its handler is queued as the given context.
     Fire(EventId, ContextId),
+    /// The step lets the environment fire a row of a component's instance.
+    Lets(Cause),
     /// The clock advances.
     Tick,
     /// A post is refused because the looper has quit.
     Refused,
     /// An exception of this name is thrown in the thread.
     Thrown(String),
+}
+
+/// Something that lets the environment fire a row of an instance.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Cause {
+    /// The instance came to a stage in which the row may be fired, and no row that changes its stage is under way.
+    Stage(EventId, InstanceId),
+    /// The condition of the row came to hold.
+    Condition(EventId, InstanceId),
+    /// Somebody asked for the row.
+    Request(RequestId),
 }
 
 /// The outcome of a run.

@@ -46,6 +46,7 @@ impl Op {
             Op::NewHandler(_) => SiteKind::NewHandler.word(),
             Op::Enable { .. } => SiteKind::Enable.word(),
             Op::Disable(_) => SiteKind::Disable.word(),
+            Op::Request => SiteKind::Request.word(),
             Op::Register { .. } => SiteKind::Register.word(),
             Op::Perform(_) => SiteKind::Perform.word(),
             Op::Interrupt(_) => SiteKind::Interrupt.word(),

@@ -32,7 +32,7 @@ impl OpenChoices {
         }
         if numbered_by_themselves(world) {
             for thread in world.enabled().iter() {
-                push(&mut self.all, world, thread);
+                push(&mut self.all, world, Actor::Thread(thread));
             }
         } else {
             self.threads.clear();
@@ -40,10 +40,12 @@ impl OpenChoices {
             self.threads.extend(world.enabled().iter().map(numbered));
             self.threads.sort_unstable();
             for (_, thread) in &self.threads {
-                push(&mut self.all, world, *thread);
+                push(&mut self.all, world, Actor::Thread(*thread));
             }
         }
-        self.all.extend(world.fireable().iter().map(|e| Choice { actor: Actor::Event(e), argument: 0 }));
+        for event in world.fireable().iter() {
+            push(&mut self.all, world, Actor::Event(event));
+        }
     }
 }
 
@@ -61,19 +63,19 @@ pub(super) fn most(world: &World, clock: ClockMode) -> u64 {
         ClockMode::Critical => world.instants().len() as u64,
     };
     let threads: u64 = world.enabled().iter().map(|thread| answers(world, Actor::Thread(thread))).sum();
-    ticks + threads + world.fireable().len() as u64
+    let events: u64 = world.fireable().iter().map(|event| answers(world, Actor::Event(event))).sum();
+    ticks + threads + events
 }
 
 // Returns the number of ways in which the operation of an actor can be performed.
 fn answers(world: &World, actor: Actor) -> u64 {
     match world.question(actor) {
-        Some(Question::Waiter(waiters)) => waiters as u64,
+        Some(Question::Waiter(waiters) | Question::Instance(waiters)) => waiters as u64,
         Some(Question::Branch) => 2,
         Some(Question::Instant) | None => 1,
     }
 }
 
-fn push(all: &mut Vec<Choice>, world: &World, thread: ThreadId) {
-    let actor = Actor::Thread(thread);
+fn push(all: &mut Vec<Choice>, world: &World, actor: Actor) {
     all.extend((0..answers(world, actor)).map(|argument| Choice { actor, argument }));
 }

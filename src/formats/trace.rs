@@ -2,7 +2,7 @@
 
 use super::trace_names::ShortNames;
 use crate::detect::{EventChannels, Signals};
-use crate::event::{AccessPlace, Event, EventKind, Op, PostTime, Target, WaitSet};
+use crate::event::{AccessPlace, Cause, ContextId, Event, EventKind, Op, PostTime, Target, WaitSet};
 use crate::world::{MessageKind, World};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -103,6 +103,9 @@ pub struct Row {
     /// The task or thread that the operation creates or begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made: Option<String>,
+    /// The instance of a component for which the environment fires a row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance: Option<String>,
     /// Channels that the event sends on. Events that receive on them happen after it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sends: Vec<u32>,
@@ -178,6 +181,9 @@ impl<W: Write> TraceWriter<W> {
             let row = Row { receives, sends, ..row(world, event, &mut self.names) };
             self.names.pending_rows().iter().for_each(|name| self.line(name));
             self.line(&row);
+            if let EventKind::Fire(_, context) = event.what {
+                triggers(world, &row, context).iter().for_each(|row| self.line(row));
+            }
         }
     }
 
@@ -226,6 +232,17 @@ fn init_rows(world: &World) -> Vec<Row> {
     rows
 }
 
+// Returns a row for each event that has let the environment fire a row of a component: the message handles them all.
+fn triggers(world: &World, fire: &Row, context: ContextId) -> Vec<Row> {
+    let trigger = |cause| Row {
+        kind: "trigger".to_owned(),
+        place: Some(world.cause_name(cause)),
+        made: fire.made.clone(),
+        ..Row { step: fire.step, now: fire.now, ..Row::default() }
+    };
+    world.causes(context).filter(|cause| !matches!(cause, Cause::Condition(..))).map(trigger).collect()
+}
+
 // Converts an event to a row.
 fn row(world: &World, event: &Event, names: &mut ShortNames) -> Row {
     let setup = world.setup();
@@ -245,6 +262,11 @@ fn row(world: &World, event: &Event, names: &mut ShortNames) -> Row {
         EventKind::ThreadInit => row.kind = "threadinit".to_owned(),
         EventKind::ThreadExit => row.kind = "threadexit".to_owned(),
         EventKind::End => row.kind = "end".to_owned(),
+        EventKind::Lets(cause) => {
+            let is_condition = matches!(cause, Cause::Condition(..));
+            row.kind = if is_condition { "holds" } else { "enable" }.to_owned();
+            row.place = Some(world.cause_name(*cause));
+        }
         EventKind::Tick => row.kind = "tick".to_owned(),
         EventKind::Refused => row.kind = "refused".to_owned(),
         EventKind::Thrown(name) => {
@@ -256,6 +278,7 @@ fn row(world: &World, event: &Event, names: &mut ShortNames) -> Row {
             row.place = Some(setup.events[*id].name.clone());
             row.target = Some(world.thread_name(setup.events[*id].looper));
             row.made = Some(name(*context));
+            row.instance = world.instance_of_firing(*context).map(|instance| world.instance_name(instance));
         }
         EventKind::Performed { op, value, made, .. } => {
             row.kind = kind(op);
@@ -353,6 +376,7 @@ fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
         Op::Perform(listener) => row.place = Some(setup.listeners[*listener].clone()),
         Op::Sleep(d) => row.delay = Some(*d),
         Op::Branch => row.value = Some(value),
-        Op::SpawnLooper | Op::Begin | Op::AttachQueue | Op::Lift(_) | Op::Wake | Op::Skip | Op::Yield => {}
+        Op::SpawnLooper | Op::Begin | Op::AttachQueue | Op::Lift(_) | Op::Request | Op::Wake | Op::Skip | Op::Yield => {
+        }
     }
 }

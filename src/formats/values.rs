@@ -95,6 +95,7 @@ fn word(world: &World, ty: &Type, value: Value) -> String {
         Type::Semaphore => setup.semaphores.get(i).map(|(name, _)| name.clone()),
         Type::Barrier => setup.barriers.get(i).map(|(name, _)| name.clone()),
         Type::Fence => Some("a fence".to_owned()),
+        Type::Request => Some("a request".to_owned()),
         _ => None,
     });
     name.unwrap_or_else(|| value.to_string())

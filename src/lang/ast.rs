@@ -3,6 +3,12 @@
 //!
 //! Comparison of trees ignores positions: [`At`] is equal to every other [`At`], so `parse(print(tree)) == tree`.
 
+mod components;
+
+pub use components::{
+    Component, ComponentPart, Following, Instances, Kind, KindPart, Member, Params, Role, Row, VerbMode,
+};
+
 /// A range of bytes in a source file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Span {
@@ -92,8 +98,18 @@ pub enum ItemKind {
     Init { body: Block },
     /// `property name always|at end { prop }`
     Property { name: Name, when: When, prop: Prop },
-    /// `activity`, `service`, `receiver`, `async_task`
-    Component { kind: ComponentKind, name: Name, params: Vec<Param>, looper: Name, parts: Vec<ComponentPart> },
+    /// `use library { name = expr }`
+    Use { library: Name, settings: Vec<(Name, Expr)> },
+    /// `kind name { parts }`
+    Kind(Box<Kind>),
+    /// `state field`: platform memory of the app
+    State(Field),
+    /// A component.
+    Component(Box<Component>),
+    /// The instances of a component that is written out.
+    Instances(Box<Instances>),
+    /// A task of a component that is written out.
+    Member(Box<Member>),
     /// `expect exp if expr`
     Expect { expect: Expect, condition: Option<Expr> },
 }
@@ -197,29 +213,6 @@ pub enum Prop {
     Expr(Expr),
 }
 
-/// The kinds of components. They are parsed, but not yet supported by [`check`](crate::lang::check()).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ComponentKind {
-    /// `activity`
-    Activity,
-    /// `service`
-    Service,
-    /// `receiver`
-    Receiver,
-    /// `async_task`
-    AsyncTask,
-}
-
-/// A part of a component.
-#[derive(Clone, PartialEq, Debug)]
-#[allow(missing_docs, reason = "a variant's line names its fields")]
-pub enum ComponentPart {
-    /// `var field`
-    Var(Field),
-    /// `on name(params) { }`
-    On { name: Name, params: Vec<Param>, body: Block },
-}
-
 /// A block `{ statements }`.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Block {
@@ -308,8 +301,10 @@ pub enum StmtKind {
     Register { task: Name, listener: Name },
     /// `perform listener(args)`
     Perform { listener: Name, args: Vec<Expr> },
-    /// `start A(args)` and the like. Component statements are parsed, but not yet supported.
-    Component { verb: ComponentVerb, name: Name, args: Vec<Expr> },
+    /// `withdraw e`
+    Withdraw { request: Expr },
+    /// The statements for every instance of a component, in the order in which they were made. Only `expand` makes it.
+    ForInstances { name: Name, component: Name, body: Block },
 }
 
 /// The branch after `else`.
@@ -380,18 +375,6 @@ pub enum Verb {
     Sleep,
 }
 
-/// Verbs that act on components.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs, reason = "each is the word of the language")]
-pub enum ComponentVerb {
-    Start,
-    Finish,
-    Bind,
-    Unbind,
-    Broadcast,
-    Execute,
-}
-
 /// The name of an instance, after `as`.
 #[derive(Clone, PartialEq, Debug)]
 pub enum InstanceName {
@@ -445,6 +428,16 @@ pub enum ExprKind {
     Binary { op: BinaryOp, left: Box<Expr>, right: Box<Expr> },
     /// An operation with a value, such as `post`
     Op(Box<Op>),
+    /// `..` as the last argument
+    Rest,
+    /// `none stage`, `some stage`: whether no other instance of the kind is in the stage, or some is
+    Other { some: bool, kind: Option<Name>, stage: Name },
+    /// `asked row`: whether a request of the row waits
+    Asked(Name),
+    /// A stage of a kind, as a value. Only `expand` makes it.
+    Stage { kind: Name, stage: Name },
+    /// `again(i)`: another instance with the arguments of `i`. Only `expand` makes it.
+    Again(Box<Expr>),
 }
 
 /// `!`, `-`
@@ -511,8 +504,9 @@ impl BinaryOp {
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum Op {
-    /// `post name(args) to place after d | at front | at t  async  as e`
+    /// `post object.name(args) to place after d | at front | at t  async  as e`
     Post {
+        object: Option<Expr>,
         task: Name,
         args: Vec<Expr>,
         target: Expr,
@@ -534,6 +528,10 @@ pub enum Op {
     Down { semaphore: Expr, timeout: Expr },
     /// `await cond for d`
     Await { cond: Expr, timeout: Option<Expr> },
+    /// `verb target(args)`: a verb of a kind, for a component or for an instance
+    Component { verb: Name, target: Expr, args: Vec<Expr> },
+    /// `ask row(args)`
+    Ask { row: Name, args: Vec<Expr> },
 }
 
 /// The time at which a posted message is due.

@@ -200,6 +200,7 @@ fn is_spaced(tokens: &[Token], i: usize) -> bool {
     use TokenKind::{RightParen, Semi, Word};
     match (tokens[i - 1].kind, tokens[i].kind) {
         (LeftParen | LeftBracket | Dot | DotDot | At | Bang, _) => false,
+        (Comma, DotDot) => true,
         (_, Comma | Semi | RightParen | RightBracket | Colon | Dot | DotDot) => false,
         (LeftBrace, _) | (_, LeftBrace | RightBrace) => true,
         // `sleep (x)` is not a call, and `= [1]` not an index, so the space of the author stays.

@@ -28,7 +28,12 @@ pub(super) struct LexResult {
 
 /// Splits a text into tokens. Offsets are `u32`, so the text must be shorter than 4 GiB; a [`Source`] is.
 pub(super) fn lex(text: &str) -> LexResult {
-    let mut lexer = Lexer { text, at: 0, newline: false, out: LexResult::default() };
+    lex_at(text, 0)
+}
+
+/// Splits a text into tokens whose offsets count from `base`.
+pub(super) fn lex_at(text: &str, base: u32) -> LexResult {
+    let mut lexer = Lexer { text, base, at: 0, newline: false, out: LexResult::default() };
     while lexer.token() {}
     lexer.out
 }
@@ -41,6 +46,7 @@ pub fn comments(source: &Source) -> Vec<Span> {
 
 struct Lexer<'t> {
     text: &'t str,
+    base: u32,
     at: usize,
     newline: bool,
     out: LexResult,
@@ -75,7 +81,7 @@ impl Lexer<'_> {
     }
 
     fn span(&self, start: usize) -> Span {
-        Span { start: start as u32, end: self.at as u32 }
+        Span { start: self.base + start as u32, end: self.base + self.at as u32 }
     }
 
     fn error(&mut self, diagnostic: Diagnostic) {
@@ -110,7 +116,7 @@ impl Lexer<'_> {
                 self.out.comments.push(span);
             } else if self.rest().starts_with("/*") {
                 self.at += self.rest().find("*/").map_or(self.rest().len(), |length| length + 2);
-                let span = Span { start: start as u32, end: start as u32 + 2 };
+                let span = Span { end: self.span(start).start + 2, ..self.span(start) };
                 self.error(
                     Diagnostic::new(span, "there are no `/* */` comments", "the comment begins here")
                         .help("use `//`, which goes to the end of the line"),
@@ -196,7 +202,7 @@ impl Lexer<'_> {
             None => start + self.rest().find('\n').unwrap_or(self.rest().len()),
         };
         if length.is_none() {
-            let span = Span { start: start as u32, end: start as u32 + 1 };
+            let span = Span { end: self.span(start).start + 1, ..self.span(start) };
             self.error(
                 Diagnostic::new(span, "the string does not end", "the string begins here")
                     .help("end a string with `\"` on the line that it begins on, and write `\\n` for a newline in it"),
@@ -284,6 +290,7 @@ fn symbol(text: &str) -> Option<(TokenKind, usize)> {
         b"/=" => TokenKind::AssignOp(BinaryOp::Div),
         b"%=" => TokenKind::AssignOp(BinaryOp::Rem),
         b".." => TokenKind::DotDot,
+        b"->" => TokenKind::Arrow,
         _ => {
             let kind = match bytes.first()? {
                 b'(' => TokenKind::LeftParen,

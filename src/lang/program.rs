@@ -3,10 +3,17 @@
 //! `check` makes it from a syntax tree, and the virtual machine compiles it. A value is an untyped word (an `i64`) at
 //! run time; the types of the program say what each word means.
 
+mod components;
+
+pub use components::{
+    ComponentDef, Components, KindDef, KindId, MOST_STAGES, PlatformExpr, PlatformStmt, Row, Single, StageSet,
+    StateDef, StateId,
+};
+
 use super::ast::{AccessSelector, BinaryOp, Span, UnaryOp, When};
 use crate::base::IndexVec;
 use crate::event::{BodyId, EventId, ListenerId, Site, SiteId};
-pub use crate::event::{EndValue, GlobalId};
+pub use crate::event::{ComponentId, EndValue, GlobalId};
 use crate::world::Prefer;
 use std::sync::Arc;
 
@@ -61,6 +68,8 @@ pub struct Program {
     pub listeners: IndexVec<ListenerId, String>,
     /// Events of the environment.
     pub events: IndexVec<EventId, EventDef>,
+    /// Kinds, components and platform memory. The rows of components are among `events`.
+    pub components: Components,
     /// Bodies: tasks, threads, looper blocks, event handlers, `init`.
     pub bodies: IndexVec<BodyId, Body>,
     /// The body of `init`, if there is one.
@@ -81,6 +90,14 @@ pub struct Program {
     pub texts: IndexVec<TextId, String>,
     /// Exception names. The built-in ones come first, in the order of [`BUILT_IN_EXCEPTIONS`].
     pub exceptions: IndexVec<ExceptionId, String>,
+}
+
+impl Program {
+    /// Returns the row of a component that has this body, if it is the body of one.
+    #[must_use]
+    pub fn row_of(&self, body: BodyId) -> Option<&Row> {
+        self.events.iter().find(|event| event.body == body && event.row.is_some())?.row.as_ref()
+    }
 }
 
 /// The exceptions that operations can throw without a `throw` statement.
@@ -133,6 +150,8 @@ pub enum Type {
     Barrier,
     /// The token of a fence, or null.
     Fence,
+    /// A request to the platform, or null.
+    Request,
     /// The result of `post`: true if the message was accepted. It can be used as a bool, and compared with null
     /// (refused).
     Message,
@@ -225,8 +244,10 @@ pub struct EventDef {
     pub body: BodyId,
     /// The index in `threads` of the looper that runs the handler.
     pub looper: usize,
-    /// Number of times that the event is enabled at the start.
+    /// Number of times that the event is enabled at the start. 0 for a row.
     pub initially: u32,
+    /// The row of a component that the event is. `None` for an event that threads enable.
+    pub row: Option<Row>,
 }
 
 /// A body: its parameters, locals and statements.
@@ -304,6 +325,8 @@ pub enum Stmt {
     Do { op: Simple, site: SiteId },
     /// A block that remains of a folded `if`.
     Block(Vec<Stmt>),
+    /// A statement of kind text about platform memory.
+    Platform(PlatformStmt),
 }
 
 /// Operations that are statements and have no value.
@@ -486,6 +509,8 @@ pub enum ExprKind {
     /// `await cond for d`: Bool. The condition is evaluated without steps: the reads in it ([`ExprKind::Read`] etc.)
     /// have sites, but are no steps. It contains only reads, locals, operators and words.
     Await { cond: Box<Expr>, timeout: Option<Box<Expr>>, site: SiteId },
+    /// An expression of kind text about platform memory, or a verb.
+    Platform(PlatformExpr),
 }
 
 /// The time at which a posted message is due.

@@ -6,6 +6,7 @@ use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer,
 
 use super::ast::Span;
 use super::diagnostic::Diagnostic;
+use super::library::text_at;
 use super::source::Source;
 use crate::base::clean;
 
@@ -52,23 +53,25 @@ struct Excerpt {
 /// A span to mark, and its text.
 type Pointer<'d> = (AnnotationKind, Span, &'d str);
 
-fn one(level: &Level<'_>, source: &Source, diagnostic: &Diagnostic, renderer: &Renderer) -> String {
-    let mut excerpts: Vec<(Excerpt, Vec<Pointer<'_>>)> = Vec::new();
-    excerpts
-        .push((excerpt(source, diagnostic.span), vec![(AnnotationKind::Primary, diagnostic.span, &diagnostic.reason)]));
-    for (span, text) in &diagnostic.notes {
-        let new = excerpt(source, *span);
+fn one(level: &Level<'_>, file: &Source, diagnostic: &Diagnostic, renderer: &Renderer) -> String {
+    // A note can be in another text than the error: in a library, or in the file that uses it.
+    let (source, first) = text_at(file, diagnostic.span);
+    let notes: Vec<_> = diagnostic.notes.iter().map(|(span, text)| (text_at(file, *span), text)).collect();
+    let mut excerpts: Vec<(&Source, Excerpt, Vec<Pointer<'_>>)> =
+        vec![(&source, excerpt(&source, first), vec![(AnnotationKind::Primary, first, &diagnostic.reason)])];
+    for ((of, span), text) in &notes {
+        let new = excerpt(of, *span);
         let note = (AnnotationKind::Context, *span, text.as_str());
-        match join(source, &excerpts[0].0, &new) {
+        match join(&source, &excerpts[0].1, &new).filter(|_| of.name() == source.name()) {
             Some(joined) => {
-                excerpts[0].0 = joined;
-                excerpts[0].1.push(note);
+                excerpts[0].1 = joined;
+                excerpts[0].2.push(note);
             }
-            None => excerpts.push((new, vec![note])),
+            None => excerpts.push((of, new, vec![note])),
         }
     }
     let mut elements: Vec<Element<'_>> = Vec::new();
-    for (excerpt, annotations) in excerpts {
+    for (source, excerpt, annotations) in excerpts {
         let mut snippet =
             Snippet::source(&source.text()[excerpt.start..excerpt.end]).line_start(excerpt.line).fold(true);
         if whole(source, &excerpt) {

@@ -1,7 +1,9 @@
 //! Renders diagnostics as plain lines, without excerpts of the source: for a library without the feature `cli`, which
 //! draws them.
 
+use super::ast::Span;
 use super::diagnostic::Diagnostic;
+use super::library::text_at;
 use super::source::Source;
 use crate::base::clean;
 use std::fmt::Write;
@@ -19,15 +21,16 @@ pub fn render_warnings(source: &Source, diagnostics: &[Diagnostic], colour: bool
 
 fn lines(level: &str, source: &Source, diagnostics: &[Diagnostic], _: bool) -> String {
     let mut out = String::new();
-    let place = |at| {
-        let place = source.place(at);
+    let place = |span: Span| {
+        let (source, span) = text_at(source, span);
+        let place = source.place(span.start);
         format!("{}:{}:{}", clean(source.name()), place.line, place.column)
     };
     for Diagnostic { span, message, reason, notes, help } in diagnostics {
-        let _ = writeln!(out, "{level}: {}\n  --> {}", clean(message), place(span.start));
+        let _ = writeln!(out, "{level}: {}\n  --> {}", clean(message), place(*span));
         let reasons = [(span, reason)].into_iter().chain(notes.iter().map(|(span, text)| (span, text)));
         for (span, text) in reasons.filter(|(_, text)| !text.is_empty()) {
-            let _ = writeln!(out, "  {}: {}", place(span.start), clean(text));
+            let _ = writeln!(out, "  {}: {}", place(*span), clean(text));
         }
         if let Some(help) = help {
             let _ = writeln!(out, "  help: {}", clean(help));

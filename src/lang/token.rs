@@ -34,6 +34,8 @@ pub(super) enum TokenKind {
     Colon,
     Dot,
     DotDot,
+    /// `->`
+    Arrow,
     At,
     Tilde,
     Bang,
@@ -51,6 +53,7 @@ impl TokenKind {
     /// Returns whether a line that ends with this token continues on the next line.
     pub(super) fn continues(self) -> bool {
         matches!(self, Self::Op(_) | Self::AssignOp(_) | Self::Assign | Self::Comma | Self::Tilde | Self::DotDot)
+            || self == Self::Arrow
     }
 
     /// Returns the text of the token, for kinds that have only one text.
@@ -67,6 +70,7 @@ impl TokenKind {
             Self::Colon => ":",
             Self::Dot => ".",
             Self::DotDot => "..",
+            Self::Arrow => "->",
             Self::At => "@",
             Self::Tilde => "~",
             Self::Bang => "!",

@@ -60,14 +60,13 @@ fn starts(kind: &ItemKind) -> bool {
             | ItemKind::Init { .. }
             | ItemKind::Looper { body: Some(_), .. }
             | ItemKind::Event { initially: Some(_), .. }
-            | ItemKind::Component { .. }
     )
 }
 
 // Whether the item uses variables, constants and classes, but runs nothing: an `expect` line, a property, the settings
 // of the app.
 fn judges(kind: &ItemKind) -> bool {
-    matches!(kind, ItemKind::Expect { .. } | ItemKind::Property { .. } | ItemKind::App { .. })
+    matches!(kind, ItemKind::Expect { .. } | ItemKind::Property { .. } | ItemKind::App { .. } | ItemKind::Use { .. })
 }
 
 fn unused(kind: &ItemKind) -> Option<Diagnostic> {
@@ -102,12 +101,21 @@ fn unused(kind: &ItemKind) -> Option<Diagnostic> {
         ItemKind::Class { name, .. } => unused("class", name),
         ItemKind::Field { storage: Storage::Let, field } => unused("name", &field.name),
         ItemKind::Field { field, .. } => unused("variable", &field.name),
+        ItemKind::Kind(kind) => unused("kind", &kind.name),
+        ItemKind::State(field) => unused("state", &field.name),
+        ItemKind::Component(component) => {
+            let message = format!("nothing uses the component `{}`", component.name.text);
+            let warning = warn(&component.name, message, "no verb makes an instance of it or acts on it");
+            Some(warning.help("use a verb of its kind in what runs"))
+        }
         ItemKind::Looper { .. }
+        | ItemKind::Use { .. }
+        | ItemKind::Instances(_)
+        | ItemKind::Member(_)
         | ItemKind::App { .. }
         | ItemKind::Thread { .. }
         | ItemKind::Init { .. }
         | ItemKind::Property { .. }
-        | ItemKind::Component { .. }
         | ItemKind::Expect { .. } => None,
     }
 }
@@ -126,12 +134,16 @@ fn name(kind: &ItemKind) -> Option<&Name> {
         | ItemKind::Listener { name, .. }
         | ItemKind::Const { name, .. }
         | ItemKind::Class { name, .. } => Some(name),
-        ItemKind::Field { field, .. } => Some(&field.name),
+        ItemKind::Field { field, .. } | ItemKind::State(field) => Some(&field.name),
+        ItemKind::Kind(kind) => Some(&kind.name),
+        ItemKind::Component(component) => Some(&component.name),
         ItemKind::Thread { .. }
         | ItemKind::App { .. }
         | ItemKind::Init { .. }
         | ItemKind::Property { .. }
-        | ItemKind::Component { .. }
+        | ItemKind::Use { .. }
+        | ItemKind::Instances(_)
+        | ItemKind::Member(_)
         | ItemKind::Expect { .. } => None,
     }
 }
@@ -194,7 +206,9 @@ impl<'s> Uses<'s> {
                 let Some(&used) = named.get(word) else { continue };
                 let uses = match &file.items[used].kind {
                     ItemKind::Event { .. } => self.enabled[at].contains(word),
-                    ItemKind::Field { .. } | ItemKind::Const { .. } | ItemKind::Class { .. } => true,
+                    ItemKind::Field { .. } | ItemKind::Const { .. } | ItemKind::Class { .. } | ItemKind::State(_) => {
+                        true
+                    }
                     _ => !judges(&file.items[at].kind),
                 };
                 if uses && reached.insert(used) {

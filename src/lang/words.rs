@@ -1,6 +1,6 @@
 //! The words and operators of the language, shared by the parser, the printer and the checker.
 
-use super::ast::{AccessSelector, BinaryOp, ComponentKind, ComponentVerb, LockKind, Storage, SyncMode, Verb};
+use super::ast::{AccessSelector, BinaryOp, LockKind, Storage, SyncMode, Verb};
 
 /// The reserved words, which are never names. Every other word is a name wherever a name is allowed.
 pub const RESERVED: [&str; 24] = [
@@ -32,13 +32,13 @@ pub const ITEMS: [&str; 25] = [
     "init",
     "property",
     "expect",
-    "activity",
-    "service",
-    "receiver",
+    "use",
+    "kind",
+    "state",
 ];
 
 /// The words that begin a statement, except verbs. Used for suggestions.
-pub const STATEMENTS: [&str; 36] = [
+pub const STATEMENTS: [&str; 32] = [
     "let",
     "if",
     "while",
@@ -64,12 +64,8 @@ pub const STATEMENTS: [&str; 36] = [
     "disable",
     "register",
     "perform",
-    "start",
-    "finish",
-    "bind",
-    "unbind",
-    "broadcast",
-    "execute",
+    "ask",
+    "withdraw",
     "post",
     "fork",
     "fence",
@@ -82,7 +78,7 @@ pub const EXPECTATIONS: [&str; 9] =
     ["race", "order", "failure", "deadlock", "stuck", "livelock", "atomicity", "outcomes", "races"];
 
 /// The names of the built-in types.
-pub const TYPES: [&str; 15] = [
+pub const TYPES: [&str; 16] = [
     "int",
     "bool",
     "Object",
@@ -97,27 +93,39 @@ pub const TYPES: [&str; 15] = [
     "barrier",
     "fence",
     "message",
+    "request",
     "list",
 ];
 
 /// The words that occur inside items, statements and expectations.
-pub const PARTICLES: [&str; 28] = [
+pub const PARTICLES: [&str; 47] = [
     "after",
+    "again",
     "all",
     "always",
     "any",
     "as",
+    "asked",
     "async",
     "at",
+    "before",
+    "by",
+    "callback",
+    "during",
     "end",
+    "events",
     "executes_before",
+    "follows",
     "for",
     "from",
     "front",
     "harmful",
     "initially",
+    "makes",
+    "most",
     "never",
     "no",
+    "none",
     "of",
     "ok",
     "on",
@@ -125,12 +133,27 @@ pub const PARTICLES: [&str; 28] = [
     "queue",
     "readers",
     "real",
+    "request",
     "safely",
+    "single",
+    "some",
+    "stage",
     "to",
+    "unit",
+    "until",
+    "verb",
     "violation",
+    "when",
     "with",
     "writers",
 ];
+
+/// Returns whether a statement or an item of the language begins with this word, so that a kind cannot have a verb of
+/// this name. `cancel` and `register` are exceptions: what follows their operand tells the two apart.
+pub fn is_verb_word(word: &str) -> bool {
+    let known = STATEMENTS.contains(&word) || Verb::from_word(word).is_some();
+    (known || is_reserved(word)) && !matches!(word, "cancel" | "register")
+}
 
 /// Returns whether this word is reserved, so that it is never a name.
 pub fn is_reserved(word: &str) -> bool {
@@ -161,12 +184,6 @@ words!(Verb:
     Use = "use", Delete = "delete", Lift = "lift", Join = "join", Interrupt = "interrupt", Acquire = "acquire",
     Release = "release", Notify = "notify", NotifyAll = "notify_all", Signal = "signal", SignalAll = "signal_all",
     Arrive = "arrive", Down = "down", Up = "up", Sleep = "sleep",
-);
-words!(ComponentVerb:
-    Start = "start", Finish = "finish", Bind = "bind", Unbind = "unbind", Broadcast = "broadcast", Execute = "execute",
-);
-words!(ComponentKind:
-    Activity = "activity", Service = "service", Receiver = "receiver", AsyncTask = "async_task",
 );
 words!(LockKind: Lock = "lock", Mutex = "mutex", Condition = "condition");
 words!(Storage: Var = "var", Atomic = "atomic", Let = "let");

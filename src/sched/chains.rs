@@ -119,7 +119,11 @@ impl Chains {
                     }
                     self.join_chain(context);
                 }
-                CreationKind::Declared(_) | CreationKind::Init | CreationKind::Looper | CreationKind::Class(_) => {}
+                CreationKind::Declared(_)
+                | CreationKind::Init
+                | CreationKind::Looper
+                | CreationKind::Class(_)
+                | CreationKind::Instance(_) => {}
             }
         }
         self.posting = None;

@@ -151,7 +151,7 @@ impl EventCounter {
             let (context, own) = (ContextId::new(i), self.own.get(i).copied().unwrap_or(0));
             counts.nodes[i].weight = counts.nodes[i].weight.saturating_add(own);
             let maker = match contexts.made(context) {
-                CreationKind::Event(event) => {
+                CreationKind::Event(event) if contexts.parent(context).is_none() => {
                     self.fired[event].get(contexts.nth(context) as usize - 1).copied().flatten()
                 }
                 _ => contexts.parent(context),

@@ -357,7 +357,7 @@ impl Strategy for Holding {
             && let Some(recorded) = self.following.argument(&self.holds.guide, view.world, actor)
         {
             let fits = match question {
-                Question::Waiter(n) => recorded < n as u64,
+                Question::Waiter(n) | Question::Instance(n) => recorded < n as u64,
                 Question::Branch => recorded < 2,
                 Question::Instant => {
                     view.world.instants_into(&mut self.instants);

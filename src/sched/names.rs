@@ -222,7 +222,7 @@ impl ContextNames {
         let mut at = Some(context);
         while let Some(context) = at.filter(|c| self.contexts[c.index()].is_none()) {
             way.push(context);
-            at = contexts.parent(context);
+            at = contexts.naming_parent(context);
         }
         let mut name = at.map(|context| self.contexts[context.index()].flatten());
         for context in way.into_iter().rev() {

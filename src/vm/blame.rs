@@ -8,6 +8,7 @@
 use super::instr::Instr;
 use crate::event::Operand;
 use crate::lang::ast::Span;
+use crate::lang::library_text;
 use crate::world::ThrownException;
 use indexmap::IndexSet;
 use std::sync::Arc;
@@ -86,7 +87,8 @@ impl Blames {
         } else {
             return None;
         };
-        (about != Span::default()).then(|| self.at(text, about))
+        // The text of a library has no place in the model.
+        (about != Span::default() && library_text(about).is_none()).then(|| self.at(text, about))
     }
 
     /// Returns the condition of a failed `assert`. `line` and `column` are those of its statement.
@@ -108,6 +110,9 @@ impl Blames {
     }
 
     fn written(&self, span: Span) -> &str {
+        if let Some(text) = library_text(span) {
+            return text;
+        }
         self.source.get(span.start as usize..span.end as usize).unwrap_or_default()
     }
 
@@ -140,6 +145,7 @@ impl Instr {
                 | Instr::Bound { .. }
                 | Instr::Field { .. }
                 | Instr::Visible { .. }
+                | Instr::Platform { .. }
                 | Instr::Peek { .. }
                 | Instr::PeekList { .. }
                 | Instr::Fail { .. }

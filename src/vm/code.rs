@@ -4,7 +4,7 @@ use super::blame::{BlameList, Blames};
 use super::instr::{FragmentId, Instr, Reg};
 use super::property_terms::PropertyTerms;
 use crate::base::{Digester, IndexVec};
-use crate::event::{BodyId, Value};
+use crate::event::{BodyId, EventId, Value};
 use crate::lang::program::{ExceptionId, TextId};
 use crate::world::{Setup, WordKind};
 use std::sync::{Arc, OnceLock};
@@ -31,6 +31,8 @@ pub struct Code {
     pub(super) looper: BodyId,
     pub(super) init: Option<BodyId>,
     pub(super) fragments: Vec<Fragment>,
+    /// The condition of each row. Empty if the program has no component.
+    pub(super) conditions: IndexVec<EventId, Option<FragmentId>>,
     /// Name and code of each property that must always hold.
     pub(super) always: Vec<(String, FragmentId)>,
     pub(super) at_end: Vec<(String, FragmentId)>,
@@ -107,6 +109,9 @@ impl Code {
         digest.text(&format!("{:?}", self.instrs));
         digest.text(&format!("{:?} {:?} {:?}", self.fragments, self.always, self.at_end));
         digest.text(&format!("{:?} {:?} {:?} {:?}", self.starts, self.init, self.texts, self.exceptions));
+        if !self.conditions.is_empty() {
+            digest.text(&format!("{:?}", self.conditions));
+        }
         digest.finish()
     }
 }

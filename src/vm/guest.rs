@@ -157,6 +157,12 @@ impl Guest for Vm {
         })
     }
 
+    fn settle_rows(&mut self, world: &mut World) {
+        if let Some(fired) = world.last_firing() {
+            self.settle(world, (None, fired));
+        }
+    }
+
     #[inline]
     fn watches_memory(&self) -> bool {
         !self.code.always.is_empty()

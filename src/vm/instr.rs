@@ -1,9 +1,9 @@
 //! The instructions of compiled bodies. An [`Instr::Visible`] stops its thread; all other instructions belong to the
 //! preceding step.
 
-use crate::event::{BodyId, EventId, ListenerId, SiteId};
+use crate::event::{BodyId, ComponentId, EventId, ListenerId, SiteId};
 use crate::lang::ast::{BinaryOp, UnaryOp};
-use crate::lang::program::{ExceptionId, TextId};
+use crate::lang::program::{ExceptionId, KindId, StageSet, StateId, TextId};
 
 /// The index of a register in its frame.
 pub(super) type Reg = u16;
@@ -121,6 +121,7 @@ pub(super) enum Visible {
     NewHandler(Reg),
     Enable { event: EventId, args: Regs, instance: Option<TextId> },
     Disable(EventId),
+    Request,
     Register { listener: ListenerId, body: BodyId },
     Perform { listener: ListenerId, args: Regs },
     Interrupt(Reg),
@@ -128,6 +129,71 @@ pub(super) enum Visible {
     Branch,
     Skip,
     Yield,
+}
+
+/// What an instruction does with platform memory. The registers of instances hold their objects; null throws
+/// NullPointer. [`PlatformExpr`](crate::lang::program::PlatformExpr) documents most of them.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum PlatformInstr {
+    State(StateId),
+    SetState(StateId, Reg),
+    Field {
+        instance: Reg,
+        field: u32,
+    },
+    SetField {
+        instance: Reg,
+        field: u32,
+        src: Reg,
+    },
+    Stage(Reg),
+    SetStage {
+        instance: Reg,
+        stage: u32,
+    },
+    Parameter {
+        instance: Reg,
+        index: u32,
+    },
+    Some {
+        kind: KindId,
+        stages: StageSet,
+        than: Reg,
+    },
+    Asked {
+        instance: Reg,
+        row: EventId,
+    },
+    /// The arguments begin with the instance.
+    Ask {
+        row: EventId,
+        args: Regs,
+    },
+    Make {
+        component: ComponentId,
+        args: Regs,
+    },
+    Again(Reg),
+    Single(ComponentId),
+    Withdraw {
+        request: Reg,
+        exception: ExceptionId,
+    },
+    /// The number of instances of a component.
+    Count(ComponentId),
+    /// The instance of a component with this index, in the order of creation.
+    Nth {
+        component: ComponentId,
+        index: Reg,
+    },
+    /// Throws NullPointer if there is no instance, and does nothing else.
+    Check(Reg),
+    /// Begins the message of a row. Its value: 0 if its request has been withdrawn, else 1.
+    BeginRow,
+    /// Ends the message of a row. Without `done` its request had been withdrawn.
+    EndRow {
+        done: bool,
+    },
 }
 
 /// One instruction.
@@ -243,6 +309,12 @@ pub(super) enum Instr {
         dst: Reg,
         at: Address,
         index: Option<Reg>,
+    },
+    /// Reads or changes platform memory, without a step. `site` is that of its exceptions.
+    Platform {
+        what: PlatformInstr,
+        dst: Reg,
+        site: SiteId,
     },
     Visible {
         op: Visible,

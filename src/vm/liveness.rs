@@ -104,7 +104,8 @@ fn written(instr: &Instr) -> Option<Reg> {
         | Instr::New { dst, .. }
         | Instr::Call { dst, .. }
         | Instr::Peek { dst, .. }
-        | Instr::PeekList { dst, .. } => Some(dst),
+        | Instr::PeekList { dst, .. }
+        | Instr::Platform { dst, .. } => Some(dst),
         // At the end of its list an iteration writes no element.
         Instr::Visible { op: Visible::ListRead(_, ListGet::Next { .. }), .. } => None,
         Instr::Visible { dst, .. } => Some(dst),
@@ -153,6 +154,7 @@ fn read(instr: &Instr, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
             index.into_iter().for_each(f);
         }
         Instr::Visible { op, .. } => operands(&op, fragments, f),
+        Instr::Platform { what, .. } => what.operands(f),
         _ => {}
     }
 }
@@ -254,6 +256,7 @@ fn operands(op: &Visible, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
         | Visible::Begin
         | Visible::AttachQueue
         | Visible::Disable(_)
+        | Visible::Request
         | Visible::Register { .. }
         | Visible::Branch
         | Visible::Skip

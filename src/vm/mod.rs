@@ -13,6 +13,7 @@ mod instr;
 mod liveness;
 mod model;
 mod operands;
+mod platform;
 mod property_terms;
 mod pure;
 mod run;

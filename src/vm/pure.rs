@@ -156,7 +156,12 @@ pub(super) fn evaluate(
     while let Some(instr) = fragment.code.get(pc) {
         pc = match local(instr, pc, &mut regs, world, thread) {
             Ok(next) => next,
-            Err(Stop::Other) => pc + 1,
+            Err(Stop::Other) => {
+                if let Instr::Platform { what, dst, .. } = instr {
+                    regs[usize::from(*dst)] = what.value(&regs, world).map_err(|thrown| (thrown, pc as u32))?;
+                }
+                pc + 1
+            }
             Err(Stop::Thrown(thrown)) => return Err((thrown, pc as u32)),
         };
     }

@@ -271,6 +271,7 @@ impl Vm {
                 let exception = Exception::unpack(fiber.top()[usize::from(src)]);
                 return self.throw(world, thread, exception);
             }
+            Instr::Platform { what, dst, site } => return self.use_platform(world, thread, (what, dst, site)),
             other => {
                 debug_assert!(false, "{other:?} is local");
                 return Some(Next::Finished);
@@ -279,7 +280,7 @@ impl Vm {
         None
     }
 
-    fn set(&mut self, thread: ThreadId, dst: Reg, value: Value) {
+    pub(super) fn set(&mut self, thread: ThreadId, dst: Reg, value: Value) {
         let fiber = &mut self.fibers[thread];
         fiber.regs[fiber.base as usize + usize::from(dst)] = value;
         fiber.pc += 1;
@@ -301,6 +302,7 @@ impl Vm {
 fn site_of(instr: &Instr) -> Option<SiteId> {
     match *instr {
         Instr::Binary { site, .. } | Instr::Bound { site, .. } | Instr::Field { site, .. } => Some(site),
+        Instr::Platform { site, .. } => Some(site),
         Instr::Visible { site, .. } => site,
         _ => None,
     }

@@ -80,6 +80,10 @@ impl Vm {
     pub(super) fn leave_task(&mut self, world: &mut World, thread: ThreadId) -> Next {
         while let Some(frame) = self.fibers[thread].pop() {
             if frame.kind == FrameKind::Task {
+                let task = world.thread(thread).context;
+                if world.end_row(task, true) {
+                    self.settle(world, (Some(thread), task));
+                }
                 world.end_task(thread);
                 return self.run(world, thread, None);
             }

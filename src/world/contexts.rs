@@ -5,7 +5,7 @@
 
 use super::Setup;
 use crate::base::Pool;
-use crate::event::{BodyId, ContextId, EventId, ThreadId};
+use crate::event::{BodyId, ComponentId, ContextId, EventId, ThreadId};
 use smallvec::SmallVec;
 
 /// Kind of a thing that has been created.
@@ -23,17 +23,19 @@ pub enum CreationKind {
     Looper,
     /// An object of this class.
     Class(u32),
+    /// An instance of this component. It runs nothing; the firings of its rows are created by it.
+    Instance(ComponentId),
 }
 
 /// All contexts (threads, tasks and firings) of one run.
 #[derive(Default)]
 pub struct Contexts {
     all: Pool<ContextId, ContextRecord>,
-    // Number of firings of each event so far.
-    fired: Vec<(EventId, u32)>,
+    // Number of things of each kind without a creator so far: firings of events, and instances.
+    counts: Vec<(CreationKind, u32)>,
 }
 
-crate::clone_in_place!(Contexts { all, fired });
+crate::clone_in_place!(Contexts { all, counts });
 
 struct ContextRecord {
     parent: Option<ContextId>,
@@ -54,22 +56,25 @@ impl Contexts {
     /// Removes all contexts. Keeps allocated memory.
     pub(super) fn clear(&mut self) {
         self.all.clear();
-        self.fired.clear();
+        self.counts.clear();
     }
 
-    /// Adds a context without a creator: a declared thread, the thread of `init`, or the next firing of an event.
+    /// Adds a context without a creator: a declared thread, the thread of `init`, the next firing of an event, or an
+    /// instance.
     pub(super) fn root(&mut self, made: CreationKind) -> ContextId {
         let nth = match made {
-            CreationKind::Event(event) => match self.fired.iter_mut().find(|(e, _)| *e == event) {
-                Some((_, n)) => {
-                    *n += 1;
-                    *n
+            CreationKind::Event(_) | CreationKind::Instance(_) => {
+                match self.counts.iter_mut().find(|(m, _)| *m == made) {
+                    Some((_, n)) => {
+                        *n += 1;
+                        *n
+                    }
+                    None => {
+                        self.counts.push((made, 1));
+                        1
+                    }
                 }
-                None => {
-                    self.fired.push((event, 1));
-                    1
-                }
-            },
+            }
             _ => 1,
         };
         self.add(None, made, nth)
@@ -109,6 +114,24 @@ impl Contexts {
         self.all[context].parent
     }
 
+    /// Returns the instance of a component that has created a context, if it is the firing of a row.
+    pub(super) fn instance_of(&self, context: ContextId) -> Option<ContextId> {
+        self.parent(context).filter(|parent| matches!(self.made(*parent), CreationKind::Instance(_)))
+    }
+
+    /// Returns the context whose name comes before the [`own_name`](Self::own_name) of a context: its creator. The own
+    /// name of a firing of a row contains that of its instance, so for such a firing it is the creator of the instance.
+    #[must_use]
+    pub fn naming_parent(&self, context: ContextId) -> Option<ContextId> {
+        self.parent(self.instance_of(context).unwrap_or(context))
+    }
+
+    // The last part of the name of a row of an instance: `Player#1.hide`.
+    fn row_name(&self, setup: &Setup, instance: ContextId, row: EventId) -> String {
+        let name = setup.platform.row(row).map_or("", |row| row.name.as_str());
+        format!("{}.{name}", self.own_name(setup, instance))
+    }
+
     /// Returns the kind of a context.
     #[must_use]
     pub fn made(&self, context: ContextId) -> CreationKind {
@@ -129,7 +152,7 @@ impl Contexts {
 
     /// Returns the approximate size of all contexts in bytes.
     pub(super) fn bytes(&self) -> usize {
-        size_of_val(&*self.all) + size_of_val(&*self.fired)
+        size_of_val(&*self.all) + size_of_val(&*self.counts)
     }
 
     /// Returns whether there is no context.
@@ -183,20 +206,19 @@ impl Contexts {
     /// name.
     #[must_use]
     pub fn is_named(&self, setup: &Setup, context: ContextId, name: &str) -> bool {
-        let line = || std::iter::successors(Some(context), |at| self.all[*at].parent);
+        let line = || std::iter::successors(Some(context), |at| self.naming_parent(*at));
         let parts = || name.rsplit('/');
         line().count() == parts().count() && line().zip(parts()).all(|(at, part)| self.own_name(setup, at) == part)
     }
 
     /// Returns the number of things of this kind that `parent` has created. Without a parent, only firings of events
-    /// are counted.
+    /// and instances are counted.
     #[must_use]
     pub fn counted(&self, parent: Option<ContextId>, made: CreationKind) -> u32 {
         let of = |counts: &[(CreationKind, u32)]| counts.iter().find(|(m, _)| *m == made).map_or(0, |(_, n)| *n);
         match (parent, made) {
             (Some(parent), _) => of(&self.all[parent].counts),
-            (None, CreationKind::Event(event)) => self.fired.iter().find(|(e, _)| *e == event).map_or(0, |(_, n)| *n),
-            (None, _) => 0,
+            (None, _) => of(&self.counts),
         }
     }
 
@@ -229,7 +251,7 @@ impl Contexts {
                 break;
             }
             parts.push(self.own_name(setup, id));
-            at = self.all[id].parent;
+            at = self.naming_parent(id);
         }
         parts.reverse();
         parts.join("/")
@@ -240,7 +262,7 @@ impl Contexts {
     #[must_use]
     pub fn elided_name(&self, setup: &Setup, context: ContextId) -> String {
         const MOST: usize = 16;
-        let line: Vec<ContextId> = std::iter::successors(Some(context), |at| self.all[*at].parent).collect();
+        let line: Vec<ContextId> = std::iter::successors(Some(context), |at| self.naming_parent(*at)).collect();
         if line.len() <= MOST {
             return self.name(setup, context);
         }
@@ -248,17 +270,21 @@ impl Contexts {
         format!("{}/…/{}/{}/{}", part(line.len() - 1), part(2), part(1), part(0))
     }
 
-    /// Returns the last part of the pedigree: `download#1`.
+    /// Returns the last part of the pedigree: `download#1`, `Player#1.hide#2`.
     #[must_use]
     pub fn own_name(&self, setup: &Setup, context: ContextId) -> String {
         let c = &self.all[context];
         match c.made {
             CreationKind::Declared(thread) => setup.threads[thread].name.clone(),
             CreationKind::Init => "init-block".to_owned(),
-            CreationKind::Event(event) => format!("{}#{}", setup.events[event].name, c.nth),
+            CreationKind::Event(event) => match c.parent {
+                Some(instance) => format!("{}#{}", self.row_name(setup, instance, event), c.nth),
+                None => format!("{}#{}", setup.events[event].name, c.nth),
+            },
             CreationKind::Body(body) => format!("{}#{}", setup.bodies[body], c.nth),
             CreationKind::Looper => format!("spawned-looper#{}", c.nth),
             CreationKind::Class(class) => format!("{}#{}", setup.classes[class as usize].0, c.nth),
+            CreationKind::Instance(component) => format!("{}#{}", setup.platform.components[component].name, c.nth),
         }
     }
 }

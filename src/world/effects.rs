@@ -44,6 +44,8 @@ pub enum Thing {
     End(ThreadId),
     /// A synchronization barrier in some queue, by its token.
     Fence(Value),
+    /// Platform memory: the stages, states and requests of components.
+    Platform,
     /// The numbering of threads and handlers. Numbers are assigned in order of creation.
     Numbers,
 }
@@ -111,6 +113,8 @@ pub enum How {
     Enable,
     /// Withdraws all enables of an event.
     Disable,
+    /// Enters the platform, to change its memory.
+    Request,
     /// Adds a callback to a listener.
     Register,
     /// Runs the callbacks of a listener.
@@ -181,6 +185,7 @@ impl How {
             | How::Quit
             | How::Enable
             | How::Disable
+            | How::Request
             | How::Register
             | How::Perform
             | How::Sleep => (false, Signal::Neither),
@@ -253,6 +258,7 @@ impl Thing {
             Thing::Listener(listener) => format!("listener {}", setup.listeners[listener]),
             Thing::Barrier(id) => format!("barrier {}", setup.barriers[id.0 as usize].0),
             Thing::Fence(token) => format!("fence {token}"),
+            Thing::Platform => "the platform".to_owned(),
             Thing::Numbers => "the numbers of threads and handlers".to_owned(),
         }
     }
@@ -371,6 +377,7 @@ impl World {
             Op::Quit { looper, .. } => one(Thing::Queue(looper), How::Quit).timed(),
             Op::Enable { event, .. } => one(Thing::Event(event), How::Enable),
             Op::Disable(event) => one(Thing::Event(event), How::Disable),
+            Op::Request => one(Thing::Platform, How::Request),
             Op::Register { listener, .. } => one(Thing::Listener(listener), How::Register),
             Op::Perform(listener) => one(Thing::Listener(listener), How::Perform),
             Op::Interrupt(other) => one(Thing::Interrupts(other), How::Interrupt),

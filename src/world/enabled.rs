@@ -80,6 +80,9 @@ impl std::fmt::Debug for Openings {
 pub enum Question {
     /// Which waiter a notify wakes. The number of waiters: the answer is less than it.
     Waiter(usize),
+    /// For which instance of a component a row is fired. The number of instances for which it is open: the answer is
+    /// less than it, in the order of their creation.
+    Instance(usize),
     /// Which branch a `*` takes: 0 or 1.
     Branch,
     /// To which instant the clock moves (see [`World::instants`]).
@@ -126,6 +129,7 @@ impl World {
                 | Thing::Interrupts(_)
                 | Thing::Listener(_)
                 | Thing::Fence(_)
+                | Thing::Platform
                 | Thing::Numbers,
                 _,
             )) => unreachable!("no operation waits there until another thread's step"),
@@ -425,7 +429,16 @@ impl World {
                 _ => None,
             };
         }
-        (actor == Actor::Clock).then_some(Question::Instant)
+        match actor {
+            Actor::Event(event) => self.which_instance(event),
+            Actor::Clock => Some(Question::Instant),
+            _ => None,
+        }
+    }
+
+    fn which_instance(&self, event: EventId) -> Option<Question> {
+        let open = self.open_for(event).len();
+        (open > 1).then_some(Question::Instance(open))
     }
 
     #[inline(never)]

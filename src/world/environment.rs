@@ -45,8 +45,12 @@ impl World {
         self.events[event].enables.len()
     }
 
-    /// Fires an event: posts its handler, with the arguments and component instance of the oldest enable.
-    pub(crate) fn fire(&mut self, event: EventId) {
+    /// Fires an event: posts its handler, with the arguments and component instance of the oldest enable. `argument`
+    /// says for which of the instances a row is fired that is open for several ones.
+    pub(crate) fn fire(&mut self, event: EventId, argument: u64) {
+        if let Some(instance) = self.open_for(event).get(argument as usize) {
+            return self.fire_row(event, *instance);
+        }
         let Some((args, instance)) = self.events[event].enables.pop_front() else {
             debug_assert!(false, "only an open event fires");
             return;

@@ -21,7 +21,9 @@ pub(crate) fn independent(world: &World, a: Actor, b: Actor) -> bool {
         (Actor::Thread(t), Actor::Clock) | (Actor::Clock, Actor::Thread(t)) => !uses_clock(world, t, of(t)),
         (Actor::Thread(t), Actor::Event(e)) | (Actor::Event(e), Actor::Thread(t)) => {
             let queue = world.setup().events[e].looper;
-            of(t).touches().all(|(thing, _)| thing != Thing::Event(e) && thing != Thing::Queue(queue))
+            // A step of a thread that uses platform memory after its operation is not quiet.
+            let of_row = |thing| thing == Thing::Platform && world.is_row(e);
+            of(t).touches().all(|(thing, _)| thing != Thing::Event(e) && thing != Thing::Queue(queue) && !of_row(thing))
         }
         // A message of an event is queued at the instant of the firing, and two of them in the order of their firings.
         _ => false,
@@ -29,7 +31,8 @@ pub(crate) fn independent(world: &World, a: Actor, b: Actor) -> bool {
 }
 
 /// Returns whether the last step of a thread did nothing apart from its operation: no thread ended or was created, the
-/// run did not end, and the thread is not pending at an operation that matters to other threads or the clock. A step of
+/// run did not end, the thread did not use platform memory, and it is not pending at an operation that matters to other
+/// threads or the clock. A step of
 /// the clock or an event is quiet if it did not end the run.
 pub(crate) fn is_quiet(before: &World, after: &World, actor: Actor) -> bool {
     if mutant::is(Mutant::AllStepsQuiet) {
@@ -39,6 +42,7 @@ pub(crate) fn is_quiet(before: &World, after: &World, actor: Actor) -> bool {
     after.outcome().is_none()
         && before.threads().len() == after.threads().len()
         && after.thread(thread).status == ThreadStage::Alive
+        && before.platform().map(|p| p.uses) == after.platform().map(|p| p.uses)
         && !matches!(
             after.thread(thread).pending,
             Op::Await { timeout: Some(_) } | Op::DownFor { .. } | Op::ReadLock(_)
@@ -105,6 +109,7 @@ fn commutes(world: &World, (a, (thing, how)): (ThreadId, ThingEffect), b: Thread
         | Thing::Listener(_)
         | Thing::Barrier(_)
         | Thing::Fence(_)
+        | Thing::Platform
         | Thing::Numbers => others.all(|(other, _)| other != thing),
     }
 }

@@ -42,6 +42,7 @@ impl World {
             + of_lists
             + size_of_val(&*self.locks)
             + of_enables
+            + self.platform().map_or(0, super::Platform::bytes)
             + self.contexts.bytes()
             + size_of_val(&*self.args);
         sum as u64

@@ -13,6 +13,8 @@ pub enum WordKind {
     Handler,
     /// The token of a fence, or null.
     Fence,
+    /// A request to the platform, or null.
+    Request,
     /// A cell with its object, packed by the guest: object + 1 above bit 32, or 0 for a global, and the cell below.
     Place,
     /// The state of a list iterator: the list and its version. Only whether the list has changed since then matters.

@@ -64,6 +64,12 @@ pub trait Guest {
         true
     }
 
+    /// Decides again which rows of components are open, after a firing ([`World::settle_rows`]). By default there are
+    /// no components.
+    fn settle_rows(&mut self, world: &mut World) {
+        let _ = world;
+    }
+
     /// Returns whether the program has properties that must hold in every state. By default it has none.
     fn watches_memory(&self) -> bool {
         false
@@ -199,7 +205,12 @@ impl<G: Guest> Machine<G> {
         self.world.recorded.clear();
         match choice.actor {
             Actor::Clock => self.world.tick(choice.argument),
-            Actor::Event(event) => self.world.fire(event),
+            Actor::Event(event) => {
+                self.world.fire(event, choice.argument);
+                if self.world.is_row(event) {
+                    self.guest.settle_rows(&mut self.world);
+                }
+            }
             Actor::Stop => {
                 let outcome = self.world.rest_outcome();
                 self.world.end(outcome);

@@ -236,6 +236,9 @@ impl World {
     #[must_use]
     pub fn object_name(&self, object: ObjectId) -> String {
         let Object { class, maker: (context, nth), .. } = self.memory.objects[object];
+        if let Some(instance) = self.platform().and_then(|p| p.instance_of(i64::from(object.0)).ok()) {
+            return self.instance_name(instance);
+        }
         format!("{}/{}#{nth}", self.contexts.name(&self.setup, context), self.setup.classes[class as usize].0)
     }
 

@@ -32,8 +32,10 @@ mod machine;
 mod memory;
 mod neighbour;
 mod perform;
+mod platform;
 mod program;
 mod queue;
+mod rows;
 mod setup;
 mod signature;
 mod snapshot;
@@ -56,6 +58,7 @@ pub use machine::{Guest, Machine, Next};
 pub use memory::{ListMemory, Memory, Object};
 pub use neighbour::StepChange;
 pub use perform::{Reply, ThrownException};
+pub use platform::{ComponentSetup, Instance, Platform, PlatformSetup, RowSetup};
 pub use program::{EndValues, Program, Search};
 pub use queue::{Message, MessageKind, Queue, TaskMessage};
 pub use setup::{EventSetup, FirstValue, Limits, Prefer, Setup, ThreadSetup};
@@ -88,6 +91,8 @@ pub struct World {
     handlers: IndexVec<HandlerId, ThreadId>,
     listeners: IndexVec<ListenerId, Vec<crate::event::BodyId>>,
     events: IndexVec<EventId, EventState>,
+    // Platform memory, if the program has components.
+    platform: Option<Box<Platform>>,
     now: u64,
     scale: Scale,
     // Upper bound of all deadlines. If it is not after `now`, no deadline lies ahead, so the frequent question whether
@@ -139,6 +144,7 @@ crate::clone_in_place!(World {
     handlers,
     listeners,
     events,
+    platform,
     now,
     scale,
     horizon,
@@ -182,6 +188,7 @@ impl World {
             handlers: IndexVec::new(),
             listeners: count(setup.listeners.len()),
             events: count(setup.events.len()),
+            platform: (!setup.platform.is_empty()).then(Box::default),
             now: 1,
             scale: Scale::default(),
             horizon: 0,
@@ -259,6 +266,9 @@ impl World {
         for (id, event) in setup.events.enumerate() {
             self.events[id].renew(event.initially);
             self.fireable.set(id, event.initially > 0);
+        }
+        if let Some(platform) = &mut self.platform {
+            platform.renew(&setup.platform);
         }
     }
 

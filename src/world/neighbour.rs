@@ -31,7 +31,7 @@ impl World {
     #[must_use]
     pub fn touches(&self, choice: Choice) -> Option<StepChange> {
         let Actor::Thread(thread) = choice.actor else { return None };
-        if thread.index() >= self.setup.threads.len() || !self.awaiting.is_empty() {
+        if thread.index() >= self.setup.threads.len() || !self.awaiting.is_empty() || self.platform.is_some() {
             return None;
         }
         let what = match self.threads[thread].pending {

@@ -326,7 +326,12 @@ impl World {
                 let looper = self.thread_of(target);
                 let queue = self.threads[looper].queue.as_mut().ok_or(ThrownException::IllegalState)?;
                 let any = mutant::is(Mutant::CancelByLooper);
-                queue.cancel(|m| (m.target == target || any) && body.is_none_or(|b| b == m.body));
+                let wanted = |m: &TaskMessage| (m.target == target || any) && body.is_none_or(|b| b == m.body);
+                // Rows of components are posted through a handler that no program can name.
+                match self.platform.as_ref().map(|p| &p.under_way) {
+                    None => queue.cancel(wanted),
+                    Some(rows) => queue.cancel(|m| wanted(m) && rows.iter().all(|row| row.context != m.context)),
+                }
                 self.refresh_looper(looper);
                 0
             }
@@ -382,7 +387,7 @@ impl World {
                 0
             }
             Op::Branch => i64::from(argument != 0),
-            Op::Join(_) | Op::Pass { .. } | Op::Skip | Op::Yield => 0,
+            Op::Join(_) | Op::Pass { .. } | Op::Request | Op::Skip | Op::Yield => 0,
         };
         Ok(Reply::Value(value))
     }

@@ -1,11 +1,12 @@
 //! Declarations of a program: names, counts and first values of what exists when a run starts. All runs of one program
 //! share them.
 
+use super::PlatformSetup;
 use crate::base::IndexVec;
 use crate::event::{BodyId, EventId, HandlerId, ListenerId, Outcome, Site, SiteId, ThreadId, Value};
 
 /// Declarations of a program, as its guest provides them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Setup {
     /// Threads and loopers that start with the app.
     pub threads: IndexVec<ThreadId, ThreadSetup>,
@@ -49,6 +50,63 @@ pub struct Setup {
     pub absolute_until: u64,
     /// Whether an uncaught exception ends only its thread and not the run.
     pub uncaught_ends_thread: bool,
+    /// Components, and platform memory.
+    pub platform: PlatformSetup,
+}
+
+// The digest of a program covers this text. A program without components has the same text as in versions without
+// components.
+impl std::fmt::Debug for Setup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            threads,
+            bodies,
+            sites,
+            cell_names,
+            field_names,
+            locks,
+            conditions,
+            rwlocks,
+            semaphores,
+            barriers,
+            handlers,
+            listeners,
+            events,
+            cells,
+            classes,
+            objects,
+            delays,
+            instants,
+            absolute_until,
+            uncaught_ends_thread,
+            platform,
+        } = self;
+        let mut text = f.debug_struct("Setup");
+        text.field("threads", threads);
+        text.field("bodies", bodies);
+        text.field("sites", sites);
+        text.field("cell_names", cell_names);
+        text.field("field_names", field_names);
+        text.field("locks", locks);
+        text.field("conditions", conditions);
+        text.field("rwlocks", rwlocks);
+        text.field("semaphores", semaphores);
+        text.field("barriers", barriers);
+        text.field("handlers", handlers);
+        text.field("listeners", listeners);
+        text.field("events", events);
+        text.field("cells", cells);
+        text.field("classes", classes);
+        text.field("objects", objects);
+        text.field("delays", delays);
+        text.field("instants", instants);
+        text.field("absolute_until", absolute_until);
+        text.field("uncaught_ends_thread", uncaught_ends_thread);
+        if !platform.is_empty() {
+            text.field("platform", platform);
+        }
+        text.finish()
+    }
 }
 
 /// Declaration of a thread that starts with the app.

@@ -3,7 +3,7 @@
 
 use crate::support::read;
 use fancy_regex::Regex;
-use raceflip::lang::ast::{AccessSelector, ComponentKind, ComponentVerb, LockKind, Storage, SyncMode, Verb};
+use raceflip::lang::ast::{AccessSelector, LockKind, Storage, SyncMode, Verb};
 use raceflip::lang::words::{EXPECTATIONS, ITEMS, PARTICLES, RESERVED, STATEMENTS, TYPES};
 use std::collections::BTreeSet;
 
@@ -12,8 +12,6 @@ fn language() -> BTreeSet<String> {
     let lists: [&[&str]; 6] = [&RESERVED, &ITEMS, &STATEMENTS, &EXPECTATIONS, &PARTICLES, &TYPES];
     let mut all: BTreeSet<String> = lists.concat().into_iter().map(str::to_owned).collect();
     all.extend(Verb::WORDS.iter().map(|(w, _)| (*w).to_owned()));
-    all.extend(ComponentVerb::WORDS.iter().map(|(w, _)| (*w).to_owned()));
-    all.extend(ComponentKind::WORDS.iter().map(|(w, _)| (*w).to_owned()));
     all.extend(LockKind::WORDS.iter().map(|(w, _)| (*w).to_owned()));
     all.extend(Storage::WORDS.iter().map(|(w, _)| (*w).to_owned()));
     all.extend(SyncMode::WORDS.iter().map(|(w, _)| (*w).to_owned()));

@@ -104,7 +104,6 @@ fn words_mean_something_only_where_they_stand() {
     check("cancel a on handler", "Cancel");
     check("cancel(a)", "Expr");
     check("enable on as at", "Enable");
-    check("start a(1)", "Component");
     check("start(1)", "Expr");
     check("transaction { }", "Transaction");
     check("transaction \"t\" { }", "Transaction");

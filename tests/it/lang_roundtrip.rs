@@ -86,7 +86,7 @@ fn word() -> impl Strategy<Value = String> {
     select(NAMES.to_vec()).prop_map(str::to_owned)
 }
 
-fn name() -> impl Strategy<Value = Name> {
+pub(crate) fn name() -> impl Strategy<Value = Name> {
     word().prop_map(|text| Name { text, at: At::default() })
 }
 
@@ -133,6 +133,7 @@ fn op(inner: impl Strategy<Value = Expr> + Clone + 'static) -> impl Strategy<Val
         (name(), vec(inner.clone(), 0..3), inner.clone(), time, any::<bool>(), option::of(instance(inner.clone())));
     prop_oneof![
         post.prop_map(|(task, args, target, time, is_async, instance)| Op::Post {
+            object: None,
             task,
             args,
             target,
@@ -150,7 +151,7 @@ fn op(inner: impl Strategy<Value = Expr> + Clone + 'static) -> impl Strategy<Val
     ]
 }
 
-fn expr() -> BoxedStrategy<Expr> {
+pub(crate) fn expr() -> BoxedStrategy<Expr> {
     leaf()
         .prop_recursive(4, 24, 3, |inner| {
             let boxed = inner.clone().prop_map(Box::new);
@@ -201,7 +202,7 @@ fn effect() -> impl Strategy<Value = Expr> {
     .prop_map(e)
 }
 
-fn ty() -> impl Strategy<Value = Type> {
+pub(crate) fn ty() -> impl Strategy<Value = Type> {
     let base = prop_oneof![name().prop_map(BaseType::Name)];
     let sized = |(base, lengths)| Type { base, lengths, at: At::default() };
     (base, vec(expr(), 0..2)).prop_map(sized).prop_recursive(3, 4, 1, move |inner| {
@@ -213,7 +214,7 @@ fn value() -> impl Strategy<Value = Value> {
     prop_oneof![expr().prop_map(Value::Expr), vec(expr(), 0..3).prop_map(|all| Value::List(all, At::default()))]
 }
 
-fn field() -> impl Strategy<Value = Field> {
+pub(crate) fn field() -> impl Strategy<Value = Field> {
     (name(), option::of(ty()), option::of(value())).prop_map(|(name, ty, value)| Field { name, ty, value })
 }
 
@@ -255,7 +256,6 @@ fn simple() -> impl Strategy<Value = StmtKind> {
         name().prop_map(|event| Disable { event }),
         (name(), name()).prop_map(|(task, listener)| Register { task, listener }),
         (name(), args()).prop_map(|(listener, args)| Perform { listener, args }),
-        (all_of(ComponentVerb::WORDS), name(), args()).prop_map(|(verb, name, args)| Component { verb, name, args }),
     ]
 }
 
@@ -302,11 +302,11 @@ fn stmt() -> impl Strategy<Value = Stmt> {
     })
 }
 
-fn block() -> impl Strategy<Value = Block> {
+pub(crate) fn block() -> impl Strategy<Value = Block> {
     block_of(stmt())
 }
 
-fn params() -> impl Strategy<Value = Vec<Param>> {
+pub(crate) fn params() -> impl Strategy<Value = Vec<Param>> {
     vec((name(), option::of(ty())).prop_map(|(name, ty)| Param { name, ty }), 0..3)
 }
 
@@ -359,14 +359,12 @@ fn expectation() -> impl Strategy<Value = Expect> {
 
 fn item() -> impl Strategy<Value = Item> {
     use ItemKind::*;
-    let part = prop_oneof![
-        field().prop_map(ComponentPart::Var),
-        (name(), params(), block()).prop_map(|(name, params, body)| ComponentPart::On { name, params, body }),
-    ];
     let storage = || select(vec![Storage::Var, Storage::Atomic]);
     let things = prop_oneof![
         (text(), vec((name(), expr()), 0..3)).prop_map(|(title, settings)| App { title, settings }),
         (name(), expr()).prop_map(|(name, value)| Const { name, value }),
+        (name(), vec((name(), expr()), 0..3)).prop_map(|(library, settings)| Use { library, settings }),
+        field().prop_map(State),
         (all_of(Storage::WORDS), field()).prop_map(|(storage, field)| Field { storage, field }),
         (name(), vec((storage(), field()), 0..3)).prop_map(|(name, fields)| Class { name, fields }),
         (all_of(LockKind::WORDS), name(), option::of(expr())).prop_map(|(kind, name, count)| Lock {
@@ -399,8 +397,6 @@ fn item() -> impl Strategy<Value = Item> {
             (name(), params(), name(), option::of(expr()), block())
                 .prop_map(|(name, params, looper, initially, body)| Event { name, params, looper, initially, body }),
             block().prop_map(|body| Init { body }),
-            (all_of(ComponentKind::WORDS), name(), params(), name(), vec(part, 0..3))
-                .prop_map(|(kind, name, params, looper, parts)| Component { kind, name, params, looper, parts }),
         ];
     let expects = (expectation(), option::of(expr())).prop_map(|(expect, condition)| Expect { expect, condition });
     prop_oneof![1 => things, 2 => bodies, 1 => expects].prop_map(|kind| Item { kind, at: At::default() })

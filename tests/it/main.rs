@@ -59,6 +59,7 @@ mod hold;
 mod hybrid_traces;
 mod judged;
 mod lang_check;
+mod lang_components;
 mod lang_errors;
 mod lang_format;
 mod lang_hostile;

@@ -63,8 +63,13 @@ pub(in crate::cli) struct SeedArgs {
 fn define(text: &str) -> Result<(String, i64), String> {
     let (name, value) = text.split_once('=').ok_or("write NAME=VALUE, as in `-D FIXED=1`")?;
     let (name, value) = (name.trim(), value.trim());
-    let is_name = name.chars().all(|c| c == '_' || c.is_alphanumeric()) && !name.starts_with(|c: char| c.is_numeric());
-    if name.is_empty() || !is_name {
+    // The constant of a library has a name of two parts: `android.rounds`.
+    let is_name = |name: &str| {
+        name.chars().all(|c| c == '_' || c.is_alphanumeric())
+            && !name.is_empty()
+            && !name.starts_with(|c: char| c.is_numeric())
+    };
+    if !name.splitn(2, '.').all(is_name) {
         return Err(format!("`{name}` is not the name of a constant: write NAME=VALUE, as in `-D FIXED=1`"));
     }
     let value = match value {

@@ -6,7 +6,7 @@ use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::output::{GOOD, paint};
 use crate::cli::io::{files, load};
 use crate::cli::{CommandContext, Refusal};
-use crate::lang::Program;
+use crate::lang::{Program, expand, print};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -19,6 +19,7 @@ const AFTER: &str = "\
 Examples:
   raceflip check app.race
   raceflip check models                  all models below a folder
+  raceflip check --expand app.race       the components written out
   raceflip check -D FIXED=1 app.race     with another value of a constant";
 
 /// Check models without running them
@@ -33,6 +34,11 @@ pub(in crate::cli) struct Args {
     /// It omits well-formed models.
     #[arg(short, long, help_heading = head::RESULT)]
     quiet: bool,
+    /// Print the model with its components written out
+    ///
+    /// Components become classes, tasks and events. The text shows what they mean; it is not a model of its own.
+    #[arg(long, conflicts_with = "quiet", help_heading = head::RESULT)]
+    expand: bool,
     #[command(flatten)]
     defines: DefineArgs,
 }
@@ -54,6 +60,12 @@ pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<Ex
     for path in &paths {
         match load::model(path, &defines, &context.out) {
             Ok(_) if args.quiet => {}
+            Ok(model) if args.expand => {
+                // The model was parsed and written out before, so neither can fail.
+                let file = load::parsed(&model.source, &context.out)?;
+                let written = expand(&file).ok().flatten();
+                write!(context.out, "{}", print(written.as_ref().unwrap_or(&file)));
+            }
             Ok(model) => {
                 let warnings = load::warnings(&model.source, context);
                 let warned = if warnings == 0 { String::new() } else { format!(", {}", counted(warnings, "warning")) };
@@ -79,6 +91,7 @@ fn contents(program: &Program) -> String {
         .chain(program.init)
         .collect();
     let parts = [
+        (program.components.all.len(), "component"),
         (program.threads.len() - loopers, "thread"),
         (loopers, "looper"),
         (program.bodies.len() - not_tasks.len(), "task"),

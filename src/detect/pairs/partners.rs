@@ -33,7 +33,7 @@ pub(in crate::detect) fn partners(how: How) -> Vec<(How, How)> {
         Sleep => vec![one(Interrupt)],
         Acquire | Release | AcquireRead | ReleaseRead | AcquireWrite | ReleaseWrite | Announce | ReleaseForWait
         | EndWait | AcquireAfterWait | Arrive | Pass | Await | Join | Make | Begin | Attach | AddFence
-        | RemoveFence | Register | Perform | EndSleep => Vec::new(),
+        | RemoveFence | Request | Register | Perform | EndSleep => Vec::new(),
     }
 }
 
@@ -133,7 +133,7 @@ fn in_section(thing: Thing, how: How) -> Option<AccessKind> {
         Read | Perform | Sleep | Await => Some(AccessKind::Read),
         Wait if matches!(thing, Thing::Interrupts(_)) => Some(AccessKind::Read),
         Write | Wait | Notify | Up | Down | Arrive | Post(..) | Cancel(..) | Attach | AddFence | Quit | Enable
-        | Disable | Register | Interrupt => Some(AccessKind::Write),
+        | Disable | Request | Register | Interrupt => Some(AccessKind::Write),
         // The order of locks is that of the sections. What is left has its place in the relation, or no partner.
         Acquire | Release | AcquireRead | ReleaseRead | AcquireWrite | ReleaseWrite | Announce | ReleaseForWait
         | EndWait | AcquireAfterWait | Pass | Join | Make | Begin | RemoveFence | EndSleep => None,

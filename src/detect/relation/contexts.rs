@@ -10,7 +10,7 @@
 use super::clock::{ChainId, Clock, ClockBlock, INIT, LAST, Point, knows};
 use super::queues::{EndedMessage, PostedMessage, Tasks};
 use crate::base::{Id, IndexVec};
-use crate::event::{ContextId, ThreadId};
+use crate::event::{Cause, ContextId, ThreadId};
 use crate::world::PostClass;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -26,6 +26,14 @@ pub(in crate::detect) enum RelationEdges {
     /// The precise edges, and FIFO of all posts to a looper in the order in which they happened. Firings are exempt:
     /// the environment has no order.
     Queued,
+}
+
+impl RelationEdges {
+    /// Returns whether the relation has the edges from what lets a row of a component be fired to its firing. The
+    /// scheduler chose which step made a condition hold.
+    pub(super) fn has(self, cause: Cause) -> bool {
+        self != RelationEdges::Hybrid || !matches!(cause, Cause::Condition(..))
+    }
 }
 
 /// A happens-before relation up to the latest step: the running contexts, the pending messages, and the clocks of

@@ -7,7 +7,7 @@ use super::contexts::{ContextClock, Relation, RelationEdges};
 use super::hybrid_channels::HybridChannels;
 use super::signals::EventChannels;
 use crate::base::Id;
-use crate::event::{BarrierId, ContextId, Event, EventId, EventKind, Op, ThreadId};
+use crate::event::{BarrierId, Cause, ContextId, Event, EventId, EventKind, Op, ThreadId};
 use crate::world::{MessageKind, PostClass, Time, World};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -18,6 +18,8 @@ pub(in crate::detect) struct EventOrder {
     relation: Relation,
     // Enables that no firing has used; `None` for one without cause.
     enables: BTreeMap<EventId, VecDeque<Option<Clock>>>,
+    // The clocks of the steps that have last let rows of components be fired.
+    lets: BTreeMap<Cause, Clock>,
     barriers: BTreeMap<BarrierId, Generation>,
     // The clock that each thread learns when it passes the barrier at which it has arrived.
     passes: BTreeMap<ThreadId, Clock>,
@@ -38,6 +40,7 @@ impl EventOrder {
             started: false,
             relation: Relation::new(edges),
             enables: BTreeMap::new(),
+            lets: BTreeMap::new(),
             barriers: BTreeMap::new(),
             passes: BTreeMap::new(),
             channels: HybridChannels::default(),
@@ -61,7 +64,8 @@ impl EventOrder {
             }
             (EventKind::ThreadExit, Some((thread, home))) => self.relation.exit(thread, home),
             (EventKind::End, Some((thread, _))) => self.relation.end_task(thread),
-            (EventKind::Fire(event, context), _) => self.fire(*event, *context),
+            (EventKind::Fire(event, context), _) => self.fire(world, *event, *context),
+            (EventKind::Lets(cause), by) => self.lets(*cause, by.map(|(_, context)| context), event.context),
             (EventKind::Performed { op, made, value, refused: false }, Some((thread, context))) => {
                 self.perform(world, thread, context, op, *made);
                 if let (Op::SpawnLooper, Ok(looper)) = (op, u32::try_from(*value)) {
@@ -134,9 +138,27 @@ impl EventOrder {
         }
     }
 
-    // The environment posts the handler: after the oldest unused enable, and after nothing else.
-    fn fire(&mut self, event: EventId, task: ContextId) {
-        let cause = self.enables.get_mut(&event).and_then(VecDeque::pop_front).flatten();
+    // A step lets the environment fire a row. The environment itself does so when a firing makes a condition hold.
+    fn lets(&mut self, cause: Cause, running: Option<ContextId>, context: Option<ContextId>) {
+        if !self.edges.has(cause) {
+            return;
+        }
+        let clock = match (running, context) {
+            (Some(running), _) => Some(self.relation.send(running)),
+            (None, message) => message.and_then(|m| self.relation.message(m)).map(|message| message.clock.clone()),
+        };
+        if let Some(clock) = clock {
+            self.lets.insert(cause, clock);
+        }
+    }
+
+    // The environment posts the handler: after the oldest unused enable, and after nothing else. A row of a component
+    // is fired after everything that has let it be fired.
+    fn fire(&mut self, world: &World, event: EventId, task: ContextId) {
+        let mut cause = self.enables.get_mut(&event).and_then(VecDeque::pop_front).flatten();
+        for known in world.causes(task).filter_map(|cause| self.lets.get(&cause)) {
+            cause.get_or_insert_default().join(known);
+        }
         self.relation.fire(task, cause, PostClass { time: Time::Delay(0), is_async: false });
     }
 

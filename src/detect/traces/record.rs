@@ -1,13 +1,16 @@
 //! Records the events of a run as an execution trace, for the detectors that read one.
 //!
 //! `init` is a thread of its own that forks all threads that start with the app. Each enable is an event of its own,
-//! and a firing handles the oldest unused one, which has allowed it: a firing comes after one enable, not after all.
+//! and a firing handles the oldest unused one, which has allowed it: a firing comes after one enable, not after all. The
+//! firing of a row of a component comes after its request and after the step that last let it be fired by its stage,
+//! which are events of the same kind; DroidRacer's relation knows no order of its condition.
 //! An access to an object's cell also reads the object's life, which a free writes.
 
 use crate::base::Id;
 use crate::detect::relation::signals::{EventChannels, Signals};
 use crate::event::{
-    AccessKind, AccessPlace, ContextId, Event, EventId, EventKind, Location, LockId, Op, PostTime, SiteId, ThreadId,
+    AccessKind, AccessPlace, Cause, ContextId, Event, EventId, EventKind, Location, LockId, Op, PostTime, SiteId,
+    ThreadId,
 };
 use crate::trace::{Action, Builder, ChannelNo, EventNo, LockNo, SiteNo, TaskNo, ThreadNo, Trace, TraceError};
 use crate::world::{MessageKind, World};
@@ -25,6 +28,8 @@ pub struct TraceRecorder {
     started: bool,
     tasks: BTreeMap<ContextId, TaskNo>,
     enables: BTreeMap<EventId, VecDeque<EventNo>>,
+    // The last event that has let the environment fire a row of a component, for each cause but a condition.
+    lets: BTreeMap<Cause, EventNo>,
     // Depth of the lock that each waiting thread has given up.
     waited: BTreeMap<ThreadId, u32>,
     channels: u32,
@@ -51,6 +56,7 @@ impl TraceRecorder {
             started: false,
             tasks: BTreeMap::new(),
             enables: BTreeMap::new(),
+            lets: BTreeMap::new(),
             waited: BTreeMap::new(),
             channels: 0,
         }
@@ -175,9 +181,11 @@ impl TraceRecorder {
             }
             EventKind::Fire(event, context) => {
                 let looper = world.setup().events[*event].looper;
-                let cause = self.enables.get_mut(event).and_then(VecDeque::pop_front);
+                let mut causes: Vec<EventNo> =
+                    world.causes(*context).filter_map(|c| self.lets.get(&c).copied()).collect();
+                causes.extend(self.enables.get_mut(event).and_then(VecDeque::pop_front));
                 let task = self.task(world, *context, looper, (PostTime::Now, false));
-                cause.into_iter().for_each(|cause| self.builder.handles(task, cause));
+                causes.into_iter().for_each(|cause| self.builder.handles(task, cause));
                 self.push(ENVIRONMENT, Action::Post(task), site);
             }
             // An access that is refused has read the life of its object.
@@ -187,7 +195,12 @@ impl TraceRecorder {
                     self.perform(world, (live, thread), (op, *value, *made), site);
                 }
             }
-            EventKind::Tick | EventKind::Refused | EventKind::Thrown(_) => {}
+            EventKind::Lets(cause) if event.thread.is_some() && !matches!(cause, Cause::Condition(..)) => {
+                let instance = self.builder.new_event(&world.cause_name(*cause));
+                self.lets.insert(*cause, instance);
+                self.push(thread, Action::Enable(instance), site);
+            }
+            EventKind::Lets(_) | EventKind::Tick | EventKind::Refused | EventKind::Thrown(_) => {}
         }
     }
 

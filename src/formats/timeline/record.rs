@@ -174,7 +174,7 @@ impl Observer for TimelineRecorder<'_> {
         let new = match &event.what {
             // The row of the fork, or the declaration, already says that the thread starts, and the row of the post
             // that it was refused.
-            EventKind::ThreadInit => return,
+            EventKind::ThreadInit | EventKind::Lets(_) => return,
             EventKind::Refused if event.thread.is_some() => return,
             EventKind::Refused => {
                 row(world, Some(ENVIRONMENT), RowKind::Aside, "refused: the looper has quit".to_owned())

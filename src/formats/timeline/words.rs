@@ -114,7 +114,7 @@ impl Words {
             Op::Perform(listener) => format!("{word} {}", setup.listeners[*listener]),
             Op::Sleep(d) => format!("{word} {d} ms"),
             Op::Branch => format!("{word} {}", if value != 0 { "*: true" } else { "*: false" }),
-            Op::AttachQueue | Op::Wake | Op::Skip | Op::Yield => word.to_owned(),
+            Op::AttachQueue | Op::Request | Op::Wake | Op::Skip | Op::Yield => word.to_owned(),
         }
     }
 }

@@ -233,8 +233,13 @@ impl Rows {
     // Records that a task is the handler of an event. The row is not an operation.
     fn trigger(&mut self, row: &Row) -> Result<(), Reason> {
         let task = self.task(need(&row.made, "made")?)?;
-        let event = self.builder.event(need(&row.place, "place")?);
-        self.builder.handles(task, event);
+        let place = need(&row.place, "place")?;
+        let event = match self.of_run {
+            // Each enable of a run is an event of its own, and the last one before the firing counts.
+            true => self.enables.get(place).and_then(VecDeque::back).copied(),
+            false => Some(self.builder.event(place)),
+        };
+        event.into_iter().for_each(|event| self.builder.handles(task, event));
         Ok(())
     }
 

@@ -104,6 +104,9 @@ impl Checker {
                     _ => Stmt::ListSet { list, index, value, site: write },
                 });
             }
+            (PlaceMeaning::Platform(target, ty), op) => {
+                self.write_platform((target, ty), op, value, (place.at, out))?;
+            }
             (PlaceMeaning::Family { .. } | PlaceMeaning::Value(_), _) => {
                 self.value(value)?;
                 self.cannot_assign(place);
@@ -121,7 +124,14 @@ impl Checker {
     }
 
     /// Lowers the new value of an assignment: `old op value`, or only the value if there is no operator.
-    fn new_value(&mut self, op: Option<BinaryOp>, ty: &Type, old: Expr, value: &ast::Expr, at: At) -> Option<Expr> {
+    pub(super) fn new_value(
+        &mut self,
+        op: Option<BinaryOp>,
+        ty: &Type,
+        old: Expr,
+        value: &ast::Expr,
+        at: At,
+    ) -> Option<Expr> {
         let Some(op) = op else { return self.expr_of(value, ty, "the value") };
         let value = self.operand(op, ty, value, at)?;
         self.arithmetic(op, old, value, at)

@@ -1,6 +1,7 @@
 //! Lowers calls: of tasks, of operations on atomics, of operations on lists.
 
 use super::Checker;
+use super::components::THIS;
 use super::items::wrong_number;
 use super::names::NameMeaning;
 use super::places::{PlaceMeaning, set_site};
@@ -23,8 +24,13 @@ impl Checker {
             self.error_help(name.at, format!("unknown task `{}`", name.text), "no task has this name", near);
             return None;
         }
+        self.call_of(name, None, args, at)
+    }
+
+    // Lowers a call of a task. `object` is its first argument, if it is given.
+    fn call_of(&mut self, name: &ast::Name, object: Option<Expr>, args: &[ast::Expr], at: At) -> Option<Expr> {
         let body = self.task(name)?;
-        let args = self.args(body, name, args, at)?;
+        let args = self.args_with(body, object, name, args, at)?;
         let ty = self.signatures[body].result.clone()?;
         let site = self.check_site();
         if let Some(caller) = self.scope.body.filter(|_| !self.scope.dead) {
@@ -36,8 +42,27 @@ impl Checker {
 
     /// Lowers the arguments for the parameters of a body.
     pub(super) fn args(&mut self, body: BodyId, name: &ast::Name, args: &[ast::Expr], at: At) -> Option<Vec<Expr>> {
+        self.args_with(body, None, name, args, at)
+    }
+
+    /// Lowers the arguments for the parameters of a body, of which the first one is `object`, if it is given.
+    pub(super) fn args_with(
+        &mut self,
+        body: BodyId,
+        object: Option<Expr>,
+        name: &ast::Name,
+        args: &[ast::Expr],
+        at: At,
+    ) -> Option<Vec<Expr>> {
         let params = self.signatures[body].params.clone();
-        self.args_for(&params, name, args, at)
+        // A call in the text of a component has the instance as its first argument.
+        let (object, args) = match (object, params.first(), args) {
+            (None, Some((first, _)), [this, args @ ..]) if first == THIS => (Some(self.value(this)?), args),
+            (object, _, args) => (object, args),
+        };
+        let own = params.get(usize::from(object.is_some())..).unwrap_or_default();
+        let values = self.args_for(own, name, args, at)?;
+        Some(object.into_iter().chain(values).collect())
     }
 
     /// Lowers the arguments for parameters. Reports the errors of all arguments.
@@ -145,6 +170,25 @@ impl Checker {
         }
     }
 
+    // Returns the type of a path of names: `this`, `p`, `p.next`. Nothing is lowered.
+    fn type_of_object(&self, e: &ast::Expr) -> Option<Type> {
+        match &e.kind {
+            ast::ExprKind::This => match self.local(THIS)? {
+                LocalMeaning::Local { id, .. } => Some(self.local_type(*id)),
+                _ => None,
+            },
+            ast::ExprKind::Field { object, name } => {
+                let Type::Object(class) = self.type_of_object(object)? else { return None };
+                let field = self.out.classes[class].fields.iter().find(|field| field.name == name.text);
+                let component = self.components.of_class.get(&class);
+                let params = component.map_or(&[][..], |id| &self.out.components.all[*id].params);
+                let param = params.iter().find(|(param, _)| *param == name.text).map(|(_, ty)| ty);
+                field.map(|field| &field.ty).or(param).cloned()
+            }
+            _ => self.type_of_name(e),
+        }
+    }
+
     fn atomic_place(&mut self, e: &ast::Expr, what: &str) -> Option<MemoryPlace> {
         let target = self.target(e)?;
         let help = match target {
@@ -167,6 +211,11 @@ impl Checker {
     ) -> Option<Expr> {
         const METHODS: [&str; 4] = ["push", "pop", "remove", "clear"];
         if !METHODS.contains(&name.text.as_str()) {
+            if self.type_of_object(object).is_some_and(|ty| self.component_of_type(&ty).is_some()) {
+                let value = self.value(object)?;
+                let full = self.task_of_instance(&value, name).ok()??;
+                return self.call_of(&full, Some(value), args, whole.at);
+            }
             return self.no_method(object, name, METHODS);
         }
         let (mut list, of) = self.list(object, &format!("`{}` needs", name.text))?;

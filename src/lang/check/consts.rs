@@ -157,7 +157,7 @@ impl Checker {
 }
 
 /// Returns the names in the expression of a constant.
-fn needs(e: &ast::Expr) -> Vec<&str> {
+pub(super) fn needs(e: &ast::Expr) -> Vec<&str> {
     let mut names = Vec::new();
     let mut open = vec![e];
     while let Some(e) = open.pop() {

@@ -60,14 +60,13 @@ impl Checker {
                 }
                 Some(Expr::new(ExprKind::SelfThread, Type::Thread))
             }
-            Ast::This => {
-                self.no_components(e.at, "`this`");
-                None
-            }
+            Ast::This => self.this(e.at),
+            Ast::Rest | Ast::Other { .. } | Ast::Asked(_) | Ast::Stage { .. } | Ast::Again(_) => self.kind_expr(e),
             Ast::New(name) => {
                 if self.scope.mode != Mode::First {
                     self.only_in_body(e.at, "`new`", false)?;
                 }
+                self.not_made_by_new(name)?;
                 let class = self.class(name)?;
                 Some(Expr::new(ExprKind::New(class), Type::Object(class)))
             }
@@ -104,6 +103,10 @@ impl Checker {
             Mode::Property => {
                 ("a property", "it is evaluated without steps, so it can have only reads, operators and constants")
             }
+            Mode::When => (
+                "the condition of a row",
+                "it is evaluated without steps, so it can have only platform memory and constants",
+            ),
             Mode::First => {
                 ("a first value", "it can have only constants, `new`, and names of threads, locks and objects")
             }
@@ -111,14 +114,6 @@ impl Checker {
         };
         self.error(at, format!("{what} cannot be used in {place}"), may);
         None
-    }
-
-    /// Reports a use of components, unless the components of the file were already reported.
-    pub(super) fn no_components(&mut self, at: At, what: &str) {
-        if !self.components {
-            let reason = "components (activity, service, receiver, async_task) are not yet supported";
-            self.error(at, format!("{what} belongs to components"), reason);
-        }
     }
 
     fn binary(&mut self, op: BinaryOp, left: &ast::Expr, right: &ast::Expr, at: At) -> Option<Expr> {

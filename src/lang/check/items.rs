@@ -53,10 +53,12 @@ impl Checker {
                 }
                 ItemKind::Event { name, .. } => {
                     let body = self.new_body(&name.text, item.at.0);
-                    let event =
-                        self.out.events.add(EventDef { name: name.text.clone(), body, looper: 0, initially: 0 });
+                    let event = EventDef { name: name.text.clone(), body, looper: 0, initially: 0, row: None };
+                    let event = self.out.events.add(event);
                     self.define(name, NameMeaning::Event(event, body));
                 }
+                ItemKind::Instances(instances) => self.instances(instances),
+                ItemKind::Member(member) => self.member_item(member, item),
                 ItemKind::Init { .. } => {
                     let body = self.new_body("init", item.at.0);
                     self.out.init.get_or_insert(body);
@@ -162,7 +164,7 @@ impl Checker {
         self.out.threads.push(thread);
     }
 
-    fn new_body(&mut self, name: &str, span: Span) -> BodyId {
+    pub(super) fn new_body(&mut self, name: &str, span: Span) -> BodyId {
         self.signatures.add(Signature::default());
         self.out.bodies.add(Body {
             name: name.to_owned(),

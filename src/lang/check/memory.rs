@@ -34,6 +34,14 @@ impl Checker {
                     };
                     self.define(&field.name, named);
                 }
+                ItemKind::State(field) => {
+                    let named = match self.state_variable(field) {
+                        Some(state) => NameMeaning::State(self.out.components.states.add(state)),
+                        None => NameMeaning::Broken,
+                    };
+                    self.define(&field.name, named);
+                }
+                ItemKind::Instances(instances) if self.is_first(&instances.name) => self.instance_memory(instances),
                 ItemKind::Class { name, fields } => {
                     if let NameMeaning::Class(class) = self.names[&name.text].named
                         && self.is_first(name)
@@ -47,7 +55,7 @@ impl Checker {
         self.weigh_objects(file);
     }
 
-    fn fields(&mut self, class: ClassId, fields: &[(Storage, ast::Field)]) {
+    pub(super) fn fields(&mut self, class: ClassId, fields: &[(Storage, ast::Field)]) {
         let mut first: BTreeMap<&str, At> = BTreeMap::new();
         let mut offset = 0;
         for (storage, field) in fields {
@@ -74,7 +82,7 @@ impl Checker {
     }
 
     /// Lowers a variable or field with its initial value.
-    fn field(&mut self, storage: Storage, field: &ast::Field, offset: u32) -> Option<Global> {
+    pub(super) fn field(&mut self, storage: Storage, field: &ast::Field, offset: u32) -> Option<Global> {
         let name = &field.name;
         let annotated = match &field.ty {
             Some(ty) => Some(self.ty(ty)?),

@@ -15,6 +15,7 @@
 
 mod assign;
 mod calls;
+mod components;
 mod consts;
 mod control;
 mod expects;
@@ -28,6 +29,7 @@ mod objects;
 mod ops;
 mod outcomes;
 mod places;
+mod platform;
 mod problems;
 mod properties;
 mod refs;
@@ -39,8 +41,8 @@ mod types;
 mod verbs;
 
 use super::foreign::explain;
-use super::program::{BUILT_IN_EXCEPTIONS, ClassDef, ExceptionId, ExceptionScope, Program, TextId, Type};
-use super::{Diagnostic, Source, ast, near};
+use super::program::{BUILT_IN_EXCEPTIONS, ClassDef, Components, ExceptionId, ExceptionScope, Program, TextId, Type};
+use super::{Diagnostic, Source, ast, expand, near};
 use crate::base::{Id, IndexVec};
 use crate::event::{BodyId, ListenerId, SiteId};
 use indexmap::{IndexMap, IndexSet};
@@ -97,7 +99,14 @@ pub struct CheckErrors {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn check(file: &ast::File, source: &Source, defines: &[(String, i64)]) -> Result<Program, CheckErrors> {
-    let (checker, defines) = checked(file, source, defines);
+    let written = match expand(file) {
+        Ok(written) => written,
+        Err(mut diagnostics) => {
+            explain(source.text(), &mut diagnostics);
+            return Err(CheckErrors { defines: Vec::new(), diagnostics });
+        }
+    };
+    let (checker, defines) = checked(written.as_ref().unwrap_or(file), source, defines);
     if defines.is_empty() && checker.problems.count() == 0 {
         return Ok(checker.out);
     }
@@ -111,7 +120,11 @@ pub fn check(file: &ast::File, source: &Source, defines: &[(String, i64)]) -> Re
 /// It is for a tree without the parts that syntax errors have removed. Other errors of the check can be caused by the
 /// missing parts, so they are dropped.
 pub(super) fn unknown_names(file: &ast::File, source: &Source) -> Vec<Diagnostic> {
-    checked(file, source, &[]).0.problems.finish_unknown()
+    // A component without its parts, or of a kind without its parts, cannot be written out.
+    match expand(file) {
+        Ok(written) => checked(written.as_ref().unwrap_or(file), source, &[]).0.problems.finish_unknown(),
+        Err(_) => Vec::new(),
+    }
 }
 
 fn checked(file: &ast::File, source: &Source, defines: &[(String, i64)]) -> (Checker, Vec<DefineError>) {
@@ -119,6 +132,7 @@ fn checked(file: &ast::File, source: &Source, defines: &[(String, i64)]) -> (Che
     checker.declare(file);
     let defines = checker.constants(file, defines);
     checker.tables(file);
+    checker.bounds(file);
     checker.bodies(file);
     checker.note_callbacks();
     checker.properties(file);
@@ -162,9 +176,7 @@ struct Checker {
     performed: Vec<(SiteId, ListenerId)>,
     registered: BTreeMap<ListenerId, BTreeSet<BodyId>>,
     scope: scope::Scope,
-    // Whether the file contains components. Expectations are then skipped, because components would define some of
-    // their names, and further uses of components are not reported.
-    components: bool,
+    components: components::ComponentTables,
     // Number of cells that are allocated so far, and number of nodes in the current property.
     cells: u64,
     terms: u64,
@@ -193,6 +205,7 @@ impl Checker {
                 handlers: Vec::new(),
                 listeners: IndexVec::new(),
                 events: IndexVec::new(),
+                components: Components::default(),
                 bodies: IndexVec::new(),
                 init: None,
                 objects: Vec::new(),
@@ -218,7 +231,7 @@ impl Checker {
             performed: Vec::new(),
             registered: BTreeMap::new(),
             scope: scope::Scope::default(),
-            components: false,
+            components: components::ComponentTables::default(),
             cells: 0,
             terms: 0,
         }

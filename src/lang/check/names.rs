@@ -3,8 +3,8 @@
 use super::{Checker, did_you_mean};
 use crate::event::{BodyId, EventId, ListenerId};
 use crate::lang::Diagnostic;
-use crate::lang::ast::{self, ComponentKind, ItemKind, LockKind, Span, Storage};
-use crate::lang::program::{ClassId, GlobalId, Type};
+use crate::lang::ast::{self, ItemKind, LockKind, Role, Span, Storage, VerbMode};
+use crate::lang::program::{ClassId, GlobalId, StateId, Type};
 
 /// The operations that are called with the syntax of tasks.
 pub(super) const BUILT_IN_CALLS: [&str; 3] = ["cas", "fetch_add", "exchange"];
@@ -41,6 +41,10 @@ pub(super) enum NameMeaning {
     Task(BodyId),
     /// An event.
     Event(EventId, BodyId),
+    /// A `state` of the app.
+    State(StateId),
+    /// A verb of a component.
+    Verb(BodyId, VerbMode),
     /// A property.
     Property,
 }
@@ -69,15 +73,6 @@ impl Checker {
                     }
                 }
             }
-            if let ItemKind::Component { .. } = &item.kind {
-                self.components = true;
-                self.error_help(
-                    item.at,
-                    "components (activity, service, receiver, async_task) are not yet supported",
-                    "this is a component",
-                    "write its callbacks as tasks and events on the looper, and what the user may do as `enable`",
-                );
-            }
         }
     }
 
@@ -96,8 +91,8 @@ impl Checker {
             let message = format!("a task cannot be named `{text}`");
             self.error(name.at, message, "this is a built-in operation on atomics");
         }
-        if what == "a class" && Type::built_in(text).is_some() {
-            self.error(name.at, format!("a class cannot be named `{text}`"), "this is a built-in type");
+        if matches!(what, "a class" | "a component") && Type::built_in(text).is_some() {
+            self.error(name.at, format!("{what} cannot be named `{text}`"), "this is a built-in type");
         }
         if let Some(first) = self.names.get(text) {
             let (what_first, span) = (first.what, first.span);
@@ -114,7 +109,6 @@ impl Checker {
         }
         let named = match what {
             "a property" => NameMeaning::Property,
-            "a component" => NameMeaning::Broken,
             _ => NameMeaning::Pending,
         };
         self.names.insert(text.clone(), NameEntry { named, what, span: name.at.0 });
@@ -231,7 +225,12 @@ impl Checker {
 /// Returns the name of an item, and the kind of the item with its article.
 fn name_of(kind: &ItemKind) -> Option<(&ast::Name, &'static str)> {
     Some(match kind {
-        ItemKind::App { .. } | ItemKind::Init { .. } | ItemKind::Expect { .. } => return None,
+        ItemKind::App { .. }
+        | ItemKind::Init { .. }
+        | ItemKind::Expect { .. }
+        | ItemKind::Use { .. }
+        | ItemKind::Kind(_)
+        | ItemKind::Component(_) => return None,
         ItemKind::Const { name, .. } => (name, "a constant"),
         ItemKind::Field { storage: Storage::Var, field } => (&field.name, "a variable"),
         ItemKind::Field { storage: Storage::Atomic, field } => (&field.name, "an atomic variable"),
@@ -250,9 +249,12 @@ fn name_of(kind: &ItemKind) -> Option<(&ast::Name, &'static str)> {
         ItemKind::Task { name, .. } => (name, "a task"),
         ItemKind::Event { name, .. } => (name, "an event"),
         ItemKind::Property { name, .. } => (name, "a property"),
-        ItemKind::Component { name, kind, .. } => {
-            let _: &ComponentKind = kind;
-            (name, "a component")
-        }
+        ItemKind::State(field) => (&field.name, "platform memory"),
+        ItemKind::Instances(instances) => (&instances.name, "a component"),
+        ItemKind::Member(member) => match member.role {
+            Role::Task => (&member.name, "a task of a component"),
+            Role::Verb(_) => (&member.name, "a verb"),
+            Role::Row { .. } => (&member.name, "a row of a component"),
+        },
     })
 }

@@ -24,7 +24,11 @@ impl Checker {
     pub(super) fn weigh_objects(&mut self, file: &ast::File) {
         let mut known: Vec<Option<Weight>> = vec![None; self.out.classes.len()];
         for item in &file.items {
-            let ItemKind::Class { name, .. } = &item.kind else { continue };
+            let name = match &item.kind {
+                ItemKind::Class { name, .. } => name,
+                ItemKind::Instances(instances) => &instances.name,
+                _ => continue,
+            };
             let Some(&NameMeaning::Class(class)) = self.names.get(&name.text).map(|e| &e.named) else { continue };
             match self.weigh(class, 0, &mut known) {
                 Some(weight) if weight.cells > MAX_CELLS => return self.too_large(name.at),

@@ -12,9 +12,11 @@ impl Checker {
     /// Lowers an operation.
     pub(super) fn op(&mut self, op: &Op, at: At) -> Option<Expr> {
         match op {
-            Op::Post { task, args, target, time, is_async, instance } => {
-                self.post(task, args, target, (time, *is_async, instance.as_ref()), at)
+            Op::Post { object, task, args, target, time, is_async, instance } => {
+                self.post((object.as_ref(), task), args, target, (time, *is_async, instance.as_ref()), at)
             }
+            Op::Component { verb, target, args } => self.component_verb(verb, target, args, at),
+            Op::Ask { row, args } => self.ask(row, args, at),
             Op::Fork { task, args } => {
                 let body = self.task(task)?;
                 let args = self.args(body, task, args, at)?;
@@ -54,14 +56,22 @@ impl Checker {
 
     fn post(
         &mut self,
-        task: &ast::Name,
+        (object, task): (Option<&ast::Expr>, &ast::Name),
         args: &[ast::Expr],
         on: &ast::Expr,
         (time, is_async, instance): (&ast::PostTimeAst, bool, Option<&InstanceName>),
         at: At,
     ) -> Option<Expr> {
+        let object = match object {
+            Some(e) => Some((self.value(e)?, e)),
+            None => None,
+        };
+        let task = match &object {
+            Some((object, e)) => &self.task_of_object(object, task, e.at)?,
+            None => task,
+        };
         let body = self.task(task);
-        let args = body.map(|body| self.args(body, task, args, at));
+        let args = body.map(|body| self.args_with(body, object.map(|(object, _)| object), task, args, at));
         let to = self.queue(on, "a post");
         let time = match time {
             ast::PostTimeAst::Now => Some(PostTimeExpr::Now),
@@ -76,6 +86,23 @@ impl Checker {
         let site = self.site(SiteKind::Post, arrow(&task.text, on), at);
         let kind = ExprKind::Post { body, args, target, time, is_async, instance, site };
         Some(Expr::new(kind, Type::Message))
+    }
+
+    // The full name of a task of an object, which must be an instance of a component.
+    fn task_of_object(&mut self, object: &Expr, task: &ast::Name, at: At) -> Option<ast::Name> {
+        match self.task_of_instance(object, task) {
+            Ok(full) => full,
+            Err(()) => {
+                let ty = self.name_of(&object.ty);
+                self.error_help(
+                    at,
+                    "only instances of components have tasks of their own",
+                    format!("this is {}", article(&ty)),
+                    format!("pass the object as an argument: `post {}(..) to ..`", task.text),
+                );
+                None
+            }
+        }
     }
 
     /// Lowers the name of an instance: `as "name"`

@@ -2,6 +2,7 @@
 
 use super::Checker;
 use super::names::NameMeaning;
+use super::platform::PlatformPlace;
 use super::scope::{LocalMeaning, Mode};
 use super::sites::place_text;
 use super::types::{article, constant, word};
@@ -25,6 +26,8 @@ pub(super) enum PlaceMeaning {
     Family { ty: Type, first: i64, len: u32, from: i64 },
     /// A value that is not a place.
     Value(Expr),
+    /// Platform memory.
+    Platform(PlatformPlace, Type),
 }
 
 impl Checker {
@@ -111,7 +114,10 @@ impl Checker {
                 self.no_value(name, Some(format!("write `new {}` to create an object of this class", name.text)))
             }
             NameMeaning::Task(_) => self.no_value(name, Some(format!("write `{}(...)` to call the task", name.text))),
-            NameMeaning::Listener(_) | NameMeaning::Event(..) | NameMeaning::Property => self.no_value(name, None),
+            NameMeaning::State(state) => self.state(name, state),
+            NameMeaning::Listener(_) | NameMeaning::Event(..) | NameMeaning::Verb(..) | NameMeaning::Property => {
+                self.no_value(name, None)
+            }
         }
     }
 
@@ -157,6 +163,10 @@ impl Checker {
         };
         let fields = &self.out.classes[class].fields;
         let Some(field) = fields.iter().position(|f| f.name == name.text) else {
+            if let Some(place) = self.platform_field(&object, class, name) {
+                return Some(place);
+            }
+            let fields = &self.out.classes[class].fields;
             let class_name = self.out.classes[class].name.clone();
             let help = super::did_you_mean(&name.text, fields.iter().map(|f| f.name.as_str()));
             let mut problem = Diagnostic::new(
@@ -259,6 +269,7 @@ impl Checker {
     fn loaded(&mut self, target: PlaceMeaning, e: &ast::Expr) -> Option<Expr> {
         match target {
             PlaceMeaning::Value(value) => Some(value),
+            PlaceMeaning::Platform(place, ty) => Some(self.read_platform(place, ty)),
             PlaceMeaning::Local { id, .. } => Some(Expr::new(ExprKind::Local(id), self.local_type(id))),
             PlaceMeaning::LocalElement { ty: Type::Array(..), .. }
             | PlaceMeaning::Shared(MemoryPlace { ty: Type::Array(..), .. }) => {

@@ -1,6 +1,7 @@
 //! Collects the errors of a check, without duplicates.
 
 use crate::lang::Diagnostic;
+use crate::lang::ast::Span;
 use std::collections::BTreeSet;
 
 /// Limit of the errors that are reported. More would not help.
@@ -36,6 +37,13 @@ impl Problems {
         let unknown = std::mem::take(&mut self.unknown);
         self.list.retain(|problem| unknown.contains(&problem.span.start));
         self.finish()
+    }
+
+    /// Adds a note to every error after the first `before` ones.
+    pub(super) fn note_since(&mut self, before: usize, span: Span, text: &str) {
+        for problem in self.list.iter_mut().skip(before) {
+            problem.notes.push((span, text.to_owned()));
+        }
     }
 
     /// Number of errors so far.

@@ -17,6 +17,8 @@ pub(super) enum Mode {
     Body,
     /// The condition of an `await`. It is evaluated without steps.
     Await,
+    /// The condition of a row. It is evaluated without steps, and reads platform memory only.
+    When,
     /// A property. It is evaluated without steps, and has no locals.
     Property,
     /// An initial value. It can contain constants, `new`, and the names of threads, locks and objects.
@@ -44,6 +46,10 @@ pub(super) struct Scope {
     /// Whether the code is in a branch that a constant rules out.
     pub(super) dead: bool,
     pub(super) init: bool,
+    /// Whether the body is text of a kind, so that it can use platform memory and no shared memory.
+    pub(super) of_kind: bool,
+    /// The span of the component that the body belongs to. Sites in the text of a library are shown there.
+    pub(super) home: Option<Span>,
     pub(super) result: Option<Type>,
     pub(super) locals: IndexVec<LocalId, (String, Type)>,
     pub(super) visible: BTreeMap<String, (LocalMeaning, Span)>,

@@ -25,6 +25,10 @@ impl Checker {
                     };
                     self.sign(BodyId(body.next().expect("endless")), params, result);
                 }
+                ItemKind::Member(member) => {
+                    let body = BodyId(body.next().expect("endless"));
+                    self.sign_member(member, body);
+                }
                 ItemKind::Event { name, params, looper, initially, .. } => {
                     let body = BodyId(body.next().expect("endless"));
                     self.sign(body, params, Some(Type::Void));
@@ -87,7 +91,7 @@ impl Checker {
         }
     }
 
-    fn result_type(&mut self, ty: &ast::Type) -> Option<Type> {
+    pub(super) fn result_type(&mut self, ty: &ast::Type) -> Option<Type> {
         let result = self.ty(ty)?;
         if result.is_word() {
             return Some(result);
@@ -105,7 +109,7 @@ impl Checker {
         self.error_help(at, message, "only single words are copied", help);
     }
 
-    fn param_types(&mut self, params: &[ast::Param]) -> Vec<(String, Type)> {
+    pub(super) fn param_types(&mut self, params: &[ast::Param]) -> Vec<(String, Type)> {
         let mut types: Vec<(String, Type)> = Vec::new();
         for param in params {
             let mut ty = match &param.ty {

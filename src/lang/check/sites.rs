@@ -6,6 +6,7 @@ use super::scope::Mode;
 use crate::event::{BodyId, Site, SiteId, SiteKind};
 use crate::lang::Diagnostic;
 use crate::lang::ast::{self, At, ExprKind, Span};
+use crate::lang::library_text;
 use crate::lang::program::{LabelDef, NO_SITE};
 
 /// The text of a source, with the start offsets of its lines.
@@ -31,7 +32,8 @@ impl Lines {
 
     /// Returns the text of a span on one line.
     pub(super) fn slice(&self, span: Span) -> String {
-        let text = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();
+        let own = || self.text.get(span.start as usize..span.end as usize);
+        let text = library_text(span).or_else(own).unwrap_or_default();
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 }
@@ -50,7 +52,10 @@ impl Checker {
         if self.scope.dead || !matches!(self.scope.mode, Mode::Body | Mode::Await) {
             return NO_SITE;
         }
-        let (line, column) = self.lines.place(at.0.start);
+        self.of_kind_only(kind, at);
+        // The reader has no library at hand, so its sites are shown at the component.
+        let shown = self.scope.home.filter(|_| library_text(at.0).is_some()).unwrap_or(at.0);
+        let (line, column) = self.lines.place(shown.start);
         let label = self.scope.label.map(|i| &self.out.labels[i]);
         let site = Site {
             body,
@@ -67,6 +72,19 @@ impl Checker {
         let id = self.out.sites.add(site);
         self.site_spans.push(at.0);
         id
+    }
+
+    // Reports an access of shared memory in the text of a kind.
+    fn of_kind_only(&mut self, kind: SiteKind, at: At) {
+        use SiteKind::{Free, Read, Use, Write};
+        if self.scope.of_kind && matches!(kind, Read | Write | Use | Free) {
+            self.error_help(
+                at,
+                "the text of a kind touches shared memory",
+                "the platform does not race with the app",
+                "keep it in a `state` or an `atomic`, or do it in a callback of the component",
+            );
+        }
     }
 
     /// Returns the check site of the statement, at which it fails if no other site names the place better. A statement

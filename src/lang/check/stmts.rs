@@ -15,6 +15,10 @@ impl Checker {
         // Bodies are numbered in source order by `tables`, so this loop must count the same items.
         let mut next = (0..).map(BodyId);
         for item in &file.items {
+            if let ItemKind::Member(member) = &item.kind {
+                self.member_body(member, next.next().expect("endless"));
+                continue;
+            }
             let mut params: Vec<&ast::Name> = Vec::new();
             let block = match &item.kind {
                 ItemKind::Thread { each, body, .. } => {
@@ -34,12 +38,24 @@ impl Checker {
     }
 
     fn body(&mut self, id: BodyId, params: &[&ast::Name], block: &Block, init: bool) {
+        self.body_with(id, params, block, Scope { init, ..Scope::default() }, Self::block);
+    }
+
+    /// Lowers a body. `lower` lowers its block, and may add statements.
+    pub(super) fn body_with(
+        &mut self,
+        id: BodyId,
+        params: &[&ast::Name],
+        block: &Block,
+        scope: Scope,
+        lower: impl FnOnce(&mut Self, &Block) -> Vec<Stmt>,
+    ) {
         let result = self.signatures[id].result.clone();
-        self.scope = Scope { body: Some(id), result: result.clone(), init, ..Scope::default() };
+        self.scope = Scope { body: Some(id), result: result.clone(), ..scope };
         let before = self.problems.count();
         let stmts = self.in_block(|c| {
             c.declare_params(id, params);
-            c.block(block)
+            lower(c, block)
         });
         let returns = result.as_ref().is_some_and(|ty| *ty != Type::Void);
         if returns && self.problems.count() == before && flow::falls_through(&stmts) {
@@ -90,6 +106,8 @@ impl Checker {
             Ast::Let(field) => self.let_(field, out)?,
             Ast::Assign { place, op, value } => self.assign(place, *op, value, out)?,
             Ast::Expr(e) => out.push(Stmt::Expr(self.expr(e)?)),
+            Ast::Withdraw { request } => self.withdraw(request, out)?,
+            Ast::ForInstances { name, component, body } => self.for_instances(name, component, body, out)?,
             Ast::Break | Ast::Continue => {
                 let word = if *stmt == Ast::Break { "break" } else { "continue" };
                 if self.scope.loops == 0 {

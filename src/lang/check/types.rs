@@ -25,6 +25,7 @@ impl Type {
             "barrier" => Type::Barrier,
             "fence" => Type::Fence,
             "message" => Type::Message,
+            "request" => Type::Request,
             "list" => Type::List(Arc::new(Type::Int)),
             _ => return None,
         })
@@ -40,7 +41,14 @@ impl Type {
     fn has_null(&self) -> bool {
         matches!(
             self,
-            Type::Object(_) | Type::Thread | Type::Looper | Type::Handler | Type::Lock | Type::Fence | Type::Null
+            Type::Object(_)
+                | Type::Thread
+                | Type::Looper
+                | Type::Handler
+                | Type::Lock
+                | Type::Fence
+                | Type::Request
+                | Type::Null
         )
     }
 
@@ -164,6 +172,7 @@ impl Checker {
             Type::Semaphore => "semaphore".into(),
             Type::Barrier => "barrier".into(),
             Type::Fence => "fence".into(),
+            Type::Request => "request".into(),
             Type::Message => "message".into(),
             Type::Null => "null".into(),
             Type::Void => "nothing".into(),

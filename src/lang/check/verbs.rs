@@ -66,11 +66,6 @@ impl Checker {
                 let args = self.args_for(&params, listener, args, at)?;
                 (Simple::Perform { listener: id, args }, SiteKind::Perform, listener.text.clone())
             }
-            Ast::Component { verb, .. } => {
-                let word = format!("`{}`", format!("{verb:?}").to_lowercase());
-                self.no_components(at, &word);
-                return None;
-            }
             _ => unreachable!("not a statement of one operation"),
         })
     }

@@ -10,6 +10,7 @@ mod table;
 pub use table::{FOREIGN, Foreign, Form};
 
 use super::diagnostic::Diagnostic;
+use super::library::library_at;
 use super::words::ITEMS;
 use std::collections::BTreeSet;
 
@@ -23,7 +24,8 @@ pub(super) fn explain(text: &str, diagnostics: &mut [Diagnostic]) {
         return;
     }
     let declared = declared(text);
-    for diagnostic in diagnostics {
+    // A library contains no foreign words.
+    for diagnostic in diagnostics.iter_mut().filter(|one| library_at(one.span).is_none()) {
         let at = floor(text, diagnostic.span.start as usize);
         // For `x := 1` and `std::move` the error is at the word before the operator.
         let behind = &text[floor(text, diagnostic.span.end as usize)..];

@@ -117,7 +117,7 @@ impl Parser<'_> {
     }
 
     /// Parses one or more elements, separated by commas.
-    fn commas<T>(&mut self, mut one: impl FnMut(&mut Self) -> Parse<T>) -> Parse<Vec<T>> {
+    pub(super) fn commas<T>(&mut self, mut one: impl FnMut(&mut Self) -> Parse<T>) -> Parse<Vec<T>> {
         let mut all = vec![one(self)?];
         while self.eat(TokenKind::Comma) {
             all.push(one(self)?);

@@ -134,7 +134,16 @@ impl Parser<'_> {
     /// Parses `(a, b)`. Raises `height` to the height of the highest argument.
     pub(super) fn args(&mut self, height: &mut u32) -> Parse<Vec<Expr>> {
         self.expect(TokenKind::LeftParen)?;
-        self.deeper(|parser| parser.list(TokenKind::RightParen, |parser| parser.measured(height, Self::right_side)))
+        self.deeper(|parser| parser.list(TokenKind::RightParen, |parser| parser.measured(height, Self::argument)))
+    }
+
+    /// Parses an argument. In a kind the last one can be `..`.
+    fn argument(&mut self) -> Parse<Expr> {
+        if !(self.in_kind && self.peek() == TokenKind::DotDot && self.kind_at(1) == TokenKind::RightParen) {
+            return self.right_side();
+        }
+        self.height = 1;
+        Ok(Expr { kind: ExprKind::Rest, at: At(self.bump().span) })
     }
 
     fn primary(&mut self) -> Parse<Expr> {
@@ -207,6 +216,14 @@ impl Parser<'_> {
                     return Err(self.report(diagnostic));
                 }
                 ExprKind::New(name)
+            }
+            word @ ("none" | "some") if self.in_kind && self.name_at(1) => {
+                self.bump();
+                ExprKind::Other { some: word == "some", kind: None, stage: self.name("the name of a stage")? }
+            }
+            "asked" if self.in_kind && self.name_at(1) => {
+                self.bump();
+                ExprKind::Asked(self.name("the name of a row")?)
             }
             _ if self.misplaced_op() => return Err(self.op_out_of_place()),
             _ if self.name_at(0) => {

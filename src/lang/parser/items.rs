@@ -1,8 +1,6 @@
 //! Parses the items of a file.
 
-use super::super::ast::{
-    ComponentKind, ComponentPart, Expr, Field, Item, ItemKind, LockKind, Name, Prop, Storage, When,
-};
+use super::super::ast::{Expr, Field, Item, ItemKind, LockKind, Name, Prop, Storage, When};
 use super::super::diagnostic::Diagnostic;
 use super::super::near::near;
 use super::super::token::TokenKind;
@@ -57,8 +55,8 @@ impl Parser<'_> {
 
     fn item_kind(&mut self) -> Parse<ItemKind> {
         let word = self.word();
-        if let Some(kind) = ComponentKind::from_word(word) {
-            return self.component(kind);
+        if self.known.kinds.contains(word) && self.name_at(1) {
+            return self.component();
         }
         if let Some(storage) = Storage::from_word(word) {
             self.bump();
@@ -76,7 +74,7 @@ impl Parser<'_> {
         }
         match word {
             "app" | "const" | "class" | "rwlock" | "semaphore" | "barrier" | "looper" | "handler" | "listener"
-            | "daemon" | "thread" | "task" | "event" | "init" | "property" | "expect" => {
+            | "daemon" | "thread" | "task" | "event" | "init" | "property" | "expect" | "use" | "kind" | "state" => {
                 self.bump();
             }
             _ => return Err(self.no_item()),
@@ -140,6 +138,9 @@ impl Parser<'_> {
                 let initially = if self.eat_word("initially") { Some(self.expr()?) } else { None };
                 Ok(ItemKind::Event { name, params, looper, initially, body: self.block("the event")? })
             }
+            "use" => self.use_(),
+            "kind" => self.kind(),
+            "state" => Ok(ItemKind::State(self.field("the name of a state variable")?)),
             "init" => Ok(ItemKind::Init { body: self.block("`init`")? }),
             "property" => self.property(),
             _ => {
@@ -155,7 +156,7 @@ impl Parser<'_> {
         let word = self.word();
         if !word.is_empty() {
             diagnostic.message = format!("{} does not begin an item", self.quoted(self.token().span));
-            diagnostic.help = match near(word, ITEMS.into_iter().chain(["async_task"])) {
+            diagnostic.help = match near(word, ITEMS.into_iter().chain(self.known.kinds.iter().copied())) {
                 Some(known) => Some(format!("did you mean `{known}`?")),
                 None => Some("put statements in the block of a task, thread or event".to_owned()),
             };
@@ -170,31 +171,37 @@ impl Parser<'_> {
 
     fn app(&mut self) -> Parse<ItemKind> {
         let title = self.expect_string("the title of the app in quotes")?;
+        Ok(ItemKind::App { title, settings: self.settings()? })
+    }
+
+    /// Parses `{ name = expr }`, if it is there.
+    pub(super) fn settings(&mut self) -> Parse<Vec<(Name, Expr)>> {
         let start = self.start();
-        let settings = if self.eat(TokenKind::LeftBrace) {
-            self.in_braces(start, "setting", |parser| -> Parse<(Name, Expr)> {
-                let name = parser.name("the name of a setting")?;
-                parser.expect(TokenKind::Assign)?;
-                Ok((name, parser.expr()?))
-            })?
-        } else {
-            Vec::new()
+        if !self.eat(TokenKind::LeftBrace) {
+            return Ok(Vec::new());
+        }
+        self.in_braces(start, "setting", |parser| -> Parse<(Name, Expr)> {
+            let name = parser.name("the name of a setting")?;
+            parser.expect(TokenKind::Assign)?;
+            Ok((name, parser.expr()?))
+        })
+    }
+
+    /// Parses a field with its storage: `var x = 0`, `atomic x = 0`
+    pub(super) fn stored_field(&mut self) -> Parse<(Storage, Field)> {
+        let storage = match Storage::from_word(self.word()) {
+            Some(storage @ (Storage::Var | Storage::Atomic)) => storage,
+            _ => return Err(self.expected("`var` or `atomic`")),
         };
-        Ok(ItemKind::App { title, settings })
+        self.bump();
+        Ok((storage, self.field("the name of a field")?))
     }
 
     fn class(&mut self) -> Parse<ItemKind> {
         let name = self.name("the name of the class")?;
         let start = self.start();
         self.open_brace("the class")?;
-        let fields = self.in_braces(start, "field", |parser| -> Parse<(Storage, Field)> {
-            let storage = match Storage::from_word(parser.word()) {
-                Some(storage @ (Storage::Var | Storage::Atomic)) => storage,
-                _ => return Err(parser.expected("`var` or `atomic`")),
-            };
-            parser.bump();
-            Ok((storage, parser.field("the name of a field")?))
-        })?;
+        let fields = self.in_braces(start, "field", Self::stored_field)?;
         Ok(ItemKind::Class { name, fields })
     }
 
@@ -248,26 +255,5 @@ impl Parser<'_> {
         self.expect(TokenKind::Colon)?;
         let prop = Box::new(self.deeper(Self::prop)?);
         Ok(Prop::Quantified { all, name, range, prop })
-    }
-
-    fn component(&mut self, kind: ComponentKind) -> Parse<ItemKind> {
-        self.bump();
-        let name = self.name(&format!("the name of the {}", kind.word()))?;
-        let params = self.optional_params()?;
-        let looper = self.on()?;
-        let start = self.start();
-        self.open_brace("the component")?;
-        let parts = self.in_braces(start, "part", |parser| {
-            if parser.eat_word("var") {
-                return parser.field("the name of a field").map(ComponentPart::Var);
-            }
-            if !parser.eat_word("on") {
-                return Err(parser.expected("`var` or `on`"));
-            }
-            let name = parser.name("the name of a callback")?;
-            let params = parser.optional_params()?;
-            Ok(ComponentPart::On { name, params, body: parser.block("the callback")? })
-        })?;
-        Ok(ItemKind::Component { kind, name, params, looper, parts })
     }
 }

@@ -5,6 +5,7 @@
 //! height of an expression tree are limited ([`MAX_DEPTH`], [`MAX_HEIGHT`]), so every recursive pass over a parsed
 //! tree, including its drop, is safe on a small stack.
 
+mod components;
 mod expects;
 mod exprs;
 mod items;
@@ -17,7 +18,8 @@ mod verbs;
 use super::ast::{At, Expr, File, Name, Span, TextLiteral};
 use super::diagnostic::Diagnostic;
 use super::foreign::explain;
-use super::lexer::{MAX_ERRORS, lex};
+use super::lexer::{MAX_ERRORS, lex_at};
+use super::library::{ComponentWords, Library};
 use super::source::Source;
 use super::token::{Token, TokenKind};
 use super::words::is_reserved;
@@ -51,6 +53,12 @@ pub fn parse(source: &Source) -> Result<File, Vec<Diagnostic>> {
     if errors.is_empty() { Ok(file) } else { Err(errors) }
 }
 
+/// Parses a library. The spans of the tree count from the base of the library.
+pub(super) fn parse_library(library: Library) -> Result<File, Vec<Diagnostic>> {
+    let PartialParse { file, errors, .. } = recovered(Parser::new(library.text, library.base));
+    if errors.is_empty() { Ok(file) } else { Err(errors) }
+}
+
 /// The result of parsing a text with errors.
 pub(super) struct PartialParse {
     /// The well-formed items, without the statements that were skipped.
@@ -63,15 +71,19 @@ pub(super) struct PartialParse {
 
 /// Parses a file as far as possible.
 pub(super) fn recover(source: &Source) -> PartialParse {
-    let mut parser = Parser::new(source.text());
+    let mut parsed = recovered(Parser::new(source.text(), 0));
+    explain(source.text(), &mut parsed.errors);
+    parsed
+}
+
+fn recovered(mut parser: Parser<'_>) -> PartialParse {
     let items = parser.items();
-    let Parser { mut errors, mut lost, stop, .. } = parser;
+    let Parser { text, mut errors, mut lost, stop, .. } = parser;
     if stop {
-        lost.push(Span { start: 0, end: source.text().len() as u32 });
+        lost.push(Span { start: 0, end: text.len() as u32 });
     }
     errors.sort_by_key(|error| error.span.start);
     errors.truncate(MAX_ERRORS);
-    explain(source.text(), &mut errors);
     PartialParse { file: File { items }, errors, lost }
 }
 
@@ -83,6 +95,12 @@ type Parse<T> = Result<T, ReportedError>;
 
 struct Parser<'s> {
     text: &'s str,
+    /// The offset at which the spans of the text begin.
+    base: u32,
+    /// The words that begin components and verbs.
+    known: ComponentWords<'s>,
+    /// Whether the parser is inside a kind, where more expressions exist.
+    in_kind: bool,
     // Invariant: the last token is `End`, and no other one is.
     tokens: Vec<Token>,
     strings: Vec<String>,
@@ -108,10 +126,13 @@ struct Parser<'s> {
 }
 
 impl<'s> Parser<'s> {
-    fn new(text: &'s str) -> Self {
-        let lexed = lex(text);
+    fn new(text: &'s str, base: u32) -> Self {
+        let lexed = lex_at(text, base);
         Self {
             text,
+            base,
+            known: ComponentWords::of(text),
+            in_kind: false,
             tokens: lexed.tokens,
             strings: lexed.strings,
             pos: 0,
@@ -144,7 +165,7 @@ impl<'s> Parser<'s> {
     }
 
     fn text_of(&self, span: Span) -> &'s str {
-        &self.text[span.start as usize..span.end as usize]
+        &self.text[(span.start - self.base) as usize..(span.end - self.base) as usize]
     }
 
     /// The word of the token `ahead` of the current one, reserved or not; empty if that token is not a word.
@@ -206,7 +227,7 @@ impl<'s> Parser<'s> {
 
     /// End offset of the previous token.
     fn end(&self) -> u32 {
-        if self.pos == 0 { 0 } else { self.tokens[self.pos - 1].span.end }
+        if self.pos == 0 { self.base } else { self.tokens[self.pos - 1].span.end }
     }
 
     fn at_from(&self, start: u32) -> At {

@@ -3,7 +3,7 @@
 //! The words of operations are names, too. They begin an operation only at the start of a whole right side, of a
 //! statement or of parentheses, and only before an operand.
 
-use super::super::ast::{Expr, ExprKind, InstanceName, Op, PostTimeAst, TextLiteral, Verb};
+use super::super::ast::{At, Expr, ExprKind, InstanceName, Name, Op, PostTimeAst, TextLiteral, Verb};
 use super::super::diagnostic::Diagnostic;
 use super::super::token::TokenKind;
 use super::super::words::is_reserved;
@@ -38,9 +38,14 @@ impl Parser<'_> {
 
     /// Returns whether an operation begins here, in a position where an operation is allowed.
     pub(super) fn at_op(&self) -> bool {
+        if self.at_component_verb() {
+            return true;
+        }
         match self.word() {
             "await" => true,
-            "post" | "fork" => self.name_at(1),
+            "post" => self.name_at(1) || self.word_at(1) == "this",
+            "fork" => self.name_at(1),
+            "ask" => self.in_kind && self.name_at(1),
             "spawn" => self.word_at(1) == "looper",
             "handler" => self.word_at(1) == "on",
             "fence" | "wait" | "down" => self.place_at(1),
@@ -77,8 +82,17 @@ impl Parser<'_> {
     pub(super) fn op(&mut self) -> Parse<Expr> {
         let start = self.start();
         let mut height = 0;
+        let of_kind = self.at_component_verb();
         let word = self.bump().span;
         let op = match self.text_of(word) {
+            verb if of_kind => {
+                let verb = Name { text: verb.to_owned(), at: At(word) };
+                self.component_verb(verb, &mut height)?
+            }
+            "ask" => {
+                let row = self.name("the name of a row")?;
+                Op::Ask { row, args: self.args(&mut height)? }
+            }
             "post" => self.post(&mut height)?,
             "fork" => {
                 let task = self.name("the name of a task")?;
@@ -121,7 +135,7 @@ impl Parser<'_> {
 
     /// Parses a post after its word. The options after the target can have any order, each at most once.
     fn post(&mut self, height: &mut u32) -> Parse<Op> {
-        let task = self.name("the name of a task")?;
+        let (object, task) = self.posted(height)?;
         if self.peek() != TokenKind::LeftParen {
             let help = format!("name the task and its arguments, as in `post {}() to main`", task.text);
             let diagnostic = self.expected_diagnostic("`(`").help(help);
@@ -172,7 +186,33 @@ impl Parser<'_> {
                 _ => instance = Some(self.instance(height)?),
             }
         }
-        Ok(Op::Post { task, args, target, time: time.unwrap_or(PostTimeAst::Now), is_async, instance })
+        Ok(Op::Post { object, task, args, target, time: time.unwrap_or(PostTimeAst::Now), is_async, instance })
+    }
+
+    /// Parses what is posted, up to its arguments: the name of a task, or an object and the name of a task of its
+    /// component.
+    fn posted(&mut self, height: &mut u32) -> Parse<(Option<Expr>, Name)> {
+        if self.word() != "this" && self.kind_at(1) != TokenKind::Dot {
+            return Ok((None, self.name("the name of a task")?));
+        }
+        let start = self.start();
+        let span = self.bump().span;
+        let kind = match self.text_of(span) {
+            "this" => ExprKind::This,
+            name => ExprKind::Name(name.to_owned()),
+        };
+        let mut object = Expr { kind, at: At(span) };
+        loop {
+            self.expect(TokenKind::Dot)?;
+            let name = self.name("the name of a task")?;
+            if self.peek() != TokenKind::Dot {
+                return Ok((Some(object), name));
+            }
+            *height += 1;
+            let at = self.at_from(start);
+            self.grow(*height, at)?;
+            object = Expr { kind: ExprKind::Field { object: Box::new(object), name }, at };
+        }
     }
 
     /// Returns whether the next word is `front` alone; `front + 1` is an expression.

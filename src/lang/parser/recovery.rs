@@ -89,16 +89,16 @@ impl Parser<'_> {
     /// Returns whether the current token begins an item at the start of a line. The content of blocks is indented, so
     /// in a block such a token means that the block was not closed.
     pub(super) fn item_at_margin(&self) -> bool {
-        let start = self.start() as usize;
+        let start = (self.start() - self.base) as usize;
         let token = self.token();
         token.kind == TokenKind::Word
             && (start == 0 || self.text.as_bytes()[start - 1] == b'\n')
-            && ITEMS.contains(&self.text_of(token.span))
+            && (ITEMS.contains(&self.text_of(token.span)) || self.known.kinds.contains(self.text_of(token.span)))
             && self.tokens.get(self.pos + 1).is_some_and(|next| {
                 matches!(next.kind, TokenKind::Word | TokenKind::Str(_)) || next.kind == TokenKind::LeftBrace && self.text_of(token.span) == "init"
             })
             // These words begin statements, too.
-            && !matches!(self.text_of(token.span), "let" | "handler")
+            && !matches!(self.text_of(token.span), "let" | "handler" | "use")
     }
 
     /// Skips to the end of the statement that began at token `begun`, or to the `}` of its block.

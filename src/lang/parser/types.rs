@@ -42,10 +42,12 @@ impl Parser<'_> {
     /// Parses parameters: `(a, b: type)`
     pub(super) fn params(&mut self) -> Parse<Vec<Param>> {
         self.expect(TokenKind::LeftParen)?;
-        self.list(TokenKind::RightParen, |parser| {
-            let name = parser.name("the name of a parameter")?;
-            Ok(Param { name, ty: parser.annotation()? })
-        })
+        self.list(TokenKind::RightParen, Self::param)
+    }
+
+    pub(super) fn param(&mut self) -> Parse<Param> {
+        let name = self.name("the name of a parameter")?;
+        Ok(Param { name, ty: self.annotation()? })
     }
 
     /// Parses parameters; without a `(` there are none.
@@ -129,7 +131,7 @@ impl Parser<'_> {
     }
 
     fn unclosed(&mut self, start: u32) -> ReportedError {
-        let open = super::Span { start, end: (start + 1).min(self.text.len() as u32) };
+        let open = super::Span { start, end: (start + 1).min(self.base + self.text.len() as u32) };
         let what = if self.peek() == TokenKind::End { "the end of the file" } else { "the next item" };
         let diagnostic = Diagnostic::new(open, "the `{` is not closed", format!("there is no `}}` before {what}"))
             .note(self.token().span, "expected `}` before this");

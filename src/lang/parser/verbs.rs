@@ -1,6 +1,6 @@
 //! Parses statements that begin with a verb. A verb is a word that has this meaning only before an operand.
 
-use super::super::ast::{ComponentVerb, Expr, ExprKind, Op, Span, StmtKind, Verb};
+use super::super::ast::{Expr, ExprKind, Op, Span, StmtKind, Verb};
 use super::super::diagnostic::Diagnostic;
 use super::super::token::TokenKind;
 use super::{Parse, Parser, ReportedError};
@@ -25,14 +25,8 @@ impl Parser<'_> {
             }
             return Ok(Some(StmtKind::Verb { verb, operand }));
         }
-        if let Some(verb) = ComponentVerb::from_word(word) {
-            if !self.name_at(1) {
-                return Ok(None);
-            }
-            self.bump();
-            let name = self.name("the name of a component")?;
-            let args = self.optional_args()?;
-            return Ok(Some(StmtKind::Component { verb, name, args }));
+        if self.at_component_verb() {
+            return self.op().map(|op| Some(StmtKind::Expr(op)));
         }
         let alone =
             matches!(self.kind_at(1), TokenKind::Newline | TokenKind::Semi | TokenKind::RightBrace | TokenKind::End);
@@ -75,6 +69,10 @@ impl Parser<'_> {
                 let task = self.name("the name of a task")?;
                 self.expect_word("to")?;
                 StmtKind::Register { task, listener: self.name("the name of a listener")? }
+            }
+            "withdraw" if self.in_kind && self.operand_at(1) => {
+                self.bump();
+                StmtKind::Withdraw { request: self.expr()? }
             }
             "perform" if self.name_at(1) => {
                 self.bump();

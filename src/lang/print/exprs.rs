@@ -99,6 +99,29 @@ impl TreePrinter {
                 self.tight(right, own + 1);
             }
             ExprKind::Op(op) => self.op(op),
+            ExprKind::Rest => self.push(".."),
+            ExprKind::Other { some, stage, kind } => {
+                self.push(if *some { "some " } else { "none " });
+                if let Some(kind) = kind {
+                    self.name(kind);
+                    self.push(".");
+                }
+                self.name(stage);
+            }
+            ExprKind::Asked(row) => {
+                self.push("asked ");
+                self.name(row);
+            }
+            ExprKind::Stage { kind, stage } => {
+                self.name(kind);
+                self.push(".");
+                self.name(stage);
+            }
+            ExprKind::Again(instance) => {
+                self.push("again(");
+                self.expr(instance);
+                self.push(")");
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Prints items.
 
-use super::super::ast::{ComponentPart, Expr, Item, ItemKind, Name, Param, Prop, When};
+use super::super::ast::{Expr, Item, ItemKind, Name, Param, Prop, When};
 use super::TreePrinter;
 
 impl TreePrinter {
@@ -95,13 +95,20 @@ impl TreePrinter {
                 self.prop(prop);
                 self.push(" }");
             }
-            ItemKind::Component { kind, name, params, looper, parts } => {
-                self.word(kind.word());
-                self.name(name);
-                self.optional_params(params);
-                self.named_item(" on ", looper);
-                self.braces(parts, Self::part);
+            ItemKind::Use { library, settings } => {
+                self.named_item("use ", library);
+                if !settings.is_empty() {
+                    self.braces(settings, |printer, (name, value)| printer.equation("", name, value));
+                }
             }
+            ItemKind::State(field) => {
+                self.word("state");
+                self.field(field);
+            }
+            ItemKind::Kind(kind) => self.kind_item(kind),
+            ItemKind::Component(component) => self.component(component),
+            ItemKind::Instances(instances) => self.instances(instances),
+            ItemKind::Member(member) => self.member(member),
             ItemKind::Expect { expect, condition } => {
                 self.push("expect ");
                 self.expectation(expect);
@@ -109,20 +116,6 @@ impl TreePrinter {
                     self.push(" if ");
                     self.expr(condition);
                 }
-            }
-        }
-    }
-
-    fn part(&mut self, part: &ComponentPart) {
-        match part {
-            ComponentPart::Var(field) => {
-                self.push("var ");
-                self.field(field);
-            }
-            ComponentPart::On { name, params, body } => {
-                self.named_item("on ", name);
-                self.optional_params(params);
-                self.block(body);
             }
         }
     }
@@ -141,7 +134,7 @@ impl TreePrinter {
         }
     }
 
-    fn word(&mut self, word: &str) {
+    pub(super) fn word(&mut self, word: &str) {
         self.push(word);
         self.push(" ");
     }
@@ -157,16 +150,18 @@ impl TreePrinter {
         self.expr(value);
     }
 
-    fn params(&mut self, params: &[Param]) {
+    pub(super) fn params(&mut self, params: &[Param]) {
         self.push("(");
-        self.commas(params, |printer, param| {
-            printer.name(&param.name);
-            printer.annotation(param.ty.as_ref());
-        });
+        self.commas(params, Self::param);
         self.push(")");
     }
 
-    fn optional_params(&mut self, params: &[Param]) {
+    pub(super) fn param(&mut self, param: &Param) {
+        self.name(&param.name);
+        self.annotation(param.ty.as_ref());
+    }
+
+    pub(super) fn optional_params(&mut self, params: &[Param]) {
         if !params.is_empty() {
             self.params(params);
         }

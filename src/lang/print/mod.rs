@@ -3,6 +3,7 @@
 //!
 //! For every tree `t` from the parser, `parse(print(t)) == t`. Comments are not part of the tree, so they are lost.
 
+mod components;
 mod expects;
 mod exprs;
 mod items;

@@ -6,8 +6,12 @@ use super::TreePrinter;
 impl TreePrinter {
     pub(super) fn op(&mut self, op: &Op) {
         match op {
-            Op::Post { task, args, target, time, is_async, instance } => {
+            Op::Post { object, task, args, target, time, is_async, instance } => {
                 self.push("post ");
+                if let Some(object) = object {
+                    self.place(object);
+                    self.push(".");
+                }
                 self.name(task);
                 self.args(args);
                 self.push(" to ");
@@ -50,6 +54,19 @@ impl TreePrinter {
                 self.push("await ");
                 self.expr(cond);
                 self.timeout(timeout.as_ref());
+            }
+            Op::Component { verb, target, args } => {
+                self.name(verb);
+                self.push(" ");
+                self.place(target);
+                if !args.is_empty() {
+                    self.args(args);
+                }
+            }
+            Op::Ask { row, args } => {
+                self.push("ask ");
+                self.name(row);
+                self.args(args);
             }
         }
     }

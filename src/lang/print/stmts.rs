@@ -121,9 +121,14 @@ impl TreePrinter {
                 self.name(listener);
                 self.args(args);
             }
-            StmtKind::Component { verb, name, args } => {
-                self.push(verb.word());
-                self.named(" ", name, args);
+            StmtKind::Withdraw { request } => {
+                self.push("withdraw ");
+                self.expr(request);
+            }
+            StmtKind::ForInstances { name, component, body } => {
+                self.named("for ", name, &[]);
+                self.named(" in instances of ", component, &[]);
+                self.block(body);
             }
             // `stmt` prints these statements.
             StmtKind::Let(_)

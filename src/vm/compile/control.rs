@@ -75,6 +75,9 @@ impl<'p> Compiler<'p> {
 
     pub(super) fn return_value(&mut self, value: Option<Reg>) {
         self.unwind_to(0);
+        if self.is_row {
+            self.end_row(true);
+        }
         self.emit(Instr::Return(value));
     }
 

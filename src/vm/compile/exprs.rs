@@ -195,6 +195,7 @@ impl<'p> Compiler<'p> {
                 let timeout = self.delay(timeout);
                 self.visible(Visible::DownFor { semaphore, timeout }, WordKind::Word, *site)
             }
+            ExprKind::Platform(platform) => self.platform_expr(platform, ty),
             ExprKind::Await { cond, timeout, site } => {
                 let timeout = timeout.as_deref().map(|d| self.delay(d));
                 let condition = self.fragment(cond);
@@ -231,9 +232,14 @@ impl<'p> Compiler<'p> {
     /// Evaluates arguments from left to right into consecutive registers.
     pub(super) fn args(&mut self, args: &'p [Expr]) -> Regs {
         let values: Vec<Reg> = args.iter().map(|a| self.expr(a)).collect();
-        let regs = self.regs.temps(args.iter().map(|a| kind(&a.ty)).collect());
-        for (i, src) in values.into_iter().enumerate() {
-            self.emit(Instr::Move { dst: regs.first + i as Reg, src });
+        self.gather(&values, args.iter().map(|a| kind(&a.ty)).collect())
+    }
+
+    /// Copies values into consecutive registers of these kinds.
+    pub(super) fn gather(&mut self, values: &[Reg], kinds: Vec<WordKind>) -> Regs {
+        let regs = self.regs.temps(kinds);
+        for (i, src) in values.iter().enumerate() {
+            self.emit(Instr::Move { dst: regs.first + i as Reg, src: *src });
         }
         regs
     }

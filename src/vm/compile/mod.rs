@@ -2,7 +2,9 @@
 
 mod control;
 mod exprs;
+mod makers;
 mod places;
+mod platform;
 mod regs;
 mod setup;
 mod stmts;
@@ -60,7 +62,11 @@ pub fn compile(program: &Program) -> Result<Code, CompileError> {
     let mut bodies: IndexVec<BodyId, BodyCode> = IndexVec::new();
     let mut setup = setup::setup(program);
     for (id, body) in program.bodies.enumerate() {
-        bodies.push(Compiler::new(program, body, &mut shared).body(body, false)?);
+        let compiler = Compiler::new(program, body, &mut shared);
+        bodies.push(match program.row_of(id) {
+            Some(row) => compiler.row(body, row)?,
+            None => compiler.body(body, false)?,
+        });
         debug_assert_eq!(id.index() + 1, bodies.len());
     }
     let mut starts = Vec::new();
@@ -86,6 +92,14 @@ pub fn compile(program: &Program) -> Result<Code, CompileError> {
     }
     let always_hold = program.properties.iter().filter(|p| p.when == When::Always);
     let watched = Compiler::terms(program, &mut shared, always_hold.map(|p| &p.expr)).map(PropertyTerms::new);
+    let mut conditions = IndexVec::new();
+    if !program.components.is_empty() {
+        for event in program.events.iter() {
+            conditions.push(Compiler::row_condition(program, &mut shared, event)?);
+        }
+        makers::without_needless_requests(&mut shared.instrs, &bodies);
+        makers::name_makers(&mut setup.platform, &shared.instrs, &bodies, &starts);
+    }
     let ProgramTables { fragments, times, instrs, blamed, fragments_blamed, blames } = shared;
     times.write_to(&mut setup);
     Ok(Code {
@@ -99,6 +113,7 @@ pub fn compile(program: &Program) -> Result<Code, CompileError> {
         looper,
         init: program.init,
         fragments,
+        conditions,
         always,
         at_end,
         watched,
@@ -141,6 +156,8 @@ struct Compiler<'p> {
     constants: BTreeMap<(WordKind, i64), Reg>,
     /// Whether a condition or property is being compiled. Its reads are not steps.
     pure: bool,
+    /// Whether the body of a row is being compiled, which ends the row.
+    is_row: bool,
     /// Whether a large property is being compiled. Registers of a term are then freed after the term.
     thrifty: bool,
 }
@@ -168,6 +185,7 @@ impl<'p> Compiler<'p> {
             scopes: Vec::new(),
             constants: BTreeMap::new(),
             pure: false,
+            is_row: false,
             thrifty: false,
         }
     }
@@ -185,6 +203,7 @@ impl<'p> Compiler<'p> {
             scopes: Vec::new(),
             constants: BTreeMap::new(),
             pure: false,
+            is_row: false,
             thrifty: false,
         }
     }
@@ -197,6 +216,28 @@ impl<'p> Compiler<'p> {
         }
         self.emit(Instr::Return(None));
         self.finish(body.params as u16)
+    }
+
+    // Compiles the body of a row: its message serves a request, if the row needs one, and ends the row.
+    fn row(mut self, body: &'p program::Body, row: &program::Row) -> Result<BodyCode, CompileError> {
+        self.is_row = true;
+        self.begin_row(row.by_request);
+        self.block(&body.block);
+        self.return_value(None);
+        self.finish(body.params as u16)
+    }
+
+    // Compiles the condition of a row, over the registers of its body: the first one holds the instance.
+    fn row_condition(
+        program: &'p Program,
+        shared: &'p mut ProgramTables,
+        event: &'p program::EventDef,
+    ) -> Result<Option<FragmentId>, CompileError> {
+        let Some(when) = event.row.as_ref().and_then(|row| row.when.as_ref()) else { return Ok(None) };
+        let mut c = Self::new(program, &program.bodies[event.body], shared);
+        let id = c.fragment(when);
+        c.check_size()?;
+        Ok(Some(id))
     }
 
     fn synthetic(program: &'p Program, shared: &'p mut ProgramTables, looper: bool) -> Result<BodyCode, CompileError> {

@@ -1,10 +1,10 @@
 //! Builds the setup of a run, the things that exist at the start, from the program's tables.
 
-use crate::base::Id;
+use crate::base::{Id, IndexVec};
 use crate::event::{HandlerId, ThreadId};
 use crate::lang::Program;
 use crate::lang::program::{self, ExceptionScope, ExprKind, Init, Type};
-use crate::world::{EventSetup, FirstValue, Setup, ThreadSetup, WordKind};
+use crate::world::{ComponentSetup, EventSetup, FirstValue, PlatformSetup, RowSetup, Setup, ThreadSetup, WordKind};
 
 /// Returns the kinds of the cells or registers that a value of this type takes.
 pub(super) fn cell_kinds(ty: &Type) -> Vec<WordKind> {
@@ -13,6 +13,7 @@ pub(super) fn cell_kinds(ty: &Type) -> Vec<WordKind> {
         Type::Thread | Type::Looper => vec![WordKind::Thread],
         Type::Handler => vec![WordKind::Handler],
         Type::Fence => vec![WordKind::Fence],
+        Type::Request => vec![WordKind::Request],
         Type::List(element) => vec![match cell_kinds(element).first() {
             Some(WordKind::Object) => WordKind::ListOfObjects,
             Some(WordKind::Thread) => WordKind::ListOfThreads,
@@ -83,9 +84,62 @@ pub(super) fn setup(program: &Program) -> Setup {
         classes: program.classes.iter().map(|c| (c.name.clone(), first_values(&c.fields))).collect(),
         objects: program.objects.iter().map(|c| c.0).collect(),
         uncaught_ends_thread: program.uncaught == ExceptionScope::Thread,
+        platform: platform(program),
         // [`Times`] sets the remaining fields.
         ..Setup::default()
     }
+}
+
+fn platform(program: &Program) -> PlatformSetup {
+    let of = &program.components;
+    if of.is_empty() {
+        return PlatformSetup::default();
+    }
+    let kind = |ty: &Type| cell_kinds(ty).first().copied().unwrap_or(WordKind::Word);
+    let state = |state: &program::StateDef| match state.init {
+        Init::Word(word) => (word, kind(&state.ty)),
+        Init::New(_) | Init::List(_) => {
+            debug_assert!(false, "platform memory has no objects of its own");
+            (0, WordKind::Word)
+        }
+    };
+    let mut platform = PlatformSetup {
+        components: of
+            .all
+            .iter()
+            .map(|c| ComponentSetup {
+                name: c.name.clone(),
+                kind: c.kind.0,
+                stages: of.kinds[c.kind].stages.clone(),
+                class: c.class.0,
+                params: c.params.iter().map(|(_, ty)| kind(ty)).collect(),
+                fields: c.fields.iter().map(state).collect(),
+                rows: Vec::new(),
+                single: c.single.map(|single| single.until),
+                maker: None,
+            })
+            .collect(),
+        rows: IndexVec::new(),
+        states: of.states.iter().map(state).collect(),
+    };
+    for (id, event) in program.events.enumerate() {
+        let row = event.row.as_ref().map(|row| {
+            let rows = &mut platform.components[row.component].rows;
+            rows.push(id);
+            RowSetup {
+                name: event.name.rsplit('.').next().unwrap_or_default().to_owned(),
+                component: row.component,
+                index: rows.len() - 1,
+                from: row.from,
+                to: row.to,
+                by_request: row.by_request,
+                has_condition: row.when.is_some(),
+                at_most: row.at_most,
+            }
+        });
+        platform.rows.push(row);
+    }
+    platform
 }
 
 /// The delays and instants that a program names as constants. The compiler collects them.

@@ -135,6 +135,7 @@ impl<'p> Compiler<'p> {
             }
             Stmt::Transaction { body, .. } | Stmt::Block(body) => self.block(body),
             Stmt::Do { op, site } => self.simple(op, *site),
+            Stmt::Platform(stmt) => self.platform_stmt(stmt),
         }
     }
 

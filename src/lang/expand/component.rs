@@ -1,0 +1,266 @@
+//! Writes one component out: its instances, its callbacks and tasks, and the verbs, rows and tasks of its kind.
+
+use super::super::ast::{
+    At, BaseType, Block, Component, ComponentPart, Expr, ExprKind, Instances, Item, ItemKind, Member, Name, Param,
+    Params, Role, Type,
+};
+use super::super::diagnostic::Diagnostic;
+use super::super::library::library_of_kind;
+use super::body::{BodyWriter, Follower};
+use super::kinds::KindText;
+use super::names::{HOST, Members};
+use super::{Writer, item};
+
+/// The parts of the members of one component that are alike.
+struct Shared<'a> {
+    component: &'a Component,
+    looper: &'a Name,
+}
+
+impl Shared<'_> {
+    fn member(&self, name: Name, role: Role, params: Vec<Param>, body: Block) -> Member {
+        let (component, looper) = (self.component.name.clone(), self.looper.clone());
+        Member { component, name, role, looper, of_kind: false, params, result: None, body }
+    }
+}
+
+impl<'f> Writer<'f> {
+    /// Writes a component out into `items`.
+    pub(super) fn component(&mut self, component: &'f Component, at: At, items: &mut Vec<Item>) {
+        let Some(kind) = self.kinds.remove(component.kind.text.as_str()) else {
+            self.errors.push(unknown_kind(&component.kind));
+            return;
+        };
+        self.of_kind(component, &kind, at, items);
+        self.kinds.insert(&component.kind.text, kind);
+    }
+
+    fn of_kind(&mut self, component: &'f Component, kind: &KindText<'f>, at: At, items: &mut Vec<Item>) {
+        let Some(looper) = self.looper_of(component, kind) else { return };
+        let members = Members::new(component, kind, &mut self.errors);
+        let host = self.host_of(component, kind);
+        let mut params: Vec<Param> = host.into_iter().collect();
+        params.extend(component.params.iter().cloned());
+        if kind.single.is_some() && !params.is_empty() {
+            let message = format!("`{}` has parameters, but there is one instance at a time", component.name.text);
+            let error = Diagnostic::new(params[0].name.at.0, message, "which arguments would that one have?");
+            self.errors.push(error.help("give the arguments to the verb, as parameters of its callback"));
+        }
+        let mut fields: Vec<_> = kind.fields.iter().map(|(storage, field)| (*storage, (*field).clone())).collect();
+        fields.extend(component.parts.iter().filter_map(|part| match part {
+            ComponentPart::Field(storage, field) => Some((*storage, field.clone())),
+            _ => None,
+        }));
+        let instances = Instances {
+            name: component.name.clone(),
+            kind: kind.name.clone(),
+            host: component.host.clone(),
+            params: params.clone(),
+            fields,
+            state: kind.states.iter().map(|field| (*field).clone()).collect(),
+            stages: kind.stages.iter().map(|name| (*name).clone()).collect(),
+            single: kind.single.map(|until| until.cloned()),
+        };
+        items.push(item(ItemKind::Instances(Box::new(instances)), at));
+        let followers = self.followers_of(component);
+        let mut members_out = Vec::new();
+        let mut body = BodyWriter::new(component, kind, &members, looper, self, &followers);
+        let shared = Shared { component, looper };
+        for part in &component.parts {
+            body.component_part(part, &shared, &mut members_out);
+        }
+        body.kind_text(&params, &shared, &mut members_out);
+        items.extend(members_out.into_iter().map(|member| {
+            let at = member.body.at;
+            item(ItemKind::Member(Box::new(member)), at)
+        }));
+    }
+
+    fn looper_of(&mut self, component: &'f Component, kind: &KindText<'f>) -> Option<&'f Name> {
+        let host = component.host.as_ref().and_then(|host| self.component_named(&host.text));
+        if let Some(looper) = component.looper.as_ref().or_else(|| host.and_then(|host| host.looper.as_ref())) {
+            return Some(looper);
+        }
+        let (kind, name) = (&kind.name.text, &component.name);
+        let message = format!("`{}` needs a looper for its callbacks", name.text);
+        let help = format!("for example `{kind} {} on main {{ }}`, with `looper main`", name.text);
+        self.errors.push(Diagnostic::new(name.at.0, message, "on which looper do they run?").help(help));
+        None
+    }
+
+    /// Checks the host of a component. Returns the field that holds it.
+    fn host_of(&mut self, component: &'f Component, kind: &KindText<'f>) -> Option<Param> {
+        let name = &component.name.text;
+        let host = match (&component.host, kind.follows) {
+            (None, None) => return None,
+            (Some(host), Some((follows, _))) => match self.component_named(&host.text) {
+                Some(found) if found.kind.text == follows.text => host,
+                Some(found) => {
+                    let message = format!("`{name}` cannot be in `{}`", host.text);
+                    let reason = format!("`{}` is in components of the kind `{}`", kind.name.text, follows.text);
+                    self.errors.push(Diagnostic::new(host.at.0, message, reason).note(found.kind.at.0, "another kind"));
+                    return None;
+                }
+                None => {
+                    let message = format!("unknown component `{}`", host.text);
+                    self.errors.push(Diagnostic::new(host.at.0, message, "not declared"));
+                    return None;
+                }
+            },
+            (Some(host), None) => {
+                let message = format!("`{name}` cannot be in a component");
+                let reason = format!("the kind `{}` follows no other kind", kind.name.text);
+                self.errors.push(Diagnostic::new(host.at.0, message, reason));
+                return None;
+            }
+            (None, Some((follows, _))) => {
+                let message = format!("`{name}` needs the component that it is in");
+                let reason = format!("the kind `{}` follows `{}`", kind.name.text, follows.text);
+                let help = format!("`{} {name} in HOST {{ }}`", kind.name.text);
+                self.errors.push(Diagnostic::new(component.name.at.0, message, reason).help(help));
+                return None;
+            }
+        };
+        let ty = Type { base: BaseType::Name(host.clone()), lengths: Vec::new(), at: host.at };
+        Some(Param { name: Name { text: HOST.to_owned(), at: host.at }, ty: Some(ty) })
+    }
+
+    // The callbacks that run with those of a host, for each component that follows it.
+    fn followers_of(&self, host: &Component) -> Vec<Follower<'f>> {
+        let mut all = Vec::new();
+        for component in self.followers(&host.name.text) {
+            let Some(kind) = self.kinds.get(component.kind.text.as_str()) else { continue };
+            for pair in kind.follows.iter().flat_map(|(_, pairs)| pairs.iter()) {
+                let callback = kind.callbacks.iter().any(|(name, _)| name.text == pair.own.text);
+                let lacks = callback
+                    && !component
+                        .parts
+                        .iter()
+                        .any(|part| matches!(part, ComponentPart::On { name, .. } if name.text == pair.own.text));
+                if !lacks {
+                    all.push(Follower { component, pair });
+                }
+            }
+        }
+        all
+    }
+}
+
+impl<'f> BodyWriter<'_, 'f> {
+    /// Writes the callbacks, tasks and events of the component.
+    fn component_part(&mut self, part: &'f ComponentPart, shared: &Shared<'_>, out: &mut Vec<Member>) {
+        self.begin(false);
+        match part {
+            ComponentPart::On { name, params, instance, body } => {
+                let params = self.callback_params(name, params);
+                self.declare_params(&params);
+                if let Some(instance) = instance {
+                    self.instance_of_block(instance);
+                }
+                let body = self.block(body);
+                out.push(shared.member(self.member_name(name), Role::Task, params, body));
+            }
+            ComponentPart::Task { name, params, result, body } => {
+                self.declare_params(params);
+                let body = self.block(body);
+                let member = shared.member(self.member_name(name), Role::Task, params.clone(), body);
+                out.push(Member { result: result.clone(), ..member });
+            }
+            ComponentPart::Event { name, at_most, body } => {
+                let Some(stages) = self.kind.events else {
+                    let message = format!("`{}` has no events of components", self.kind.name.text);
+                    let help = "write the event outside of the component, with `enable` where it can happen";
+                    self.error(Diagnostic::new(name.at.0, message, "in which stages would it happen?").help(help));
+                    return;
+                };
+                let once = || Expr { kind: ExprKind::Int(1), at: name.at };
+                let role = Role::Row {
+                    from: stages.to_vec(),
+                    to: None,
+                    by_request: false,
+                    when: None,
+                    at_most: Some(at_most.clone().unwrap_or_else(once)),
+                };
+                let body = self.block(body);
+                out.push(shared.member(self.member_name(name), role, Vec::new(), body));
+            }
+            ComponentPart::Field(..) | ComponentPart::Unit { .. } => {}
+        }
+    }
+
+    /// Writes the verbs, rows and tasks of the kind. `made` are the parameters of an instance.
+    fn kind_text(&mut self, made: &[Param], shared: &Shared<'_>, out: &mut Vec<Member>) {
+        let kind = self.kind;
+        for verb in &kind.verbs {
+            let own = self.begin_kind(verb.params, verb.body);
+            let body = self.block(verb.body);
+            let mut params = if verb.mode == super::super::ast::VerbMode::Makes { made.to_vec() } else { Vec::new() };
+            params.extend(own);
+            let text = verb_name(&verb.name.text, &shared.component.name.text);
+            let name = Name { text, at: verb.name.at };
+            let member = shared.member(name, Role::Verb(verb.mode), params, body);
+            out.push(Member { of_kind: true, ..member });
+        }
+        for row in &kind.rows {
+            let params = self.begin_kind(&row.params, &row.body);
+            let when = row.when.as_ref().map(|when| self.expr(when));
+            let at_most = row.at_most.as_ref().map(|most| self.expr(most));
+            let body = self.block(&row.body);
+            let (from, to) = (row.from.clone(), row.to.clone());
+            let role = Role::Row { from, to, by_request: row.by_request.is_some(), when, at_most };
+            let member = shared.member(self.member_name(&row.name), role, params, body);
+            out.push(Member { of_kind: true, ..member });
+        }
+        for task in &kind.tasks {
+            let params = self.begin_kind(task.params, task.body);
+            let body = self.block(task.body);
+            let member = shared.member(self.member_name(task.name), Role::Task, params, body);
+            out.push(Member { of_kind: true, result: task.result.cloned(), ..member });
+        }
+    }
+
+    // Begins a part of the kind's text. Returns its parameters, with those that `..` stands for.
+    fn begin_kind(&mut self, params: &'f Params, body: &'f Block) -> Vec<Param> {
+        self.begin(true);
+        let mut all = params.list.clone();
+        if params.rest.is_some() {
+            let rest = self.rest_of(params, body);
+            self.set_rest(&rest);
+            all.extend(rest);
+        }
+        self.declare_params(&all);
+        all
+    }
+
+    // The parameters of a callback. One without a type has the type that the kind gives it.
+    fn callback_params(&self, name: &Name, params: &[Param]) -> Vec<Param> {
+        let given = self.kind.callbacks.iter().find(|(known, _)| known.text == name.text);
+        let given = given.map_or(&[][..], |(_, params)| &params.list);
+        let typed = |(at, param): (usize, &Param)| {
+            let ty = param.ty.clone().or_else(|| given.get(at).and_then(|given| given.ty.clone()));
+            Param { name: param.name.clone(), ty }
+        };
+        params.iter().enumerate().map(typed).collect()
+    }
+}
+
+/// Returns the name of the body of a verb.
+pub(in crate::lang) fn verb_name(verb: &str, component: &str) -> String {
+    format!("{verb} {component}")
+}
+
+/// Returns the name of a callback, task or row of a component.
+pub(in crate::lang) fn member_name(component: &str, member: &str) -> String {
+    format!("{component}.{member}")
+}
+
+fn unknown_kind(name: &Name) -> Diagnostic {
+    match library_of_kind(&name.text) {
+        Some(library) => {
+            let message = format!("`{}` is in the library `{library}`", name.text);
+            let help = format!("add `use {library}`");
+            Diagnostic::new(name.at.0, message, "the file does not use this library").help(help)
+        }
+        None => Diagnostic::new(name.at.0, format!("unknown kind `{}`", name.text), "not declared"),
+    }
+}

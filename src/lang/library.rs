@@ -1,0 +1,141 @@
+//! The libraries that ship inside the program: texts of the model language with kinds of components. `use name` brings
+//! one in. A new library is a file and a row in [`LIBRARIES`].
+//!
+//! The spans of a library's text lie above those of every file, so that a span says which text it is in.
+
+use super::ast::Span;
+use super::lexer::lex;
+use super::source::{MAX_SOURCE, Source};
+use super::token::TokenKind;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+/// The libraries: name and text.
+const LIBRARIES: [(&str, &str); 1] = [("android", include_str!("library/android.race"))];
+
+// The offset of the first library, and the distance between two. A text has at most `MAX_SOURCE` bytes.
+const FIRST: u32 = 1 << 24;
+const DISTANCE: u32 = 2 * MAX_SOURCE as u32;
+
+/// A library.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Library {
+    /// The name after `use`.
+    pub(super) name: &'static str,
+    /// The text.
+    pub(super) text: &'static str,
+    /// The offset at which the spans of the text begin.
+    pub(super) base: u32,
+}
+
+/// Returns all libraries.
+pub(super) fn libraries() -> impl Iterator<Item = Library> {
+    (FIRST..).step_by(DISTANCE as usize).zip(LIBRARIES).map(|(base, (name, text))| Library { name, text, base })
+}
+
+/// Returns the library with this name.
+pub(super) fn library(name: &str) -> Option<Library> {
+    libraries().find(|library| library.name == name)
+}
+
+/// Returns the library that a span is in, and the span in its text. Returns `None` for a span in the user's file.
+pub(super) fn library_at(span: Span) -> Option<(Library, Span)> {
+    let library = libraries().filter(|library| library.base <= span.start).last()?;
+    let inside = Span { start: span.start - library.base, end: span.end.saturating_sub(library.base) };
+    Some((library, inside))
+}
+
+/// Returns the text at a span in a library. Returns `None` for a span in the user's file.
+pub(crate) fn library_text(span: Span) -> Option<&'static str> {
+    let (library, inside) = library_at(span)?;
+    library.text.get(inside.start as usize..inside.end as usize)
+}
+
+/// Returns the text that a span is in, and the span in it: that of a library, or `source`.
+pub(super) fn text_at(source: &Source, span: Span) -> (Cow<'_, Source>, Span) {
+    match library_at(span) {
+        Some((library, inside)) => match Source::new(format!("library {}", library.name), library.text) {
+            Ok(source) => (Cow::Owned(source), inside),
+            Err(_) => (Cow::Borrowed(source), span),
+        },
+        None => (Cow::Borrowed(source), span),
+    }
+}
+
+/// Returns the library that has a kind of this name.
+pub(super) fn library_of_kind(kind: &str) -> Option<&'static str> {
+    WORDS.iter().find(|(_, words)| words.kinds.contains(kind)).map(|(name, _)| *name)
+}
+
+/// Returns the kinds of all libraries.
+pub(super) fn library_kinds() -> impl Iterator<Item = &'static str> {
+    WORDS.iter().flat_map(|(_, words)| words.kinds.iter().copied())
+}
+
+static WORDS: LazyLock<Vec<(&str, ComponentWords<'static>)>> =
+    LazyLock::new(|| libraries().map(|library| (library.name, ComponentWords::declared(library.text))).collect());
+
+/// The names that begin components and statements of verbs.
+#[derive(Clone, Default, Debug)]
+pub(super) struct ComponentWords<'t> {
+    /// The names of kinds, which begin components.
+    pub(super) kinds: BTreeSet<&'t str>,
+    /// The verbs of the kinds, which begin statements.
+    pub(super) verbs: BTreeSet<&'t str>,
+}
+
+impl<'t> ComponentWords<'t> {
+    // The words that a text declares.
+    fn declared(text: &'t str) -> Self {
+        let mut words = Self::default();
+        for (at, pair) in word_pairs(text) {
+            match pair {
+                ["kind", name] if at.outside => words.kinds.insert(name),
+                ["verb", name] if !at.outside => words.verbs.insert(name),
+                _ => false,
+            };
+        }
+        words
+    }
+
+    /// Returns the words that begin components and verbs in a text: its own and those of the libraries. A text without
+    /// components and kinds has no verbs.
+    pub(super) fn of(text: &'t str) -> Self {
+        let mut words = Self::declared(text);
+        for kind in library_kinds() {
+            words.kinds.insert(kind);
+        }
+        let begins = |word: &str| matches!(word, "use" | "kind") || words.kinds.contains(word);
+        if word_pairs(text).iter().any(|(at, pair)| at.outside && begins(pair[0])) {
+            for verb in WORDS.iter().flat_map(|(_, words)| &words.verbs) {
+                words.verbs.insert(verb);
+            }
+        } else {
+            words.verbs.clear();
+        }
+        words
+    }
+}
+
+struct PairPlace {
+    // Whether the words stand outside all braces.
+    outside: bool,
+}
+
+// The pairs of words that stand next to each other.
+fn word_pairs(text: &str) -> Vec<(PairPlace, [&str; 2])> {
+    let (tokens, mut depth, mut pairs) = (lex(text).tokens, 0u32, Vec::new());
+    let word = |span: Span| &text[span.start as usize..span.end as usize];
+    for two in tokens.windows(2) {
+        match two[0].kind {
+            TokenKind::LeftBrace => depth += 1,
+            TokenKind::RightBrace => depth = depth.saturating_sub(1),
+            TokenKind::Word if two[1].kind == TokenKind::Word => {
+                pairs.push((PairPlace { outside: depth == 0 }, [word(two[0].span), word(two[1].span)]));
+            }
+            _ => {}
+        }
+    }
+    pairs
+}

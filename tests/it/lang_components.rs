@@ -1,0 +1,306 @@
+//! Tests of kinds and components in the language: how they parse, print, are written out and are refused.
+
+use crate::lang_roundtrip::{block, expr, field, name, params, ty};
+use crate::support::{program, read};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+use raceflip::lang::ast::*;
+use raceflip::lang::{Source, expand, format, parse, print, render};
+
+/// A kind of lamps, which the small tests use.
+const LAMP: &str = "\
+looper main
+kind lamp {
+    callback on, off, say(x, ..)
+    stage dark, lit, broken
+    events during lit
+    state presses = 0
+    var color = 0
+    atomic warm = false
+    verb plug makes { presses = 1 }
+    verb press { presses += 1; ask glow(presses) }
+    verb wave all { ask speak(1, ..) }
+    glow(n): dark -> lit by request { on() }
+    speak(x, ..): during dark | lit by request { say(x, ..) }
+    fade: lit -> dark when presses > 1 && none lit at most 2 { off(); if presses == 3 { stage = broken } }
+    burn: lit -> broken { cool() }
+    task cool() { let other = again(this); other.stage = lit; other.off() }
+}
+";
+
+fn with_lamp(text: &str) -> String {
+    format!("{LAMP}{text}")
+}
+
+/// Returns the first line of the first error of a text, or `ok`.
+fn first_error(text: &str) -> String {
+    match program("a.race", text, &[]) {
+        Ok(_) => "ok".to_owned(),
+        Err(errors) => errors.lines().next().unwrap_or_default().to_owned(),
+    }
+}
+
+fn written(text: &str) -> String {
+    let source = Source::new("a.race", text).unwrap();
+    let file = parse(&source).unwrap_or_else(|errors| panic!("{}", render(&source, &errors, false)));
+    match expand(&file) {
+        Ok(written) => print(&written.unwrap_or(file)),
+        Err(errors) => panic!("{}", render(&source, &errors, false)),
+    }
+}
+
+#[test]
+fn a_component_is_written_out() {
+    let text = with_lamp(
+        "lamp Desk(n) on main {
+    var seen = 0
+    on on { seen = n; post look(2) to main }
+    on say(x, who: Desk) { who.color = seen; look(1) }
+    event touch at most 3 { press this }
+    task look(k) { seen += k }
+}
+thread t { let d = plug Desk(7); press d; wave Desk(d) }",
+    );
+    insta::assert_snapshot!(written(&text));
+    program("a.race", &text, &[]).unwrap_or_else(|errors| panic!("{errors}"));
+}
+
+#[test]
+fn the_library_is_written_out() {
+    let text = "use android { rounds = 0 }
+looper main
+activity Player on main { on resume { execute Load(this) }; event click { skip } }
+async_task Load(act: Player) on main { on background { publish this(1) }; on progress(n) { act.shown() } }
+thread t { start Player }
+";
+    // A library's looper is there because a component uses it.
+    let text = text.replace("act.shown()", "skip");
+    let out = written(&text);
+    assert!(out.contains("looper android.serial"), "{out}");
+    assert!(!written("use android\nlooper main\nactivity A on main { }").contains("android.serial"));
+    insta::assert_snapshot!(out);
+}
+
+/// A text without components has no tree of its own, so nothing in it changes.
+#[test]
+fn a_file_without_components_stays() {
+    for path in ["harnesses/bugs/aard_lookup.race", "harnesses/papers/music_player.race"] {
+        let source = Source::new(path, &read(path)).unwrap();
+        assert!(expand(&parse(&source).unwrap()).unwrap().is_none(), "{path}");
+    }
+}
+
+#[test]
+fn refusals() {
+    let check = |text: &str, expected: &str| {
+        let text = with_lamp(text);
+        assert_eq!(first_error(&text), expected, "{text}");
+    };
+    let error = |text: &str, expected: &str| check(text, &format!("error: {expected}"));
+    check("lamp L on main { }\nthread t { plug L }", "ok");
+    error("lamp L on main { on onOn { } }", "`lamp` has no callback `onOn`");
+    error("lamp L on main { on on { }; on on { } }", "`on` is declared twice");
+    error("lamp L on main { on on(x) { } }", "`on` gets at most 0 parameters");
+    error("lamp L on main { on say(x: bool) { } }", "`x` has another type in the kind");
+    error("lamp L { }", "`L` needs a looper for its callbacks");
+    error("lamp L on main { }\nlamp L on main { }", "`L` is declared twice");
+    error("lamp L on nowhere { }", "unknown looper `nowhere`");
+    error("lamp L on main { var color = 1 }", "`color` is declared twice");
+    error("lamp L on main { unit u: on }", "`L` has no callback, task or event `on`");
+    error("lamp L on main { on on { }; unit u: on, on }", "`on` stands twice in the unit");
+    check("lamp L on main { on on { }; task f() { skip }; unit u: on, f }", "ok");
+    error("lamp L on main { var x = 0; on on { let x = 1 } }", "`x` hides a field of `L`");
+    error("lamp L on main { on on { off() } }", "`L` has no callback `off`");
+    error("lamp L on main { }\nthread t { press L }", "`press` needs an instance of `L`");
+    error("lamp L on main { }\nthread t { let l = plug L; plug l }", "`plug` makes an instance");
+    error("lamp L on main { }\nthread t { let l = plug L; wave l }", "`wave` acts on all instances");
+    error("lamp L on main { }\nthread t { press t }", "`press` needs a component or an instance of one");
+    error("lamp L(n) on main { }\nthread t { plug L }", "`plug L` takes 1 argument, not 0");
+    error("lamp L on main { }\nthread t { let l = new L }", "`new` cannot make an instance of the component `L`");
+    error("lamp L on main { }\nthread t { let l = plug L; l.presses = 2 }", "`L` has no field `presses`");
+    error("lamp L on main { }\nthread t { let l = plug L; post l.f() to main }", "`L` has no task `f`");
+    error("lamp L on main { }\nthread t { let l = plug L; l.off() }", "`L` has no task `off`");
+    error("lamp L(n) on main { on on { n = 1 } }", "this cannot be assigned");
+    error("lamp L on main { on on as 1 + 1 { } }", "`as` needs `this` or a parameter");
+    error("lamp L in M on main { }", "`L` cannot be in a component");
+    error("thread t { use this }", "`this` outside a component");
+    error("state s = 0\nthread t { s = 1 }", "`s` is platform memory");
+    error("state s: list[int]", "the state `s` is one word");
+    error("use nothing", "unknown library `nothing`");
+    error("use android\nuse android", "`android` is used twice");
+    error("use android { round = 1 }", "`android` has no setting `round`");
+    error("use android { rounds = 1; rounds = 2 }", "`rounds` is set twice");
+    error("activity A on main { }", "`activity` is in the library `android`");
+    error("use android\nactivity A on main { }\nthread t { plug A }", "`activity` has no verb `plug`");
+    error("use android\nservice S(n) on main { }", "`S` has parameters, but there is one instance at a time");
+    error("use android\nservice S on main { event e { skip } }", "`service` has no events of components");
+    error("use android\nkind activity { stage a }", "`activity` is declared twice");
+}
+
+#[test]
+fn refusals_of_kinds() {
+    let check = |parts: &str, expected: &str| {
+        let text = format!("looper main\nvar shared = 0\nkind k {{ {parts} }}\nk C on main {{ on f {{ skip }} }}\n");
+        let text = format!("{text}thread t {{ make C }}");
+        assert_eq!(first_error(&text), expected, "{text}");
+    };
+    let error = |parts: &str, expected: &str| {
+        check(&format!("callback f, g; verb make makes {{ }}; {parts}"), &format!("error: {expected}"));
+    };
+    check("callback f; stage a; verb make makes { f() }", "ok");
+    error("var x = 0", "the kind `k` has no stage");
+    error("stage a, a", "`a` is declared twice");
+    error("stage a; state a = 0", "`a` is declared twice");
+    error("stage a; r: a -> b { }", "`k` has no stage `b`");
+    error("stage a; single until b", "`k` has no stage `b`");
+    error("stage a; r: during a when none b { }", "`k` has no stage `b`");
+    error("stage a; events during b", "`k` has no stage `b`");
+    error("stage a; verb make { }", "`make` is declared twice");
+    error("stage a; verb post { }", "a verb cannot be called `post`");
+    error("stage a; verb v { ask r() }", "`k` has no row `r`");
+    error("stage a; verb v { ask r() }; r: during a { }", "the row `r` needs no request");
+    error("stage a; r: during a when asked r { }", "the row `r` needs no request");
+    error("stage a; r: during a when shared == 0 { }", "the text of a kind touches shared memory");
+    error("stage a; verb v { shared = 1 }", "the text of a kind touches shared memory");
+    error("stage a; r: during a { let x = shared }", "the text of a kind touches shared memory");
+    error("stage a; r: during a at most shared { }", "`shared` is a variable, not a constant");
+    error("stage a; r: during a { stage = 1 }", "`stage` is assigned a stage of the kind");
+    error("stage a; r: during a { @l: f() }", "a label in a kind");
+    error("stage a; r: during a { let x = f() }", "a callback gives no value");
+    error("stage a; verb v(..) { f() }", "`..` stands for nothing");
+    error("stage a; verb v { f(..) }", "`..` stands for nothing here");
+    error("stage a; follows z: f -> h", "`k` has no callback `h`");
+    error("stage a; verb v { withdraw 1 }", "the operand of `withdraw` is an `int`, not a `request`");
+    error("stage a; task f2() { again(1) }", "`again` needs an instance of a component");
+}
+
+#[test]
+fn errors_in_a_kind_name_the_component() {
+    let text =
+        "looper main\nkind k {\n    stage a\n    verb make makes { x = 1 }\n}\nk C on main { }\nthread t { make C }";
+    insta::assert_snapshot!(program("a.race", text, &[]).unwrap_err());
+    let text =
+        "use android\nlooper main\nactivity A on main {\n    on create(saved) { saved = 1 }\n}\nthread t { start A }";
+    insta::assert_snapshot!(program("a.race", text, &[]).unwrap_err());
+}
+
+/// The words of kinds and verbs are names in every other place, and in files without components.
+#[test]
+fn words_stay_names() {
+    let text = "var kind = 0; var state = 1; var start = 2; var single = 3; var during = 4
+looper main
+task bind(ask) { kind = ask; state += start; single = during }
+thread t { bind(1); start = 3; post bind(2) to main }";
+    assert_eq!(first_error(text), "ok");
+    assert_eq!(first_error("thread t { start Player }"), "error: `start` does not begin a statement");
+    assert_eq!(first_error("atcivity Player on main { }"), "error: `atcivity` begins no item");
+}
+
+#[test]
+fn the_layout_keeps_kinds() {
+    let source = Source::new("a.race", LAMP).unwrap();
+    parse(&source).unwrap_or_else(|errors| panic!("{}", render(&source, &errors, false)));
+    assert_eq!(format(&source).unwrap(), LAMP);
+}
+
+fn stages() -> impl Strategy<Value = Vec<Name>> {
+    vec(name(), 1..3)
+}
+
+fn kind_params() -> impl Strategy<Value = Params> {
+    (params(), any::<bool>()).prop_map(|(list, rest)| Params { list, rest: rest.then(At::default) })
+}
+
+fn kind_part() -> impl Strategy<Value = KindPart> {
+    let storage = || select(vec![Storage::Var, Storage::Atomic]);
+    let mode = select(vec![VerbMode::One, VerbMode::Makes, VerbMode::All]);
+    let following = (any::<bool>(), name(), name()).prop_map(|(before, host, own)| Following { before, host, own });
+    let row = (
+        name(),
+        kind_params(),
+        stages(),
+        option::of(name()),
+        any::<bool>(),
+        option::of(expr()),
+        option::of(expr()),
+        block(),
+    );
+    prop_oneof![
+        vec((name(), kind_params()), 1..3).prop_map(KindPart::Callbacks),
+        stages().prop_map(KindPart::Stages),
+        (storage(), field()).prop_map(|(storage, field)| KindPart::Field(storage, field)),
+        field().prop_map(KindPart::State),
+        option::of(name()).prop_map(|until| KindPart::Single { at: At::default(), until }),
+        stages().prop_map(|stages| KindPart::Events { stages }),
+        (name(), vec(following, 1..3)).prop_map(|(host, pairs)| KindPart::Follows { host, pairs }),
+        row.prop_map(|(name, params, from, to, request, when, at_most, body)| {
+            let by_request = request.then(At::default);
+            KindPart::Row(Box::new(Row { name, params, from, to, by_request, when, at_most, body }))
+        }),
+        (name(), kind_params(), mode, block()).prop_map(|(name, params, mode, body)| KindPart::Verb {
+            name,
+            params,
+            mode,
+            body
+        }),
+        (name(), kind_params(), option::of(ty()), block()).prop_map(|(name, params, result, body)| KindPart::Task {
+            name,
+            params,
+            result,
+            body
+        }),
+    ]
+}
+
+fn component_part() -> impl Strategy<Value = ComponentPart> {
+    let storage = select(vec![Storage::Var, Storage::Atomic]);
+    prop_oneof![
+        (storage, field()).prop_map(|(storage, field)| ComponentPart::Field(storage, field)),
+        (name(), params(), option::of(expr()), block()).prop_map(|(name, params, instance, body)| ComponentPart::On {
+            name,
+            params,
+            instance,
+            body
+        }),
+        (name(), option::of(expr()), block()).prop_map(|(name, at_most, body)| ComponentPart::Event {
+            name,
+            at_most,
+            body
+        }),
+        (name(), params(), option::of(ty()), block()).prop_map(|(name, params, result, body)| ComponentPart::Task {
+            name,
+            params,
+            result,
+            body
+        }),
+        (name(), stages()).prop_map(|(name, members)| ComponentPart::Unit { name, members }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn kinds_and_components_survive_printing(
+        parts in vec(kind_part(), 0..4),
+        of in vec(component_part(), 0..4),
+        params in params(),
+        host in option::of(name()),
+        looper in option::of(name()),
+    ) {
+        let named = |text: &str| Name { text: text.to_owned(), at: At::default() };
+        let kind = Kind { name: named("lamp"), parts };
+        let component = Component { kind: named("lamp"), name: named("L"), params, host, looper, parts: of };
+        let kinds = [ItemKind::Kind(Box::new(kind)), ItemKind::Component(Box::new(component))];
+        let items = kinds.into_iter().map(|kind| Item { kind, at: At::default() }).collect();
+        let tree = File { items };
+        let printed = print(&tree);
+        let source = Source::new("printed.race", &printed).unwrap();
+        match parse(&source) {
+            Ok(again) => prop_assert_eq!(again, tree, "{}", printed),
+            Err(errors) => prop_assert!(false, "{}\n{}", printed, render(&source, &errors, false)),
+        }
+    }
+}
