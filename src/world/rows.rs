@@ -152,6 +152,21 @@ impl World {
         self.firing(context).map(|firing| firing.instance)
     }
 
+    /// Returns the name and the stage of the instance for which the message of a context was or is a row: `Player#1 is
+    /// paused`, `Player#1 goes from front to paused`.
+    #[must_use]
+    pub fn stage_text(&self, context: ContextId) -> Option<String> {
+        let named = self.contexts.instance_of(context)?;
+        let platform = self.platform()?;
+        let (id, of) = platform.instances.enumerate().find(|(_, i)| i.context == named)?;
+        let stages = &self.setup.platform.components[of.component].stages;
+        let (name, stage) = (self.instance_name(id), &stages[of.stage as usize]);
+        Some(match of.target {
+            Some(to) => format!("{name} goes from {stage} to {}", stages[to as usize]),
+            None => format!("{name} is {stage}"),
+        })
+    }
+
     /// Returns the name of a row of an instance: `Player#1.hide`.
     #[must_use]
     pub fn row_name(&self, row: EventId, instance: InstanceId) -> String {

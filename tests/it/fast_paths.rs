@@ -30,7 +30,7 @@ operations! {
     Read Write ListRead ListWrite AtomicRead AtomicWrite Cas FetchAdd Exchange Use Free Acquire Release Wait Reacquire
     Notify ReadLock Announce WriteLock ReadUnlock WriteUnlock Down DownFor Up Arrive Pass Await Join Fork SpawnLooper
     Post Begin AttachQueue Fence Lift Cancel Quit NewHandler Enable Disable Register Perform Interrupt Sleep Wake Branch
-    Skip Yield
+    Skip Yield Request
 }
 
 /// Operations that no model of the corpus has.
@@ -41,6 +41,9 @@ atomic n = 0
 task f() { skip }
 thread a { exchange(n, 1); if (down s for 1) { skip }; yield; let l = spawn looper; post f() to l; quit l }
 thread b { attach queue; post f() to self; quit self }
+kind screen { stage off, shown; verb show makes { ask appear() }; appear: off -> shown by request { } }
+screen S on main { }
+thread d { show S }
 thread c { let x = fence main; lift x; let h = handler on main; cancel f on h; up s }
 ";
 
@@ -95,6 +98,7 @@ fn draw(world: &World, rng: &mut Rng) -> Option<Choice> {
     let argument = match world.question(actor) {
         Some(Question::Waiter(n)) => u64::from(rng.below(n as u32)),
         Some(Question::Branch) => u64::from(rng.below(2)),
+        Some(Question::Instance(n)) => u64::from(rng.below(n as u32)),
         Some(Question::Instant) => world.next_deadline(),
         None => 0,
     };
