@@ -32,7 +32,7 @@ pub(super) fn partners(how: How) -> Vec<(How, How)> {
         Interrupt => vec![one(Wait), one(Sleep)],
         Sleep => vec![one(Interrupt)],
         Acquire | Release | AcquireRead | ReleaseRead | AcquireWrite | ReleaseWrite | Announce | ReleaseForWait
-        | EndWait | AcquireAfterWait | Arrive | Pass | Await | Join | Make | Begin | Attach | AddFence
+        | EndWait | AcquireAfterWait | Arrive | Pass | Await | Join | Make | PostMicro | Begin | Attach | AddFence
         | RemoveFence | Register | Perform | EndSleep => Vec::new(),
     }
 }
@@ -132,8 +132,8 @@ fn in_section(thing: Thing, how: How) -> Option<AccessKind> {
     match how {
         Read | Perform | Sleep | Await => Some(AccessKind::Read),
         Wait if matches!(thing, Thing::Interrupts(_)) => Some(AccessKind::Read),
-        Write | Wait | Notify | Up | Down | Arrive | Post(..) | Cancel(..) | Attach | AddFence | Quit | Enable
-        | Disable | Register | Interrupt => Some(AccessKind::Write),
+        Write | Wait | Notify | Up | Down | Arrive | Post(..) | PostMicro | Cancel(..) | Attach | AddFence | Quit
+        | Enable | Disable | Register | Interrupt => Some(AccessKind::Write),
         // The order of locks is that of the sections. What is left has its place in the relation, or no partner.
         Acquire | Release | AcquireRead | ReleaseRead | AcquireWrite | ReleaseWrite | Announce | ReleaseForWait
         | EndWait | AcquireAfterWait | Pass | Join | Make | Begin | RemoveFence | EndSleep => None,

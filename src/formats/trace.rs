@@ -97,6 +97,9 @@ pub struct Row {
     /// Whether a post has `at front`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub front: bool,
+    /// Whether a post has `micro`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub micro: bool,
     /// Whether a post has `async`.
     #[serde(default, rename = "async", skip_serializing_if = "std::ops::Not::not")]
     pub is_async: bool,
@@ -338,6 +341,7 @@ fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
                 PostTime::After(d) => row.delay = Some(*d),
                 PostTime::Front => row.front = true,
                 PostTime::At(t) => row.at = Some(*t),
+                PostTime::Micro => row.micro = true,
             }
         }
         Op::Fence(looper) | Op::Quit { looper, .. } | Op::NewHandler(looper) => {

@@ -511,7 +511,7 @@ impl BinaryOp {
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum Op {
-    /// `post name(args) to place after d | at front | at t  async  as e`
+    /// `post name(args) to place after d | at front | at t | micro | or now  async  as e`
     Post {
         task: Name,
         args: Vec<Expr>,
@@ -547,6 +547,10 @@ pub enum PostTimeAst {
     Front,
     /// `at t`
     At(Expr),
+    /// `micro`
+    Micro,
+    /// `or now`: a call, if the poster is the looper itself.
+    OrNow,
 }
 
 /// The statement of an `expect` line.

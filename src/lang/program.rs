@@ -509,6 +509,10 @@ pub enum PostTimeExpr {
     Front,
     /// `at t`
     At(Box<Expr>),
+    /// `micro`
+    Micro,
+    /// `or now`: a call, if the poster is the looper itself. The site is the one at which the call fails.
+    OrNow(SiteId),
 }
 
 /// A place in shared memory.

@@ -101,7 +101,7 @@ pub const TYPES: [&str; 15] = [
 ];
 
 /// The words that occur inside items, statements and expectations.
-pub const PARTICLES: [&str; 28] = [
+pub const PARTICLES: [&str; 31] = [
     "after",
     "all",
     "always",
@@ -116,11 +116,14 @@ pub const PARTICLES: [&str; 28] = [
     "front",
     "harmful",
     "initially",
+    "micro",
     "never",
     "no",
+    "now",
     "of",
     "ok",
     "on",
+    "or",
     "prefer",
     "queue",
     "readers",

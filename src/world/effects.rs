@@ -9,7 +9,7 @@
 
 use super::World;
 use crate::event::{
-    Access, AccessKind, AccessPlace, BarrierId, BodyId, EventId, ListenerId, Location, LockId, Op, RwLockId,
+    Access, AccessKind, AccessPlace, BarrierId, BodyId, EventId, ListenerId, Location, LockId, Op, PostTime, RwLockId,
     SemaphoreId, Target, ThreadId, Value, WaitSet,
 };
 
@@ -95,6 +95,8 @@ pub enum How {
     Make,
     /// Posts a message.
     Post(Target, BodyId),
+    /// Posts a microtask, which neither a removal nor a quit concerns.
+    PostMicro,
     /// Removes the messages of a handler, of one body or all.
     Cancel(Target, Option<BodyId>),
     /// Begins the next message of the queue, or leaves the loop of a looper that has quit.
@@ -173,6 +175,7 @@ impl How {
             | How::Wait
             | How::ReleaseForWait
             | How::Make
+            | How::PostMicro
             | How::Cancel(..)
             | How::Begin
             | How::Attach
@@ -358,10 +361,12 @@ impl World {
             // deadline.
             Op::Fork { .. } | Op::SpawnLooper => one(Thing::Numbers, How::Make).timed(),
             Op::NewHandler(_) => one(Thing::Numbers, How::Make),
+            // Only the looper itself posts microtasks, and they have no due time.
+            Op::Post { target, time: PostTime::Micro, .. } => one(Thing::Queue(self.thread_of(target)), How::PostMicro),
             Op::Post { target, body, time, .. } => {
                 let effects = one(Thing::Queue(self.thread_of(target)), How::Post(target, body));
                 // The due time of a message at the front does not depend on the clock.
-                Effects { uses_clock: time != crate::event::PostTime::Front, ..effects }
+                Effects { uses_clock: time != PostTime::Front, ..effects }
             }
             Op::Begin => one(Thing::Queue(thread), How::Begin).timed(),
             Op::AttachQueue => one(Thing::Queue(thread), How::Attach),

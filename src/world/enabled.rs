@@ -11,7 +11,7 @@ use super::setup::Prefer;
 use super::sync::ThreadSet;
 use super::threads::ThreadStage;
 use crate::base::{Id, IdSet};
-use crate::event::{Actor, EventId, LockId, Op, SemaphoreId, Target, ThreadId, WaitSet};
+use crate::event::{Actor, EventId, LockId, Op, PostTime, SemaphoreId, Target, ThreadId, WaitSet};
 
 /// Number of open actors of each kind. It is created at every step, so it is one word: the threads in the low half, the
 /// events and two flags in the high half.
@@ -306,6 +306,7 @@ impl World {
             Op::Pass { barrier, generation } => self.barriers[*barrier].generation != *generation,
             Op::Await { .. } => t.condition || due(t.deadline, self.now),
             Op::Join(other) => self.finished(*other),
+            Op::Post { time: PostTime::Micro, .. } => true,
             Op::Post { target, .. } => {
                 let target = self.thread_of(*target);
                 self.threads[target].queue.is_some() || self.finished(target)

@@ -30,6 +30,7 @@ mod inspect;
 mod kind;
 mod machine;
 mod memory;
+mod messages;
 mod neighbour;
 mod perform;
 mod program;

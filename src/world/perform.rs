@@ -2,11 +2,9 @@
 
 use super::World;
 use super::contexts::CreationKind;
-use super::queue::{MessageKind, TaskMessage, fence_of, fence_value};
-use crate::base::mutant::{self, Mutant};
+use super::queue::{fence_of, fence_value};
 use crate::event::{
-    Args, BodyId, ContextId, EventKind, LimitKind, ListWrite, ListenerId, NULL, Op, Outcome, PostTime, SiteId,
-    ThreadId, Value, WaitSet,
+    Args, BodyId, ContextId, EventKind, LimitKind, ListWrite, ListenerId, NULL, Op, Outcome, ThreadId, Value, WaitSet,
 };
 
 /// Reply to a thread after its operation has been performed.
@@ -257,26 +255,7 @@ impl World {
                 }
                 None => NULL,
             },
-            Op::Post { target, body, args, time, is_async, instance } => {
-                let looper = self.thread_of(target);
-                let accepts = !self.finished(looper) && self.threads[looper].queue.as_ref().is_some_and(|q| !q.quit);
-                if accepts {
-                    let when = match time {
-                        PostTime::Now => self.now,
-                        PostTime::After(delay) => self.after(delay),
-                        PostTime::Front => 0,
-                        PostTime::At(instant) => self.at(instant),
-                    };
-                    let context = self.contexts.child(self.threads[thread].context, CreationKind::Body(body));
-                    *made = Some(context);
-                    let task = TaskMessage { body, args, context, target, is_async, instance };
-                    self.enqueue(looper, when, MessageKind::Task(task));
-                } else {
-                    let (context, site) = (self.threads[thread].context, self.threads[thread].site);
-                    self.refuse(Some(thread), Some(context), site);
-                }
-                i64::from(accepts)
-            }
+            Op::Post { .. } => self.post(thread, made)?,
             Op::Begin => {
                 let now = self.now;
                 if self.threads[thread].in_task() {
@@ -321,14 +300,7 @@ impl World {
                 self.refresh_looper(looper);
                 0
             }
-            Op::Cancel { target, body } => {
-                let looper = self.thread_of(target);
-                let queue = self.threads[looper].queue.as_mut().ok_or(ThrownException::IllegalState)?;
-                let any = mutant::is(Mutant::CancelByLooper);
-                queue.cancel(|m| (m.target == target || any) && body.is_none_or(|b| b == m.body));
-                self.refresh_looper(looper);
-                0
-            }
+            Op::Cancel { target, body } => self.cancel(target, body)?,
             Op::Quit { looper, safely } => {
                 let now = self.now;
                 self.threads[looper].queue.as_mut().ok_or(ThrownException::IllegalState)?.quit(safely, now);
@@ -384,26 +356,5 @@ impl World {
             Op::Join(_) | Op::Pass { .. } | Op::Skip | Op::Yield => 0,
         };
         Ok(Reply::Value(value))
-    }
-
-    // A post to a looper that has quit does not fail. It is only counted and recorded (rule 6).
-    fn refuse(&mut self, thread: Option<ThreadId>, context: Option<ContextId>, site: Option<SiteId>) {
-        self.refused_posts += 1;
-        self.record(thread, context, site, || EventKind::Refused);
-    }
-
-    pub(super) fn enqueue(&mut self, looper: ThreadId, when: u64, kind: MessageKind) {
-        let most = self.limits.queue;
-        let Some(queue) = self.threads[looper].queue.as_mut().filter(|q| !q.quit) else {
-            // Only the message of an event gets here: a post has already checked that its looper accepts messages.
-            self.refuse(None, None, None);
-            return;
-        };
-        if queue.len() as u64 >= u64::from(most) {
-            self.end(Outcome::Limit(LimitKind::QueueLength, u64::from(most)));
-            return;
-        }
-        queue.push(when, kind);
-        self.refresh_looper(looper);
     }
 }

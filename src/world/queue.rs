@@ -7,7 +7,8 @@ use std::collections::VecDeque;
 /// Message queue of a looper.
 #[derive(Debug, Default)]
 pub struct Queue {
-    // Invariant: strictly ascending by (when, seq).
+    // Invariant: strictly ascending by (when, seq). Microtasks have the least sequence numbers of all, so that they are
+    // the first entries, in the order of their posts.
     messages: VecDeque<Message>,
     // Number of asynchronous tasks among `messages`. If it is 0, no message can pass a fence, and `next` need not
     // search.
@@ -21,6 +22,9 @@ pub struct Queue {
 }
 
 crate::clone_in_place!(Queue { messages, asynchronous, last_seq, first_seq, next_token, quit });
+
+// The sequence numbers below this one are those of microtasks. They count up from the least number.
+const MICROTASKS: i64 = i64::MIN / 2;
 
 /// An entry of a queue.
 #[derive(Clone, Debug)]
@@ -59,6 +63,13 @@ pub struct TaskMessage {
 }
 
 impl Message {
+    /// Returns whether the message is a microtask, which is no entry of Android's queue: neither removals nor `quit`
+    /// nor fences concern it.
+    #[must_use]
+    pub fn is_micro(&self) -> bool {
+        self.seq < MICROTASKS
+    }
+
     fn is_async(&self) -> bool {
         matches!(&self.kind, MessageKind::Task(task) if task.is_async)
     }
@@ -89,6 +100,15 @@ impl Queue {
         }
         let at = self.messages.partition_point(|m| (m.when, m.seq) < (when, seq));
         self.messages.insert(at, message);
+    }
+
+    /// Adds a microtask behind the other microtasks and before all messages (rule 8).
+    pub(super) fn push_micro(&mut self, task: TaskMessage) {
+        let at = self.messages.partition_point(Message::is_micro);
+        let last = at.checked_sub(1).map_or(i64::MIN, |last| self.messages[last].seq + 1);
+        let last_in_first_out = mutant::is(Mutant::MicrotasksLastInFirstOut);
+        let at = if last_in_first_out { 0 } else { at };
+        self.messages.insert(at, Message { when: 0, seq: last, kind: MessageKind::Task(task) });
     }
 
     /// Adds a fence that is due at `now`, and returns its token.
@@ -156,11 +176,12 @@ impl Queue {
 
     /// Removes the tasks for which `dead` is true (rule 5).
     pub(super) fn cancel(&mut self, dead: impl Fn(&TaskMessage) -> bool) {
-        self.messages.retain(|m| !matches!(&m.kind, MessageKind::Task(t) if dead(t)));
+        self.messages.retain(|m| m.is_micro() || !matches!(&m.kind, MessageKind::Task(t) if dead(t)));
         self.count();
     }
 
-    /// Closes the queue (rule 6): drops all messages, or with `safely` only those that are not due at `now`.
+    /// Closes the queue (rule 6): drops all messages, or with `safely` only those that are not due at `now`. Microtasks
+    /// stay: they belong to the running task.
     pub(super) fn quit(&mut self, safely: bool, now: u64) {
         if self.quit {
             return;
@@ -169,7 +190,7 @@ impl Queue {
         if safely && !mutant::is(Mutant::QuitSafelyDropsWhatIsDue) {
             self.messages.retain(|m| m.when <= now);
         } else {
-            self.messages.clear();
+            self.messages.retain(Message::is_micro);
         }
         self.count();
     }

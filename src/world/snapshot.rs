@@ -233,6 +233,9 @@ impl CanonicalWriter<'_> {
             match &message.kind {
                 MessageKind::Fence(_) => self.word(u64::MAX),
                 MessageKind::Task(task) => {
+                    if message.is_micro() && !mutant::is(Mutant::MicrotasksNotInForm) {
+                        self.word(u64::MAX - 1);
+                    }
                     let is_async = task.is_async && !mutant::is(Mutant::AsyncNotInForm);
                     self.word(u64::from(task.body.0) << 1 | u64::from(is_async));
                     match task.target {

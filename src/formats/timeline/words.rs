@@ -91,6 +91,7 @@ impl Words {
                     PostTime::After(d) => format!(" after {d} ms"),
                     PostTime::Front => " at the front".to_owned(),
                     PostTime::At(t) => format!(" at {t} ms"),
+                    PostTime::Micro => " as a microtask".to_owned(),
                 };
                 let is_async = if *is_async { ", async" } else { "" };
                 let refused = if value == 0 { ": refused, it has quit" } else { "" };

@@ -104,6 +104,7 @@ fn post(trace: &Trace, op: &Operation, task: TaskNo, row: &mut Row) {
         PostTime::After(delay) => row.delay = Some(delay),
         PostTime::Front => row.front = true,
         PostTime::At(at) => row.at = Some(at),
+        PostTime::Micro => row.micro = true,
     }
     if fires(trace, op, task) {
         row.kind = "fire".to_owned();

@@ -63,9 +63,12 @@ impl Checker {
         let body = self.task(task);
         let args = body.map(|body| self.args(body, task, args, at));
         let to = self.queue(on, "a post");
+        let fits = self.fits_microtask(time, is_async, at);
         let time = match time {
             ast::PostTimeAst::Now => Some(PostTimeExpr::Now),
             ast::PostTimeAst::Front => Some(PostTimeExpr::Front),
+            ast::PostTimeAst::Micro => fits.then_some(PostTimeExpr::Micro),
+            ast::PostTimeAst::OrNow => body.map(|body| PostTimeExpr::OrNow(self.call_of(body))),
             ast::PostTimeAst::After(e) => {
                 self.expr_of(e, &Type::Int, "a delay").map(|e| PostTimeExpr::After(Box::new(e)))
             }
@@ -76,6 +79,16 @@ impl Checker {
         let site = self.site(SiteKind::Post, arrow(&task.text, on), at);
         let kind = ExprKind::Post { body, args, target, time, is_async, instance, site };
         Some(Expr::new(kind, Type::Message))
+    }
+
+    // A microtask is no message: it passes no fence, because it never waits behind one.
+    fn fits_microtask(&mut self, time: &ast::PostTimeAst, is_async: bool, at: At) -> bool {
+        let fits = !(is_async && matches!(time, ast::PostTimeAst::Micro));
+        if !fits {
+            let message = "a microtask cannot be `async`";
+            self.error_help(at, message, "fences never hold a microtask back", "leave `async` out");
+        }
+        fits
     }
 
     /// Lowers the name of an instance: `as "name"`
