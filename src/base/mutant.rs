@@ -16,6 +16,8 @@ pub enum Mutant {
     QuitSafelyDropsWhatIsDue,
     CancelByLooper,
     MicrotasksLastInFirstOut,
+    IdleBesideDueFences,
+    IdleOnce,
     // Mistakes in the canonical state: it contains too little.
     DeadlinesNotInForm,
     OverdueIsNotDue,
@@ -23,6 +25,7 @@ pub enum Mutant {
     FreedNotInForm,
     AsyncNotInForm,
     MicrotasksNotInForm,
+    SleepNotInForm,
     InterruptsNotInForm,
     DigestsOf16Bits,
     // Mistakes in the canonical state: it contains too much.
@@ -42,7 +45,7 @@ pub enum Mutant {
 impl Mutant {
     /// All mistakes, without `None`.
     #[cfg(feature = "mutants")]
-    pub const ALL: [Mutant; 25] = [
+    pub const ALL: [Mutant; 28] = [
         Mutant::FrontFirstInFirstOut,
         Mutant::TiesTurnedRound,
         Mutant::FencesLetAllPass,
@@ -50,12 +53,15 @@ impl Mutant {
         Mutant::QuitSafelyDropsWhatIsDue,
         Mutant::CancelByLooper,
         Mutant::MicrotasksLastInFirstOut,
+        Mutant::IdleBesideDueFences,
+        Mutant::IdleOnce,
         Mutant::DeadlinesNotInForm,
         Mutant::OverdueIsNotDue,
         Mutant::WaitersNotInForm,
         Mutant::FreedNotInForm,
         Mutant::AsyncNotInForm,
         Mutant::MicrotasksNotInForm,
+        Mutant::SleepNotInForm,
         Mutant::InterruptsNotInForm,
         Mutant::DigestsOf16Bits,
         Mutant::SequenceInForm,

@@ -21,7 +21,9 @@ pub(super) fn partners(how: How) -> Vec<(How, How)> {
         Quit => vec![
             all(Target::Thread(ThreadId(0)), Target::Thread(ThreadId(u32::MAX))),
             all(Target::Handler(HandlerId(0)), Target::Handler(HandlerId(u32::MAX))),
+            one(PostIdle),
         ],
+        PostIdle => vec![one(Quit)],
         Enable => vec![one(Disable)],
         Disable => vec![one(Enable)],
         Notify => vec![one(Wait)],
@@ -132,8 +134,8 @@ fn in_section(thing: Thing, how: How) -> Option<AccessKind> {
     match how {
         Read | Perform | Sleep | Await => Some(AccessKind::Read),
         Wait if matches!(thing, Thing::Interrupts(_)) => Some(AccessKind::Read),
-        Write | Wait | Notify | Up | Down | Arrive | Post(..) | PostMicro | Cancel(..) | Attach | AddFence | Quit
-        | Enable | Disable | Register | Interrupt => Some(AccessKind::Write),
+        Write | Wait | Notify | Up | Down | Arrive | Post(..) | PostMicro | PostIdle | Cancel(..) | Attach
+        | AddFence | Quit | Enable | Disable | Register | Interrupt => Some(AccessKind::Write),
         // The order of locks is that of the sections. What is left has its place in the relation, or no partner.
         Acquire | Release | AcquireRead | ReleaseRead | AcquireWrite | ReleaseWrite | Announce | ReleaseForWait
         | EndWait | AcquireAfterWait | Pass | Join | Make | Begin | RemoveFence | EndSleep => None,

@@ -322,7 +322,9 @@ impl Relation {
         if !is_micro {
             self.thread(looper).message = Some(begin);
         }
-        let begin = self.thread(looper).message;
+        // A trace may have a microtask that does not know the message before it.
+        let message = self.thread(looper).message;
+        let begin = message.map(|message| if message.chain == begin.chain { message } else { begin });
         let PostedMessage { post, class, .. } = posted;
         self.thread(looper).running = Some(RunningTask { context: task, begin, home, post, class });
     }

@@ -35,6 +35,11 @@ pub enum PostTime {
     /// A microtask: it runs after the running task of the looper and before any message of its queue, first in, first
     /// out. Only the looper itself can post it.
     Micro,
+    /// An idle handler: it runs when the looper has no message to begin, once, or with `keep` at each such moment.
+    Idle {
+        /// Whether the handler stays registered when it runs.
+        keep: bool,
+    },
 }
 
 /// Arguments of a post, fork or enable: a range of values that the world keeps until the end of the run

@@ -511,7 +511,7 @@ impl BinaryOp {
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum Op {
-    /// `post name(args) to place after d | at front | at t | micro | or now  async  as e`
+    /// `post name(args) to place after d | at front | at t | micro | idle keep | or now  async  as e`
     Post {
         task: Name,
         args: Vec<Expr>,
@@ -549,6 +549,11 @@ pub enum PostTimeAst {
     At(Expr),
     /// `micro`
     Micro,
+    /// `idle`, `idle keep`
+    Idle {
+        /// Whether the handler stays registered when it runs.
+        keep: bool,
+    },
     /// `or now`: a call, if the poster is the looper itself.
     OrNow,
 }

@@ -511,6 +511,11 @@ pub enum PostTimeExpr {
     At(Box<Expr>),
     /// `micro`
     Micro,
+    /// `idle`, `idle keep`
+    Idle {
+        /// Whether the handler stays registered when it runs.
+        keep: bool,
+    },
     /// `or now`: a call, if the poster is the looper itself. The site is the one at which the call fails.
     OrNow(SiteId),
 }

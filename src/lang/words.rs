@@ -101,7 +101,7 @@ pub const TYPES: [&str; 15] = [
 ];
 
 /// The words that occur inside items, statements and expectations.
-pub const PARTICLES: [&str; 31] = [
+pub const PARTICLES: [&str; 33] = [
     "after",
     "all",
     "always",
@@ -115,7 +115,9 @@ pub const PARTICLES: [&str; 31] = [
     "from",
     "front",
     "harmful",
+    "idle",
     "initially",
+    "keep",
     "micro",
     "never",
     "no",

@@ -64,6 +64,7 @@ pub(super) enum Time {
     Front,
     At(Reg),
     Micro,
+    Idle { keep: bool },
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -21,6 +21,8 @@ pub(crate) enum Time {
     At(u64),
     /// The message is a microtask, and goes before all messages.
     Micro,
+    /// The message is an idle handler, and goes after all messages that are due.
+    Idle,
 }
 
 impl Time {
@@ -32,6 +34,7 @@ impl Time {
             PostTime::Front => Time::Front,
             PostTime::At(instant) => Time::instant(unsigned(instant)),
             PostTime::Micro => Time::Micro,
+            PostTime::Idle { .. } => Time::Idle,
         }
     }
 
@@ -50,6 +53,9 @@ impl PostClass {
             // microtask.
             (Time::Micro, _) => true,
             (_, Time::Micro) => false,
+            // A looper that has a message to begin, or is held back by a fence, is not idle. The clock starts at 1.
+            (Time::Front | Time::Delay(0) | Time::At(..=1), Time::Idle) => true,
+            (Time::Idle, _) | (_, Time::Idle) => false,
             // Posts at the front are last in, first out.
             (_, Time::Front) => false,
             // A message at the front has a smaller key than every ordinary message and every fence. While it is queued,

@@ -97,6 +97,8 @@ pub enum How {
     Post(Target, BodyId),
     /// Posts a microtask, which neither a removal nor a quit concerns.
     PostMicro,
+    /// Registers an idle handler.
+    PostIdle,
     /// Removes the messages of a handler, of one body or all.
     Cancel(Target, Option<BodyId>),
     /// Begins the next message of the queue, or leaves the loop of a looper that has quit.
@@ -164,9 +166,12 @@ impl How {
             How::Down | How::Pass | How::Await | How::Join => (true, Signal::Receives),
             How::EndWait | How::EndSleep => (false, Signal::Receives),
             How::Notify | How::Up | How::Arrive | How::Interrupt | How::Write => (false, Signal::Sends),
-            How::Acquire | How::AcquireAfterWait | How::AcquireRead | How::AcquireWrite | How::Post(..) => {
-                (true, Signal::Neither)
-            }
+            How::Acquire
+            | How::AcquireAfterWait
+            | How::AcquireRead
+            | How::AcquireWrite
+            | How::Post(..)
+            | How::PostIdle => (true, Signal::Neither),
             How::Read
             | How::Release
             | How::ReleaseRead
@@ -363,6 +368,9 @@ impl World {
             Op::NewHandler(_) => one(Thing::Numbers, How::Make),
             // Only the looper itself posts microtasks, and they have no due time.
             Op::Post { target, time: PostTime::Micro, .. } => one(Thing::Queue(self.thread_of(target)), How::PostMicro),
+            Op::Post { target, time: PostTime::Idle { .. }, .. } => {
+                one(Thing::Queue(self.thread_of(target)), How::PostIdle).timed()
+            }
             Op::Post { target, body, time, .. } => {
                 let effects = one(Thing::Queue(self.thread_of(target)), How::Post(target, body));
                 // The due time of a message at the front does not depend on the clock.

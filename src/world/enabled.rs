@@ -80,7 +80,7 @@ impl std::fmt::Debug for Openings {
 pub enum Question {
     /// Which waiter a notify wakes. The number of waiters: the answer is less than it.
     Waiter(usize),
-    /// Which branch a `*` takes: 0 or 1.
+    /// Which branch a `*` takes, or whether a looper sleeps already when an idle handler is registered: 0 or 1.
     Branch,
     /// To which instant the clock moves (see [`World::instants`]).
     Instant,
@@ -423,6 +423,9 @@ impl World {
             return match self.threads[thread].pending {
                 Op::Branch => Some(Question::Branch),
                 Op::Notify { on, all: false } => self.which_waiter(on),
+                Op::Post { target, time: PostTime::Idle { .. }, .. } => {
+                    self.may_have_slept(self.thread_of(target)).then_some(Question::Branch)
+                }
                 _ => None,
             };
         }

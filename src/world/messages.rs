@@ -2,14 +2,21 @@
 
 use super::World;
 use super::contexts::CreationKind;
-use super::perform::ThrownException;
+use super::perform::{Reply, ThrownException};
 use super::queue::{MessageKind, Queue, TaskMessage};
 use crate::base::mutant::{self, Mutant};
 use crate::event::{BodyId, ContextId, EventKind, LimitKind, Op, Outcome, PostTime, SiteId, Target, ThreadId, Value};
 
 impl World {
     /// Performs the pending post of a thread. Its value is 1 if the queue has accepted the message, else 0.
-    pub(super) fn post(&mut self, thread: ThreadId, made: &mut Option<ContextId>) -> Result<Value, ThrownException> {
+    ///
+    /// `asleep` is the answer to the question of an idle handler: whether its looper sleeps already.
+    pub(super) fn post(
+        &mut self,
+        thread: ThreadId,
+        asleep: bool,
+        made: &mut Option<ContextId>,
+    ) -> Result<Value, ThrownException> {
         let Op::Post { target, body, args, time, is_async, instance } = self.threads[thread].pending else {
             debug_assert!(false, "the thread is not pending at a post");
             return Ok(0);
@@ -31,7 +38,7 @@ impl World {
         let when = match time {
             PostTime::Now => self.now,
             PostTime::After(delay) => self.after(delay),
-            PostTime::Front | PostTime::Micro => 0,
+            PostTime::Front | PostTime::Micro | PostTime::Idle { .. } => 0,
             PostTime::At(instant) => self.at(instant),
         };
         let context = self.contexts.child(self.threads[thread].context, CreationKind::Body(body));
@@ -39,9 +46,29 @@ impl World {
         let task = TaskMessage { body, args, context, target, is_async, instance };
         match time {
             PostTime::Micro => self.with_room(looper, |queue| queue.push_micro(task)),
+            PostTime::Idle { keep } => self.with_room(looper, |queue| queue.register_idle(task, keep, asleep)),
             _ => self.with_room(looper, |queue| queue.push(when, MessageKind::Task(task))),
         }
         Ok(1)
+    }
+
+    /// Begins the next task of a looper, or makes it leave its loop.
+    pub(super) fn begin(&mut self, thread: ThreadId, made: &mut Option<ContextId>) -> Result<Reply, ThrownException> {
+        let now = self.now;
+        if self.threads[thread].in_task() {
+            return Err(ThrownException::IllegalState);
+        }
+        let queue = self.threads[thread].queue.as_mut().ok_or(ThrownException::IllegalState)?;
+        if queue.idle_is_next(now) {
+            return Ok(self.begin_idle(thread, made));
+        }
+        let Some(task) = queue.pop(now) else {
+            queue.clear();
+            return Ok(Reply::LeaveLoop);
+        };
+        *made = Some(task.context);
+        self.threads[thread].context = task.context;
+        Ok(Reply::Task(task.body, task.args))
     }
 
     /// Removes the queued messages of a handler: those of one body, or all of them.

@@ -24,6 +24,7 @@ mod effects;
 mod enabled;
 mod ending;
 mod environment;
+mod idle;
 mod in_place;
 mod independent;
 mod inspect;

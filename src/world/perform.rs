@@ -58,7 +58,8 @@ impl World {
         let mut made = None;
         // The value of a begin is the due time of its message. It has to be read before the begin removes the message.
         let begins = matches!(op, Op::Begin);
-        let when = self.threads[thread].queue.as_ref().filter(|_| begins).and_then(|q| q.next_when());
+        let queue = self.threads[thread].queue.as_ref().filter(|_| begins);
+        let when = queue.and_then(|q| q.when_of_begin(self.now));
         let reply = self.act(thread, argument, &mut made);
         let value = match reply {
             Reply::Value(value) | Reply::Awaited(value) => value,
@@ -255,23 +256,8 @@ impl World {
                 }
                 None => NULL,
             },
-            Op::Post { .. } => self.post(thread, made)?,
-            Op::Begin => {
-                let now = self.now;
-                if self.threads[thread].in_task() {
-                    return Err(ThrownException::IllegalState);
-                }
-                let Some(queue) = self.threads[thread].queue.as_mut() else {
-                    return Err(ThrownException::IllegalState);
-                };
-                let Some(task) = queue.pop(now) else {
-                    queue.clear();
-                    return Ok(Reply::LeaveLoop);
-                };
-                *made = Some(task.context);
-                self.threads[thread].context = task.context;
-                return Ok(Reply::Task(task.body, task.args));
-            }
+            Op::Post { .. } => self.post(thread, argument != 0, made)?,
+            Op::Begin => return self.begin(thread, made),
             Op::AttachQueue => {
                 if self.threads[thread].queue.is_some() {
                     return Err(ThrownException::IllegalState);

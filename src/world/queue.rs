@@ -1,7 +1,8 @@
 //! Android's message queue: ordered by (when, seq), never by chance. The rules are numbered as in `docs/language.md`.
 
+use super::idle::IdleHandlers;
 use crate::base::mutant::{self, Mutant};
-use crate::event::{Args, BodyId, ContextId, Target, Value};
+use crate::event::{Args, BodyId, ContextId, PostTime, Target, Value};
 use std::collections::VecDeque;
 
 /// Message queue of a looper.
@@ -19,9 +20,11 @@ pub struct Queue {
     first_seq: i64,
     next_token: u32,
     pub(super) quit: bool,
+    // `None` if the queue has had no idle handlers.
+    pub(super) idle: Option<Box<IdleHandlers>>,
 }
 
-crate::clone_in_place!(Queue { messages, asynchronous, last_seq, first_seq, next_token, quit });
+crate::clone_in_place!(Queue { messages, asynchronous, last_seq, first_seq, next_token, quit, idle });
 
 // The sequence numbers below this one are those of microtasks. They count up from the least number.
 const MICROTASKS: i64 = i64::MIN / 2;
@@ -79,6 +82,7 @@ impl Queue {
     /// Empties the queue and resets its counters, as for a new queue.
     pub(super) fn renew(&mut self) {
         self.messages.clear();
+        self.idle = None;
         (self.asynchronous, self.last_seq, self.first_seq, self.next_token, self.quit) = (0, 0, 0, 0, false);
     }
 
@@ -144,12 +148,17 @@ impl Queue {
     /// Returns whether a message may begin at `now` (rule 3).
     #[inline]
     pub(super) fn ready(&self, now: u64) -> bool {
-        self.next().is_some_and(|i| self.messages[i].when <= now)
+        self.next().is_some_and(|i| self.messages[i].when <= now) || self.idle_is_next(now)
     }
 
     /// Returns the due time of the next message.
     pub(super) fn next_when(&self) -> Option<u64> {
         self.next().map(|i| self.messages[i].when)
+    }
+
+    /// Returns the instant at which the task is due that begins at `now`. An idle handler is due when it begins.
+    pub(super) fn when_of_begin(&self, now: u64) -> Option<u64> {
+        if self.idle_is_next(now) { Some(now) } else { self.next_when() }
     }
 
     /// Returns the task that begins next if no further message arrives. It may not be due yet.
@@ -166,8 +175,12 @@ impl Queue {
         let i = self.next().filter(|&i| self.messages[i].when <= now)?;
         let message = if i == 0 { self.messages.pop_front() } else { self.messages.remove(i) };
         match message {
-            Some(Message { kind: MessageKind::Task(task), .. }) => {
+            Some(Message { kind: MessageKind::Task(task), seq, .. }) => {
                 self.asynchronous -= u32::from(task.is_async);
+                // A microtask belongs to the task before it.
+                if seq >= MICROTASKS {
+                    self.wake_idle();
+                }
                 Some(task)
             }
             _ => None,
@@ -187,6 +200,7 @@ impl Queue {
             return;
         }
         self.quit = true;
+        self.quit_idle();
         if safely && !mutant::is(Mutant::QuitSafelyDropsWhatIsDue) {
             self.messages.retain(|m| m.when <= now);
         } else {
@@ -203,11 +217,30 @@ impl Queue {
     pub(super) fn clear(&mut self) {
         self.messages.clear();
         self.asynchronous = 0;
+        self.idle = None;
     }
 
     /// Returns the messages in order of (when, seq).
     pub fn messages(&self) -> impl DoubleEndedIterator<Item = &Message> {
         self.messages.iter()
+    }
+
+    /// Returns the tasks that `init` has posted, if nothing has run yet, each with the time of its post.
+    pub(crate) fn posted_at_start(&self) -> impl Iterator<Item = (&TaskMessage, PostTime)> {
+        let of_messages = self.messages.iter().filter_map(|m| match &m.kind {
+            MessageKind::Task(task) => Some((task, PostTime::At(i64::try_from(m.when).unwrap_or(i64::MAX)))),
+            MessageKind::Fence(_) => None,
+        });
+        of_messages.chain(self.idle_handlers().map(|handler| (&handler.task, PostTime::Idle { keep: handler.keep })))
+    }
+
+    /// Returns the tasks that wait in the queue: those of its messages in order, then its idle handlers.
+    pub fn waiting_tasks(&self) -> impl Iterator<Item = &TaskMessage> {
+        let of_messages = self.messages.iter().filter_map(|m| match &m.kind {
+            MessageKind::Task(task) => Some(task),
+            MessageKind::Fence(_) => None,
+        });
+        of_messages.chain(self.idle_handlers().map(|handler| &handler.task))
     }
 
     /// Returns the due times of the messages that are due later than `now`, ascending.

@@ -12,7 +12,7 @@
 use super::canonical::{Canonical, Canonicalizer, DeclaredCounts, Part, Parts};
 use super::kind::WordKind;
 use super::neighbour::{ChangedThing, StepChange};
-use super::queue::{MessageKind, Queue, fence_of};
+use super::queue::{MessageKind, Queue, TaskMessage, fence_of};
 use super::threads::ThreadStage;
 use super::{Guest, Machine, World};
 use crate::base::Id;
@@ -220,8 +220,11 @@ impl CanonicalWriter<'_> {
     }
 
     fn queue<G: Snapshot>(&mut self, guest: &G, queue: &Queue) {
-        let world = self.world;
-        self.word(1 + u64::from(queue.quit));
+        let has_idle = queue.is_asleep() || queue.idle_handlers().next().is_some();
+        self.word(1 + u64::from(queue.quit) + 2 * u64::from(has_idle));
+        if has_idle {
+            self.idle_handlers(guest, queue);
+        }
         self.word(queue.len() as u64);
         for message in queue.messages() {
             if !mutant::is(Mutant::DeadlinesNotInForm) {
@@ -236,15 +239,28 @@ impl CanonicalWriter<'_> {
                     if message.is_micro() && !mutant::is(Mutant::MicrotasksNotInForm) {
                         self.word(u64::MAX - 1);
                     }
-                    let is_async = task.is_async && !mutant::is(Mutant::AsyncNotInForm);
-                    self.word(u64::from(task.body.0) << 1 | u64::from(is_async));
-                    match task.target {
-                        Target::Thread(_) => self.word(u64::MAX),
-                        Target::Handler(handler) => self.handler(handler),
-                    }
-                    self.values(guest.parameter_kinds(task.body), world.args(task.args));
+                    self.task(guest, task);
                 }
             }
+        }
+    }
+
+    fn task<G: Snapshot>(&mut self, guest: &G, task: &TaskMessage) {
+        let is_async = task.is_async && !mutant::is(Mutant::AsyncNotInForm);
+        self.word(u64::from(task.body.0) << 1 | u64::from(is_async));
+        match task.target {
+            Target::Thread(_) => self.word(u64::MAX),
+            Target::Handler(handler) => self.handler(handler),
+        }
+        self.values(guest.parameter_kinds(task.body), self.world.args(task.args));
+    }
+
+    fn idle_handlers<G: Snapshot>(&mut self, guest: &G, queue: &Queue) {
+        self.word(u64::from(queue.is_asleep() && !mutant::is(Mutant::SleepNotInForm)));
+        self.word(queue.idle_handlers().count() as u64);
+        for handler in queue.idle_handlers() {
+            self.word(u64::from(handler.keep) << 1 | u64::from(handler.due));
+            self.task(guest, &handler.task);
         }
     }
 

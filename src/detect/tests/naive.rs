@@ -88,6 +88,7 @@ pub(super) fn made(event: &Event) -> Option<ContextId> {
     match &event.what {
         EventKind::Performed { made, .. } => *made,
         EventKind::Fire(_, context) => Some(*context),
+        EventKind::Repeated { task, .. } => Some(*task),
         _ => None,
     }
 }
@@ -275,6 +276,15 @@ impl<'a> Relation<'a> {
         matches!(op(&self.all[cause].event), Some(Op::Post { time: PostTime::Micro, .. }))
     }
 
+    fn is_idle(&self, cause: usize) -> bool {
+        match &self.all[cause].event.what {
+            EventKind::Performed { op: Op::Post { time, .. }, .. } | EventKind::Repeated { time, .. } => {
+                matches!(time, PostTime::Idle { .. })
+            }
+            _ => false,
+        }
+    }
+
     // The last begin of a message on the looper before this event, since the looper entered its loop.
     fn message_before(&self, looper: ThreadId, at: usize) -> Option<usize> {
         for i in (0..at).rev().filter(|i| self.all[*i].event.thread == Some(looper)) {
@@ -298,6 +308,8 @@ impl<'a> Relation<'a> {
                 let ordered = self.before[e2.cause][e1.cause] || self.ordered_by_queue(e1, e2);
                 let fifo = ordered && self.keeps_order(e1.cause, e2.cause);
                 let nopre = match e1.counts_from {
+                    // The microtasks of one message have the order of their posts, and come after the message.
+                    from if self.is_micro(e2.cause) && from == e2.counts_from => e1.begin < e2.begin,
                     Some(begin) => self.before[e2.cause][begin],
                     None => e1.begin < e2.begin,
                 };
@@ -328,9 +340,11 @@ impl<'a> Relation<'a> {
     fn keeps_order(&self, first: usize, second: usize) -> bool {
         const LAST: i64 = 40;
         // NOPRE orders microtasks.
-        if self.is_micro(first) || self.is_micro(second) {
+        if self.is_micro(first) || self.is_micro(second) || self.is_idle(first) {
             return false;
         }
+        // An idle handler comes after the messages that are due when it is registered.
+        let idle = self.is_idle(second);
         let at = |i: usize| if self.all[i].event.thread == Some(INIT) { 1..=1 } else { 1..=LAST };
         let when = |i: usize, now: i64| match op(&self.all[i].event) {
             Some(Op::Post { time, .. }) => match time {
@@ -338,7 +352,7 @@ impl<'a> Relation<'a> {
                 PostTime::After(d) => now + d.max(&0),
                 PostTime::Front => 0,
                 PostTime::At(t) => *t.max(&0),
-                PostTime::Micro => unreachable!("FIFO is about messages"),
+                PostTime::Micro | PostTime::Idle { .. } => now,
             },
             _ => now,
         };
@@ -346,6 +360,9 @@ impl<'a> Relation<'a> {
         at(first).all(|n1| {
             at(second).filter(|n2| n1 <= *n2).all(|n2| {
                 let (w1, w2) = (when(first, n1), when(second, n2));
+                if idle {
+                    return w1 <= n2;
+                }
                 w2 > 0 && w1 <= w2 && (w1 == 0 || is_async(first) || !is_async(second))
             })
         })

@@ -97,13 +97,18 @@ fn any_post(rng: &mut Rng, shape: &Shape) -> Op {
         0 => Target::Handler(HandlerId(rng.below(2))),
         i => Target::Thread(ThreadId([0, 0, 0, 1, 1, 1, 2][i as usize - 1])),
     };
-    let is_micro = shape.times > 4 && rng.below(8) == 0;
-    let is_async = !is_micro && shape.times > 4 && rng.below(4) == 0;
+    let special = (shape.times > 4).then(|| rng.below(12));
+    let special = match special {
+        Some(0) => Some(PostTime::Micro),
+        Some(1) => Some(PostTime::Idle { keep: rng.coin() }),
+        _ => None,
+    };
+    let is_async = special.is_none() && shape.times > 4 && rng.below(4) == 0;
     Op::Post {
         target,
         body: BodyId(rng.below(TASKS)),
         args: Default::default(),
-        time: if is_micro { PostTime::Micro } else { time(rng, shape) },
+        time: special.unwrap_or_else(|| time(rng, shape)),
         is_async,
         instance: None,
     }

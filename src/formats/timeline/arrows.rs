@@ -14,6 +14,7 @@ pub(super) fn arrow(world: &World, op: &Op, value: i64, made: Option<ContextId>)
                 PostTime::Front | PostTime::Micro => ArrowKind::Front,
                 PostTime::After(d) if *d > 0 => ArrowKind::Delayed,
                 PostTime::At(t) if *t > world.now() as i64 => ArrowKind::Delayed,
+                PostTime::Idle { .. } => ArrowKind::Delayed,
                 PostTime::Now | PostTime::After(_) | PostTime::At(_) => ArrowKind::Plain,
             };
             to(world.thread_of(*target), kind)

@@ -63,11 +63,12 @@ impl Checker {
         let body = self.task(task);
         let args = body.map(|body| self.args(body, task, args, at));
         let to = self.queue(on, "a post");
-        let fits = self.fits_microtask(time, is_async, at);
+        let fits = self.fits_async(time, is_async, at);
         let time = match time {
             ast::PostTimeAst::Now => Some(PostTimeExpr::Now),
             ast::PostTimeAst::Front => Some(PostTimeExpr::Front),
             ast::PostTimeAst::Micro => fits.then_some(PostTimeExpr::Micro),
+            ast::PostTimeAst::Idle { keep } => fits.then_some(PostTimeExpr::Idle { keep: *keep }),
             ast::PostTimeAst::OrNow => body.map(|body| PostTimeExpr::OrNow(self.call_of(body))),
             ast::PostTimeAst::After(e) => {
                 self.expr_of(e, &Type::Int, "a delay").map(|e| PostTimeExpr::After(Box::new(e)))
@@ -81,14 +82,15 @@ impl Checker {
         Some(Expr::new(kind, Type::Message))
     }
 
-    // A microtask is no message: it passes no fence, because it never waits behind one.
-    fn fits_microtask(&mut self, time: &ast::PostTimeAst, is_async: bool, at: At) -> bool {
-        let fits = !(is_async && matches!(time, ast::PostTimeAst::Micro));
-        if !fits {
-            let message = "a microtask cannot be `async`";
-            self.error_help(at, message, "fences never hold a microtask back", "leave `async` out");
-        }
-        fits
+    // Fences concern neither microtasks, which never wait behind one, nor idle handlers, which a due one always holds back.
+    fn fits_async(&mut self, time: &ast::PostTimeAst, is_async: bool, at: At) -> bool {
+        let (what, reason) = match time {
+            ast::PostTimeAst::Micro if is_async => ("a microtask", "fences never hold a microtask back"),
+            ast::PostTimeAst::Idle { .. } if is_async => ("an idle handler", "a looper behind a fence is not idle"),
+            _ => return true,
+        };
+        self.error_help(at, format!("{what} cannot be `async`"), reason, "leave `async` out");
+        false
     }
 
     /// Lowers the name of an instance: `as "name"`

@@ -45,6 +45,7 @@ impl<'p> Compiler<'p> {
                 Time::At(self.expr(t))
             }
             PostTimeExpr::Micro => Time::Micro,
+            PostTimeExpr::Idle { keep } => Time::Idle { keep: *keep },
         };
         let op = Visible::Post { target, body: *body, args, time, is_async: *is_async, instance: *instance };
         let accepted = self.visible(op, WordKind::Word, *site);

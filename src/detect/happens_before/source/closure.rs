@@ -273,7 +273,7 @@ impl<'t> Closure<'t> {
         let time = |run: &TaskNodes| self.trace.tasks[run.task].time;
         let by_time = match (time(run), time(other)) {
             (PostTime::Micro, _) => true,
-            (_, PostTime::Micro | PostTime::Front) => false,
+            (_, PostTime::Micro | PostTime::Front) | (PostTime::Idle { .. }, _) => false,
             (PostTime::Now | PostTime::Front | PostTime::After(..=0), _) => true,
             (PostTime::After(one), PostTime::After(two)) => two > 0 && one <= two,
             (PostTime::At(one), PostTime::At(two)) => one <= two,
