@@ -18,6 +18,7 @@ pub enum Mutant {
     MicrotasksLastInFirstOut,
     IdleBesideDueFences,
     IdleOnce,
+    TokensIgnored,
     // Mistakes in the canonical state: it contains too little.
     DeadlinesNotInForm,
     OverdueIsNotDue,
@@ -26,6 +27,7 @@ pub enum Mutant {
     AsyncNotInForm,
     MicrotasksNotInForm,
     SleepNotInForm,
+    HandlesNotInForm,
     InterruptsNotInForm,
     DigestsOf16Bits,
     // Mistakes in the canonical state: it contains too much.
@@ -45,7 +47,7 @@ pub enum Mutant {
 impl Mutant {
     /// All mistakes, without `None`.
     #[cfg(feature = "mutants")]
-    pub const ALL: [Mutant; 28] = [
+    pub const ALL: [Mutant; 30] = [
         Mutant::FrontFirstInFirstOut,
         Mutant::TiesTurnedRound,
         Mutant::FencesLetAllPass,
@@ -55,6 +57,7 @@ impl Mutant {
         Mutant::MicrotasksLastInFirstOut,
         Mutant::IdleBesideDueFences,
         Mutant::IdleOnce,
+        Mutant::TokensIgnored,
         Mutant::DeadlinesNotInForm,
         Mutant::OverdueIsNotDue,
         Mutant::WaitersNotInForm,
@@ -62,6 +65,7 @@ impl Mutant {
         Mutant::AsyncNotInForm,
         Mutant::MicrotasksNotInForm,
         Mutant::SleepNotInForm,
+        Mutant::HandlesNotInForm,
         Mutant::InterruptsNotInForm,
         Mutant::DigestsOf16Bits,
         Mutant::SequenceInForm,

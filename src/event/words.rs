@@ -40,7 +40,7 @@ impl Op {
             Op::AttachQueue => SiteKind::AttachQueue.word(),
             Op::Fence(_) => SiteKind::Fence.word(),
             Op::Lift(_) => SiteKind::Lift.word(),
-            Op::Cancel { .. } => SiteKind::Cancel.word(),
+            Op::Cancel { .. } | Op::CancelMessage(_) => SiteKind::Cancel.word(),
             Op::Quit { safely: false, .. } => SiteKind::Quit.word(),
             Op::Quit { safely: true, .. } => "quit safely",
             Op::NewHandler(_) => SiteKind::NewHandler.word(),

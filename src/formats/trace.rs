@@ -364,7 +364,11 @@ fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
         Op::Fence(looper) | Op::Quit { looper, .. } | Op::NewHandler(looper) => {
             row.target = Some(world.thread_name(*looper));
         }
-        Op::Cancel { target: t, body: b } => {
+        Op::CancelMessage(message) => {
+            row.target = World::looper_of_message(*message).map(|looper| world.thread_name(looper));
+            row.value = Some(value);
+        }
+        Op::Cancel { target: t, body: b, .. } => {
             (row.target, row.place, row.body) = (target(*t), handler(*t), b.and_then(body));
         }
         Op::Enable { event, .. } | Op::Disable(event) => row.place = Some(setup.events[*event].name.clone()),

@@ -298,8 +298,8 @@ pub enum StmtKind {
     AttachQueue,
     /// `quit place safely`
     Quit { target: Expr, safely: bool },
-    /// `cancel task on place`; `None` for `all`
-    Cancel { task: Option<Name>, target: Expr },
+    /// `cancel task with token on place`; `None` for `all`
+    Cancel { task: Option<Name>, with: Option<Expr>, target: Expr },
     /// `enable name(args) as e`
     Enable { event: Name, args: Vec<Expr>, instance: Option<InstanceName> },
     /// `disable name`
@@ -511,15 +511,18 @@ impl BinaryOp {
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum Op {
-    /// `post name(args) to place after d | at front | at t | micro | idle keep | or now  async  as e`
+    /// `post name(args) to place after d | at front | at t | micro | idle keep | or now  async  with o  every d  daemon  as e`
     Post {
         task: Name,
         args: Vec<Expr>,
         target: Expr,
         time: PostTimeAst,
         is_async: bool,
+        options: Box<PostOptionsAst>,
         instance: Option<InstanceName>,
     },
+    /// `cancel place`, of a message
+    Cancel { message: Expr },
     /// `fork name(args)`
     Fork { task: Name, args: Vec<Expr> },
     /// `spawn looper`
@@ -534,6 +537,17 @@ pub enum Op {
     Down { semaphore: Expr, timeout: Expr },
     /// `await cond for d`
     Await { cond: Expr, timeout: Option<Expr> },
+}
+
+/// The options of a post that few posts have.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct PostOptionsAst {
+    /// `with place`: the token of the message.
+    pub with: Option<Expr>,
+    /// `every d`: the message returns to its queue when its task begins.
+    pub every: Option<Expr>,
+    /// `daemon`: the message does not keep the run going.
+    pub daemon: bool,
 }
 
 /// The time at which a posted message is due.

@@ -356,8 +356,8 @@ pub enum Simple {
     LoopQueue,
     /// `quit e safely` (a looper or thread)
     Quit { looper: Expr, safely: bool },
-    /// `cancel task on e` (a looper, thread or handler); `None` for `all`
-    Cancel { body: Option<BodyId>, target: Expr },
+    /// `cancel task with token on e` (a looper, thread or handler); `None` for `all`
+    Cancel { body: Option<BodyId>, token: Option<Expr>, target: Expr },
     /// `enable event(args) as e`
     Enable { event: EventId, args: Vec<Expr>, instance: Option<TextId> },
     /// `disable event`
@@ -477,9 +477,14 @@ pub enum ExprKind {
         target: Box<Expr>,
         time: PostTimeExpr,
         is_async: bool,
+        options: Box<PostOptionsExpr>,
         instance: Option<TextId>,
         site: SiteId,
     },
+    /// `cancel m`: Bool, whether the message was removed.
+    CancelMessage { message: Box<Expr>, site: SiteId },
+    /// Whether a Message was accepted: Bool. Only where messages have handles.
+    Accepted(Box<Expr>),
     /// `fork`: Thread
     Fork { body: BodyId, args: Vec<Expr>, site: SiteId },
     /// `spawn looper`: Looper
@@ -496,6 +501,19 @@ pub enum ExprKind {
     /// `await cond for d`: Bool. The condition is evaluated without steps: the reads in it ([`ExprKind::Read`] etc.)
     /// have sites, but are no steps. It contains only reads, locals, operators and words.
     Await { cond: Box<Expr>, timeout: Option<Box<Expr>>, site: SiteId },
+}
+
+/// The options of a post that few posts have.
+#[derive(Clone, Default, Debug)]
+pub struct PostOptionsExpr {
+    /// The token of the message, an object.
+    pub with: Option<Expr>,
+    /// The delay with which the message returns to its queue when its task begins.
+    pub every: Option<Expr>,
+    /// Whether the message does not keep the run going.
+    pub daemon: bool,
+    /// Whether the value of the post is a handle of the message.
+    pub handle: bool,
 }
 
 /// The time at which a posted message is due.

@@ -101,7 +101,7 @@ pub const TYPES: [&str; 15] = [
 ];
 
 /// The words that occur inside items, statements and expectations.
-pub const PARTICLES: [&str; 33] = [
+pub const PARTICLES: [&str; 34] = [
     "after",
     "all",
     "always",
@@ -110,6 +110,7 @@ pub const PARTICLES: [&str; 33] = [
     "async",
     "at",
     "end",
+    "every",
     "executes_before",
     "for",
     "from",

@@ -404,6 +404,7 @@ impl Strategy for Surw {
             Op::Enable { event, .. } => self.last.enabled = Some(event),
             Op::Disable(event) => self.events[event.index()] = 0,
             Op::Cancel { target, .. } => self.last.emptied = Some(world.thread_of(target)),
+            Op::CancelMessage(message) => self.last.emptied = World::looper_of_message(message),
             Op::Quit { looper, .. } => self.last.emptied = Some(looper),
             _ => {}
         }

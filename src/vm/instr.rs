@@ -67,6 +67,15 @@ pub(super) enum Time {
     Idle { keep: bool },
 }
 
+/// The options of a post, with the registers of their values.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct PostMore {
+    pub(super) with: Option<Reg>,
+    pub(super) every: Option<Reg>,
+    pub(super) daemon: bool,
+    pub(super) handle: bool,
+}
+
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum ListGet {
     Len,
@@ -100,40 +109,99 @@ pub(super) enum Visible {
     AtomicWrite(Address, Reg),
     ListRead(Address, ListGet),
     ListWrite(Address, ListPut),
-    Cas { at: Address, old: Reg, new: Reg },
+    Cas {
+        at: Address,
+        old: Reg,
+        new: Reg,
+    },
     FetchAdd(Address, Reg),
     Exchange(Address, Reg),
     Use(Reg),
     Free(Reg),
     Acquire(LockRef),
     Release(LockRef),
-    Wait { on: WaitRef, lock: LockRef, timeout: Option<Reg> },
-    Notify { on: WaitRef, all: bool },
+    Wait {
+        on: WaitRef,
+        lock: LockRef,
+        timeout: Option<Reg>,
+    },
+    Notify {
+        on: WaitRef,
+        all: bool,
+    },
     ReadLock(Reg),
     Announce(Reg),
     WriteLock(Reg),
     ReadUnlock(Reg),
     WriteUnlock(Reg),
     Down(Reg),
-    DownFor { semaphore: Reg, timeout: Reg },
+    DownFor {
+        semaphore: Reg,
+        timeout: Reg,
+    },
     Up(Reg),
     Arrive(Reg),
-    Await { condition: FragmentId, timeout: Option<Reg> },
+    Await {
+        condition: FragmentId,
+        timeout: Option<Reg>,
+    },
     Join(Reg),
-    Fork { body: BodyId, args: Regs },
+    Fork {
+        body: BodyId,
+        args: Regs,
+    },
     SpawnLooper,
-    Post { target: TargetRef, body: BodyId, args: Regs, time: Time, is_async: bool, instance: Option<TextId> },
+    Post {
+        target: TargetRef,
+        body: BodyId,
+        args: Regs,
+        time: Time,
+        is_async: bool,
+        instance: Option<TextId>,
+    },
+    /// A post with options that few posts have.
+    PostMore {
+        target: TargetRef,
+        body: BodyId,
+        args: Regs,
+        time: Time,
+        is_async: bool,
+        more: PostMore,
+        instance: Option<TextId>,
+    },
     Begin,
     AttachQueue,
     Fence(Reg),
     Lift(Reg),
-    Cancel { target: TargetRef, body: Option<BodyId> },
-    Quit { looper: Reg, safely: bool },
+    Cancel {
+        target: TargetRef,
+        body: Option<BodyId>,
+    },
+    CancelWith {
+        target: TargetRef,
+        body: Option<BodyId>,
+        token: Reg,
+    },
+    CancelMessage(Reg),
+    Quit {
+        looper: Reg,
+        safely: bool,
+    },
     NewHandler(Reg),
-    Enable { event: EventId, args: Regs, instance: Option<TextId> },
+    Enable {
+        event: EventId,
+        args: Regs,
+        instance: Option<TextId>,
+    },
     Disable(EventId),
-    Register { listener: ListenerId, body: BodyId },
-    Perform { listener: ListenerId, args: Regs },
+    Register {
+        listener: ListenerId,
+        body: BodyId,
+    },
+    Perform {
+        listener: ListenerId,
+        args: Regs,
+    },
     Interrupt(Reg),
     Sleep(Reg),
     Branch,

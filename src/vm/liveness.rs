@@ -228,6 +228,7 @@ fn operands(op: &Visible, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
         | Visible::Join(reg)
         | Visible::Fence(reg)
         | Visible::Lift(reg)
+        | Visible::CancelMessage(reg)
         | Visible::Quit { looper: reg, .. }
         | Visible::NewHandler(reg)
         | Visible::Interrupt(reg)
@@ -248,7 +249,19 @@ fn operands(op: &Visible, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
                 f(reg);
             }
         }
+        Visible::PostMore { target: t, args, time, more, .. } => {
+            f(t.reg());
+            each(args, f);
+            if let Time::After(reg) | Time::At(reg) = time {
+                f(reg);
+            }
+            more.with.into_iter().chain(more.every).for_each(f);
+        }
         Visible::Cancel { target: t, .. } => f(t.reg()),
+        Visible::CancelWith { target: t, token, .. } => {
+            f(t.reg());
+            f(token);
+        }
         Visible::SpawnLooper
         | Visible::Begin
         | Visible::AttachQueue

@@ -86,6 +86,19 @@ impl Queue {
         Some((idle.handlers[at].task.clone(), Some(at)))
     }
 
+    /// Removes the registration of the idle handler with this handle. Returns false if there is none.
+    pub(super) fn cancel_idle(&mut self, first: ContextId) -> bool {
+        let Some(idle) = &mut self.idle else { return false };
+        let is = |handler: &IdleHandler| handler.task.first == first && (handler.keep || !handler.due);
+        let Some(at) = idle.handlers.iter().position(is) else { return false };
+        if idle.handlers[at].due {
+            idle.handlers[at].keep = false;
+        } else {
+            idle.handlers.remove(at);
+        }
+        true
+    }
+
     /// Ends the sleep of the looper, because it begins a message.
     pub(super) fn wake_idle(&mut self) {
         if let Some(idle) = &mut self.idle {

@@ -13,6 +13,8 @@ pub enum WordKind {
     Handler,
     /// The token of a fence, or null.
     Fence,
+    /// The value of a post: 0 if it was refused, 1, or the handle of a message.
+    Message,
     /// A cell with its object, packed by the guest: object + 1 above bit 32, or 0 for a global, and the cell below.
     Place,
     /// The state of a list iterator: the list and its version. Only whether the list has changed since then matters.
@@ -27,4 +29,6 @@ pub enum WordKind {
     ListOfHandlers,
     /// The index of a list of tokens of fences.
     ListOfFences,
+    /// The index of a list of values of posts.
+    ListOfMessages,
 }

@@ -93,7 +93,8 @@ pub struct World {
     now: u64,
     scale: Scale,
     // Upper bound of all deadlines. If it is not after `now`, no deadline lies ahead, so the frequent question whether
-    // the clock may move costs one comparison.
+    // the clock may move costs one comparison. It is infinite once a daemon message was posted, so that the frequent
+    // question whether the run rests costs nothing else.
     horizon: u64,
     stall: u64,
     // Delays that this run has used and that are not constants of the program (`Setup::delays`), ascending.

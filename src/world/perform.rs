@@ -62,6 +62,8 @@ impl World {
         let when = queue.and_then(|q| q.when_of_begin(self.now));
         let reply = self.act(thread, argument, &mut made);
         let value = match reply {
+            // Handles of messages differ from run to run.
+            Reply::Value(value) if matches!(op, Op::Post { .. }) => i64::from(value != 0),
             Reply::Value(value) | Reply::Awaited(value) => value,
             Reply::Task(..) => when.map_or(0, |when| when as Value),
             _ => 0,
@@ -286,7 +288,8 @@ impl World {
                 self.refresh_looper(looper);
                 0
             }
-            Op::Cancel { target, body } => self.cancel(target, body)?,
+            Op::Cancel { target, body, token } => self.cancel(target, body, token)?,
+            Op::CancelMessage(message) => self.cancel_message(message),
             Op::Quit { looper, safely } => {
                 let now = self.now;
                 self.threads[looper].queue.as_mut().ok_or(ThrownException::IllegalState)?.quit(safely, now);

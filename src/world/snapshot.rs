@@ -12,7 +12,7 @@
 use super::canonical::{Canonical, Canonicalizer, DeclaredCounts, Part, Parts};
 use super::kind::WordKind;
 use super::neighbour::{ChangedThing, StepChange};
-use super::queue::{MessageKind, Queue, TaskMessage, fence_of};
+use super::queue::{MessageKind, Queue, TaskMessage, fence_of, message_of};
 use super::threads::ThreadStage;
 use super::{Guest, Machine, World};
 use crate::base::Id;
@@ -84,6 +84,7 @@ impl CanonicalWriter<'_> {
             WordKind::Thread => self.thread(ThreadId(value as u32)),
             WordKind::Handler => self.handler(HandlerId(value as u32)),
             WordKind::Fence => self.fence(value),
+            WordKind::Message => self.message(value),
             WordKind::Place => {
                 let (object, cell) = ((value >> 32) as u32, value as u32);
                 match object.checked_sub(1) {
@@ -100,6 +101,7 @@ impl CanonicalWriter<'_> {
             WordKind::ListOfThreads => self.list(WordKind::Thread, value),
             WordKind::ListOfHandlers => self.list(WordKind::Handler, value),
             WordKind::ListOfFences => self.list(WordKind::Fence, value),
+            WordKind::ListOfMessages => self.list(WordKind::Message, value),
         }
     }
 
@@ -152,6 +154,20 @@ impl CanonicalWriter<'_> {
                 self.word(rank as u64);
             }
             None => self.word(u64::MAX - 1),
+        }
+    }
+
+    // Writes the handle of a message as the position of the message in its queue. All messages that are gone are equal.
+    fn message(&mut self, value: Value) {
+        let Some((looper, first)) = message_of(value) else { return self.word(value as u64) };
+        let queue = self.world.threads[looper].queue.as_ref();
+        match queue.and_then(|q| q.waiting_tasks().position(|task| task.first == first)) {
+            Some(rank) if !mutant::is(Mutant::HandlesNotInForm) => {
+                self.word(2);
+                self.thread(looper);
+                self.word(rank as u64);
+            }
+            _ => self.word(3),
         }
     }
 
@@ -246,6 +262,13 @@ impl CanonicalWriter<'_> {
     }
 
     fn task<G: Snapshot>(&mut self, guest: &G, task: &TaskMessage) {
+        let world = self.world;
+        if task.options.state() != 0 {
+            self.word(u64::MAX - 2);
+            self.word(task.options.state());
+            self.value(WordKind::Object, world.token_of(task.args, task.options).map_or(NULL, |o| i64::from(o.0)));
+            self.word(world.period_of(task.args, task.options).map_or(0, |period| period as u64));
+        }
         let is_async = task.is_async && !mutant::is(Mutant::AsyncNotInForm);
         self.word(u64::from(task.body.0) << 1 | u64::from(is_async));
         match task.target {

@@ -132,17 +132,21 @@ fn op(inner: impl Strategy<Value = Expr> + Clone + 'static) -> impl Strategy<Val
         Just(PostTimeAst::OrNow),
         any::<bool>().prop_map(|keep| PostTimeAst::Idle { keep }),
     ];
-    let post =
-        (name(), vec(inner.clone(), 0..3), inner.clone(), time, any::<bool>(), option::of(instance(inner.clone())));
+    let options = (option::of(inner.clone()), option::of(inner.clone()), any::<bool>());
+    let options = options.prop_map(|(with, every, daemon)| Box::new(PostOptionsAst { with, every, daemon }));
+    let named = option::of(instance(inner.clone()));
+    let post = (name(), vec(inner.clone(), 0..3), inner.clone(), time, any::<bool>(), options, named);
     prop_oneof![
-        post.prop_map(|(task, args, target, time, is_async, instance)| Op::Post {
+        post.prop_map(|(task, args, target, time, is_async, options, instance)| Op::Post {
             task,
             args,
             target,
             time,
             is_async,
+            options,
             instance
         }),
+        inner.clone().prop_map(|message| Op::Cancel { message }),
         (name(), vec(inner.clone(), 0..3)).prop_map(|(task, args)| Op::Fork { task, args }),
         inner.clone().prop_map(|target| Op::Fence { target }),
         inner.clone().prop_map(|target| Op::HandlerOn { target }),
@@ -248,8 +252,8 @@ fn simple() -> impl Strategy<Value = StmtKind> {
         (all_of(raceflip::lang::ast::Verb::WORDS), expr()).prop_map(|(verb, operand)| Verb { verb, operand }),
         (expr(), any::<bool>()).prop_map(|(target, safely)| Quit { target, safely }),
         // `cancel all` cancels everything, so it cannot cancel a task named `all`.
-        (option::of(name().prop_filter("a word there", |name| name.text != "all")), expr())
-            .prop_map(|(task, target)| Cancel { task, target }),
+        (option::of(name().prop_filter("a word there", |name| name.text != "all")), option::of(expr()), expr())
+            .prop_map(|(task, with, target)| Cancel { task, with, target }),
         (name(), args(), option::of(instance(expr()))).prop_map(|(event, args, instance)| Enable {
             event,
             args,

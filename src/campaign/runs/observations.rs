@@ -300,7 +300,9 @@ impl<'s> PairWatch<'s> {
                     }
                     (_, Some(made)) => self.make(*made, event.step),
                     // A begin without a task leaves the loop and drops the remaining messages.
-                    (Op::Cancel { .. } | Op::Quit { .. } | Op::Begin, None) => self.look_at_queues(world, event.step),
+                    (Op::Cancel { .. } | Op::CancelMessage(_) | Op::Quit { .. } | Op::Begin, None) => {
+                        self.look_at_queues(world, event.step)
+                    }
                     _ => {}
                 }
             }

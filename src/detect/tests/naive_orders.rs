@@ -48,7 +48,7 @@ fn ordered(run: &RecordedRun, all: &[EventRecord], i: usize, j: usize) -> bool {
 
 fn signals((a, x): (&Op, &EventRecord), (b, y): (&Op, &EventRecord), world: &World) -> bool {
     match (a, b) {
-        (Op::Post { target, body, .. }, Op::Cancel { target: of, body: what }) => {
+        (Op::Post { target, body, .. }, Op::Cancel { target: of, body: what, .. }) => {
             target == of && (what.is_none() || *what == Some(*body))
         }
         (Op::Post { target, .. }, Op::Quit { looper, .. }) => world.thread_of(*target) == *looper,

@@ -8,7 +8,7 @@ use crate::detect::Rank;
 use crate::detect::relation::RelationEdges;
 use crate::event::{
     BarrierId, BodyId, ConditionId, EventId, HandlerId, ListId, ListRead, ListWrite, ListenerId, Location, LockId,
-    ObjectId, Op, PostTime, RwLockId, SemaphoreId, Target, ThreadId, WaitSet,
+    NULL, ObjectId, Op, PostTime, RwLockId, SemaphoreId, Target, ThreadId, WaitSet,
 };
 use crate::world::{EventSetup, FirstValue, Prefer, Setup, ThreadSetup};
 use std::collections::BTreeMap;
@@ -110,6 +110,7 @@ fn any_post(rng: &mut Rng, shape: &Shape) -> Op {
         args: Default::default(),
         time: special.unwrap_or_else(|| time(rng, shape)),
         is_async,
+        options: Default::default(),
         instance: None,
     }
 }
@@ -208,9 +209,10 @@ fn steps(rng: &mut Rng, shape: &Shape, to: &mut Vec<ScriptStep>) {
         19 => to.push(ScriptStep::Quit(rng.below(2) as usize)),
         20 if shape.times > 4 => push(to, Op::Fence(ThreadId(rng.below(2)))),
         21 => to.push(ScriptStep::Lift),
-        22 if rng.coin() => {
-            push(to, Op::Cancel { target: Target::Thread(ThreadId(0)), body: Some(BodyId(rng.below(TASKS))) })
-        }
+        22 if rng.coin() => push(
+            to,
+            Op::Cancel { target: Target::Thread(ThreadId(0)), body: Some(BodyId(rng.below(TASKS))), token: NULL },
+        ),
         22 => push(to, Op::Join(ThreadId(rng.below(THREADS)))),
         23 if rng.below(3) == 0 => push(to, Op::Perform(ListenerId(0))),
         23 => push(to, Op::Interrupt(ThreadId(rng.below(THREADS)))),
@@ -285,7 +287,15 @@ fn program(seed: u64) -> Script {
             _ => match any_post(rng, &shape) {
                 Op::Post { body, time, is_async, .. } if time != PostTime::Micro => {
                     let target = Target::Thread(ThreadId(rng.below(2)));
-                    Op::Post { target, body, args: Default::default(), time, is_async, instance: None }
+                    Op::Post {
+                        target,
+                        body,
+                        args: Default::default(),
+                        time,
+                        is_async,
+                        options: Default::default(),
+                        instance: None,
+                    }
                 }
                 _ => Op::Enable { event: EventId(0), args: Default::default(), instance: None },
             },

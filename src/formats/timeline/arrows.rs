@@ -26,6 +26,9 @@ pub(super) fn arrow(world: &World, op: &Op, value: i64, made: Option<ContextId>)
         Op::Join(thread) => to(*thread, ArrowKind::Back),
         Op::Interrupt(thread) | Op::Fence(thread) => to(*thread, ArrowKind::Plain),
         Op::Quit { looper, .. } => to(*looper, ArrowKind::Plain),
+        Op::CancelMessage(message) => {
+            World::looper_of_message(*message).and_then(|looper| to(looper, ArrowKind::Plain))
+        }
         Op::Cancel { target, .. } => to(world.thread_of(*target), ArrowKind::Plain),
         Op::Enable { .. } | Op::Disable(_) => Some(Arrow { to: ENVIRONMENT, kind: ArrowKind::Plain }),
         _ => None,

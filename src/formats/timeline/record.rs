@@ -238,6 +238,11 @@ impl Observer for TimelineRecorder<'_> {
                 let mut arrow = arrow(world, op, *value, *made);
                 match op {
                     Op::Quit { looper, .. } => what.push_str(&self.dropped(world, *looper)),
+                    Op::CancelMessage(message) => {
+                        if let Some(looper) = World::looper_of_message(*message) {
+                            what.push_str(&self.dropped(world, looper));
+                        }
+                    }
                     Op::Cancel { target, .. } => what.push_str(&self.dropped(world, world.thread_of(*target))),
                     _ => {}
                 }

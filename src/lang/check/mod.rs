@@ -28,6 +28,7 @@ mod objects;
 mod ops;
 mod outcomes;
 mod places;
+mod posts;
 mod problems;
 mod properties;
 mod refs;
@@ -160,6 +161,8 @@ struct Checker {
     // Whether the file contains components. Expectations are then skipped, because components would define some of
     // their names, and further uses of components are not reported.
     components: bool,
+    // Whether some statement removes one message, so that the values of posts are handles.
+    handles: bool,
     // Number of cells that are allocated so far, and number of nodes in the current property.
     cells: u64,
     terms: u64,
@@ -214,6 +217,7 @@ impl Checker {
             registered: BTreeMap::new(),
             scope: scope::Scope::default(),
             components: false,
+            handles: crate::lang::lexer::cancels_messages(source.text()),
             cells: 0,
             terms: 0,
         }

@@ -6,14 +6,17 @@ use super::sites::place_text;
 use super::types::article;
 use crate::event::SiteKind;
 use crate::lang::ast::{self, At, InstanceName, Op};
-use crate::lang::program::{Expr, ExprKind, PostTimeExpr, TextId, Type};
+use crate::lang::program::{Expr, ExprKind, TextId, Type};
 
 impl Checker {
     /// Lowers an operation.
     pub(super) fn op(&mut self, op: &Op, at: At) -> Option<Expr> {
         match op {
-            Op::Post { task, args, target, time, is_async, instance } => {
-                self.post(task, args, target, (time, *is_async, instance.as_ref()), at)
+            Op::Post { .. } => self.post(op, at),
+            Op::Cancel { message } => {
+                let message = Box::new(self.cancelled(message)?);
+                let site = self.site(SiteKind::Cancel, String::new(), at);
+                Some(Expr::new(ExprKind::CancelMessage { message, site }, Type::Bool))
             }
             Op::Fork { task, args } => {
                 let body = self.task(task)?;
@@ -50,47 +53,6 @@ impl Checker {
                 Some(Expr::new(ExprKind::Await { cond: Box::new(cond?), timeout, site }, Type::Bool))
             }
         }
-    }
-
-    fn post(
-        &mut self,
-        task: &ast::Name,
-        args: &[ast::Expr],
-        on: &ast::Expr,
-        (time, is_async, instance): (&ast::PostTimeAst, bool, Option<&InstanceName>),
-        at: At,
-    ) -> Option<Expr> {
-        let body = self.task(task);
-        let args = body.map(|body| self.args(body, task, args, at));
-        let to = self.queue(on, "a post");
-        let fits = self.fits_async(time, is_async, at);
-        let time = match time {
-            ast::PostTimeAst::Now => Some(PostTimeExpr::Now),
-            ast::PostTimeAst::Front => Some(PostTimeExpr::Front),
-            ast::PostTimeAst::Micro => fits.then_some(PostTimeExpr::Micro),
-            ast::PostTimeAst::Idle { keep } => fits.then_some(PostTimeExpr::Idle { keep: *keep }),
-            ast::PostTimeAst::OrNow => body.map(|body| PostTimeExpr::OrNow(self.call_of(body))),
-            ast::PostTimeAst::After(e) => {
-                self.expr_of(e, &Type::Int, "a delay").map(|e| PostTimeExpr::After(Box::new(e)))
-            }
-            ast::PostTimeAst::At(e) => self.expr_of(e, &Type::Int, "a time").map(|e| PostTimeExpr::At(Box::new(e))),
-        };
-        let instance = self.instance(instance);
-        let (body, args, target, time) = (body?, args??, Box::new(to?), time?);
-        let site = self.site(SiteKind::Post, arrow(&task.text, on), at);
-        let kind = ExprKind::Post { body, args, target, time, is_async, instance, site };
-        Some(Expr::new(kind, Type::Message))
-    }
-
-    // Fences concern neither microtasks, which never wait behind one, nor idle handlers, which a due one always holds back.
-    fn fits_async(&mut self, time: &ast::PostTimeAst, is_async: bool, at: At) -> bool {
-        let (what, reason) = match time {
-            ast::PostTimeAst::Micro if is_async => ("a microtask", "fences never hold a microtask back"),
-            ast::PostTimeAst::Idle { .. } if is_async => ("an idle handler", "a looper behind a fence is not idle"),
-            _ => return true,
-        };
-        self.error_help(at, format!("{what} cannot be `async`"), reason, "leave `async` out");
-        false
     }
 
     /// Lowers the name of an instance: `as "name"`

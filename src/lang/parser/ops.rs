@@ -3,7 +3,7 @@
 //! The words of operations are names, too. They begin an operation only at the start of a whole right side, of a
 //! statement or of parentheses, and only before an operand.
 
-use super::super::ast::{Expr, ExprKind, InstanceName, Op, PostTimeAst, TextLiteral, Verb};
+use super::super::ast::{Expr, ExprKind, InstanceName, Op, PostOptionsAst, PostTimeAst, TextLiteral, Verb};
 use super::super::diagnostic::Diagnostic;
 use super::super::token::TokenKind;
 use super::super::words::is_reserved;
@@ -11,8 +11,24 @@ use super::{Parse, Parser, ReportedError};
 
 /// Words that can follow a whole expression on its line. A word before one of them can therefore be a name instead of
 /// an operation.
-const FOLLOWERS: [&str; 14] =
-    ["after", "at", "async", "micro", "idle", "or", "as", "with", "for", "if", "real", "initially", "safely", "on"];
+const FOLLOWERS: [&str; 16] = [
+    "after",
+    "at",
+    "async",
+    "micro",
+    "idle",
+    "every",
+    "daemon",
+    "or",
+    "as",
+    "with",
+    "for",
+    "if",
+    "real",
+    "initially",
+    "safely",
+    "on",
+];
 
 impl Parser<'_> {
     /// Returns whether the token `ahead`, on the same line, can begin an operand. A `(` that touches the word before it
@@ -45,8 +61,15 @@ impl Parser<'_> {
             "spawn" => self.word_at(1) == "looper",
             "handler" => self.word_at(1) == "on",
             "fence" | "wait" | "down" => self.place_at(1),
+            "cancel" => self.place_at(1) && !self.at_removal(),
             _ => false,
         }
+    }
+
+    /// Returns whether the next words are those of `cancel task on place`, which removes messages by their task, and not
+    /// of `cancel m`, which removes one message.
+    pub(super) fn at_removal(&self) -> bool {
+        self.word_at(1) == "all" || matches!(self.word_at(2), "on" | "with")
     }
 
     /// Returns whether an operation begins here, in a position where no operation is allowed. The test is stricter than
@@ -58,7 +81,7 @@ impl Parser<'_> {
             "post" | "fork" => self.name_at(1) && !followed,
             "spawn" => self.word_at(1) == "looper",
             "handler" => self.word_at(1) == "on" && self.name_at(2),
-            "fence" | "wait" | "down" => self.kind_at(1) == TokenKind::Word && self.place_at(1) && !followed,
+            "fence" | "wait" | "down" | "cancel" => self.kind_at(1) == TokenKind::Word && self.place_at(1) && !followed,
             _ => false,
         }
     }
@@ -90,6 +113,7 @@ impl Parser<'_> {
                 Op::SpawnLooper
             }
             "fence" => Op::Fence { target: self.measured(&mut height, Self::place)? },
+            "cancel" => Op::Cancel { message: self.measured(&mut height, Self::place)? },
             "handler" => {
                 self.expect_word("on")?;
                 Op::HandlerOn { target: self.measured(&mut height, Self::place)? }
@@ -132,7 +156,7 @@ impl Parser<'_> {
         if !self.eat_word("to") {
             let diagnostic = self.expected_diagnostic("`to`");
             let help = match self.word() {
-                word @ ("async" | "after" | "at" | "micro" | "idle" | "or" | "as") => {
+                word @ ("async" | "after" | "at" | "micro" | "idle" | "or" | "with" | "every" | "daemon" | "as") => {
                     format!("`{word}` goes after the place: `post {}() to main {word}`", task.text)
                 }
                 "on" => format!("write `post {}() to` and the looper, handler or thread", task.text),
@@ -144,20 +168,23 @@ impl Parser<'_> {
         let mut time = None;
         let mut is_async = false;
         let mut instance = None;
+        let mut options = PostOptionsAst::default();
         loop {
             let word = self.word();
             let twice = match word {
                 "after" | "at" | "micro" | "idle" => time.is_some(),
                 "or" if self.word_at(1) == "now" => time.is_some(),
                 "async" => is_async,
+                "with" => options.with.is_some(),
+                "every" => options.every.is_some(),
+                "daemon" => options.daemon,
                 "as" => instance.is_some(),
                 _ => break,
             };
             if twice {
                 let diagnostic =
-                    Diagnostic::new(self.token().span, format!("a second `{word}` in one post"), "one is enough").help(
-                        "a post has one time (`after`, `at`, `micro`, `idle` or `or now`), one `async` and one `as`",
-                    );
+                    Diagnostic::new(self.token().span, format!("a second `{word}` in one post"), "one is enough")
+                        .help("a post has one time (`after`, `at`, `micro`, `idle` or `or now`), and each option once");
                 return Err(self.report(diagnostic));
             }
             self.bump();
@@ -175,10 +202,21 @@ impl Parser<'_> {
                     time = Some(PostTimeAst::OrNow);
                 }
                 "async" => is_async = true,
+                "with" => options.with = Some(self.measured(height, Self::place)?),
+                "every" => options.every = Some(self.measured(height, Self::expr)?),
+                "daemon" => options.daemon = true,
                 _ => instance = Some(self.instance(height)?),
             }
         }
-        Ok(Op::Post { task, args, target, time: time.unwrap_or(PostTimeAst::Now), is_async, instance })
+        Ok(Op::Post {
+            task,
+            args,
+            target,
+            time: time.unwrap_or(PostTimeAst::Now),
+            is_async,
+            options: Box::new(options),
+            instance,
+        })
     }
 
     /// Returns whether the next word is `front` alone; `front + 1` is an expression.

@@ -1,12 +1,12 @@
 //! Prints operations such as `post`.
 
-use super::super::ast::{Expr, ExprKind, InstanceName, Op, PostTimeAst};
+use super::super::ast::{Expr, ExprKind, InstanceName, Op, PostOptionsAst, PostTimeAst};
 use super::TreePrinter;
 
 impl TreePrinter {
     pub(super) fn op(&mut self, op: &Op) {
         match op {
-            Op::Post { task, args, target, time, is_async, instance } => {
+            Op::Post { task, args, target, time, is_async, options, instance } => {
                 self.push("post ");
                 self.name(task);
                 self.args(args);
@@ -16,12 +16,17 @@ impl TreePrinter {
                 if *is_async {
                     self.push(" async");
                 }
+                self.post_options(options);
                 self.instance(instance.as_ref());
             }
             Op::Fork { task, args } => {
                 self.push("fork ");
                 self.name(task);
                 self.args(args);
+            }
+            Op::Cancel { message } => {
+                self.push("cancel ");
+                self.place(message);
             }
             Op::SpawnLooper => self.push("spawn looper"),
             Op::Fence { target } => {
@@ -51,6 +56,20 @@ impl TreePrinter {
                 self.expr(cond);
                 self.timeout(timeout.as_ref());
             }
+        }
+    }
+
+    fn post_options(&mut self, options: &PostOptionsAst) {
+        if let Some(token) = &options.with {
+            self.push(" with ");
+            self.place(token);
+        }
+        if let Some(period) = &options.every {
+            self.push(" every ");
+            self.expr(period);
+        }
+        if options.daemon {
+            self.push(" daemon");
         }
     }
 

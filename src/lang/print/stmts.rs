@@ -101,9 +101,13 @@ impl TreePrinter {
                 self.place(target);
                 self.push(if *safely { " safely" } else { "" });
             }
-            StmtKind::Cancel { task, target } => {
+            StmtKind::Cancel { task, with, target } => {
                 self.push("cancel ");
                 self.push(task.as_ref().map_or("all", |task| &task.text));
+                if let Some(token) = with {
+                    self.push(" with ");
+                    self.place(token);
+                }
                 self.push(" on ");
                 self.place(target);
             }

@@ -4,7 +4,7 @@ use super::super::blame::Blame;
 use super::super::instr::{Instr, ListGet, ListPut, Reg, Regs, Visible, WaitRef};
 use super::places::{of_list, owner};
 use super::{Compiler, kind};
-use crate::lang::ast::BinaryOp;
+use crate::lang::ast::{BinaryOp, UnaryOp};
 use crate::lang::program::{Expr, ExprKind};
 use crate::world::WordKind;
 
@@ -137,6 +137,17 @@ impl<'p> Compiler<'p> {
             }
             ExprKind::Star { site } => self.visible(Visible::Branch, WordKind::Word, *site),
             ExprKind::Post { .. } => self.post(e),
+            ExprKind::CancelMessage { message, site } => {
+                let message = self.expr(message);
+                self.visible(Visible::CancelMessage(message), WordKind::Word, *site)
+            }
+            ExprKind::Accepted(message) => {
+                let src = self.expr(message);
+                let dst = self.regs.temp(WordKind::Word);
+                self.emit(Instr::Unary { op: UnaryOp::Not, dst, src });
+                self.emit(Instr::Unary { op: UnaryOp::Not, dst, src: dst });
+                dst
+            }
             ExprKind::Fork { body, args, site } => {
                 let args = self.args(args);
                 self.visible(Visible::Fork { body: *body, args }, WordKind::Thread, *site)

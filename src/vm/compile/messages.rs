@@ -1,15 +1,15 @@
 //! Compiles posts.
 
 use super::super::blame::{Blame, IllegalValue};
-use super::super::instr::{Instr, Reg, Time, Visible};
+use super::super::instr::{Instr, PostMore, Reg, Time, Visible};
 use super::Compiler;
-use crate::lang::program::{Expr, ExprKind, PostTimeExpr};
+use crate::lang::program::{Expr, ExprKind, PostOptionsExpr, PostTimeExpr};
 use crate::world::WordKind;
 
 impl<'p> Compiler<'p> {
     /// Compiles a post. Its value says whether the looper has accepted the message.
     pub(super) fn post(&mut self, e: &'p Expr) -> Reg {
-        let ExprKind::Post { body, args, target, time, is_async, instance, site } = &e.kind else {
+        let ExprKind::Post { body, args, target, time, is_async, options, instance, site } = &e.kind else {
             unreachable!("the caller has a post")
         };
         let args = self.args(args);
@@ -22,7 +22,7 @@ impl<'p> Compiler<'p> {
         // On the looper itself the post is a call.
         let call = match time {
             PostTimeExpr::OrNow(call) => {
-                let dst = self.regs.temp(WordKind::Word);
+                let dst = self.regs.temp(WordKind::Message);
                 let is_looper = self.regs.temp(WordKind::Word);
                 self.emit(Instr::IsLooper { dst: is_looper, target, site: *site });
                 self.blame(blame);
@@ -36,7 +36,12 @@ impl<'p> Compiler<'p> {
             }
             _ => None,
         };
+        let more = self.post_options(options);
         let time = match time {
+            // The first run of a message that returns is due after its period, too.
+            PostTimeExpr::Now if more.is_some_and(|more| more.every.is_some()) => {
+                more.and_then(|more| more.every).map_or(Time::Now, Time::After)
+            }
             PostTimeExpr::Now | PostTimeExpr::OrNow(_) => Time::Now,
             PostTimeExpr::After(d) => Time::After(self.delay(d)),
             PostTimeExpr::Front => Time::Front,
@@ -47,12 +52,25 @@ impl<'p> Compiler<'p> {
             PostTimeExpr::Micro => Time::Micro,
             PostTimeExpr::Idle { keep } => Time::Idle { keep: *keep },
         };
-        let op = Visible::Post { target, body: *body, args, time, is_async: *is_async, instance: *instance };
-        let accepted = self.visible(op, WordKind::Word, *site);
+        let (body, is_async, instance) = (*body, *is_async, *instance);
+        let op = match more {
+            None => Visible::Post { target, body, args, time, is_async, instance },
+            Some(more) => Visible::PostMore { target, body, args, time, is_async, more, instance },
+        };
+        let accepted = self.visible(op, WordKind::Message, *site);
         self.blame(blame);
         let Some((dst, done)) = call else { return accepted };
         self.emit(Instr::Move { dst, src: accepted });
         self.land(done);
         dst
+    }
+
+    // Returns `None` for a post without any of the options.
+    fn post_options(&mut self, options: &'p PostOptionsExpr) -> Option<PostMore> {
+        let PostOptionsExpr { with, every, daemon, handle } = options;
+        let with = with.as_ref().map(|token| self.expr(token));
+        let every = every.as_ref().map(|period| self.delay(period));
+        let more = PostMore { with, every, daemon: *daemon, handle: *handle };
+        (with.is_some() || every.is_some() || *daemon || *handle).then_some(more)
     }
 }

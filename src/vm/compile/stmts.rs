@@ -251,7 +251,12 @@ impl<'p> Compiler<'p> {
             Simple::AttachQueue => Visible::AttachQueue,
             Simple::LoopQueue => Visible::Begin,
             Simple::Quit { looper, safely } => Visible::Quit { looper: self.expr(looper), safely: *safely },
-            Simple::Cancel { body, target } => Visible::Cancel { target: self.target_ref(target), body: *body },
+            Simple::Cancel { body, token: None, target } => {
+                Visible::Cancel { target: self.target_ref(target), body: *body }
+            }
+            Simple::Cancel { body, token: Some(token), target } => {
+                Visible::CancelWith { target: self.target_ref(target), body: *body, token: self.expr(token) }
+            }
             Simple::Enable { event, args, instance } => {
                 Visible::Enable { event: *event, args: self.args(args), instance: *instance }
             }
