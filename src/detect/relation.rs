@@ -315,7 +315,7 @@ impl Relation {
         clock.join(&posted.clock);
         let mut followed = self.thread(looper).tasks.teach(&posted, &mut clock);
         if let Some(message) = self.thread(looper).message.filter(|_| is_micro) {
-            // Nobody but the microtasks of a message knows its end so far, so its chain is still free for them.
+            // Only the microtasks of a message know its end so far, so its chain is still free for them.
             followed.insert(0, message.chain);
         }
         let begin = self.open(task, clock, &followed);

@@ -134,7 +134,7 @@ impl World {
     }
 
     /// Returns whether a looper may have had its idle moment just before another thread registers an idle handler: it
-    /// is between two messages, it has none to begin, and nobody would have noticed the moment, since no handler was
+    /// is between two messages, it has none to begin, and the moment would have had no effect, since no handler was
     /// registered.
     #[inline(never)]
     pub(super) fn may_have_slept(&self, looper: ThreadId) -> bool {

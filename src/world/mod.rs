@@ -36,6 +36,7 @@ mod neighbour;
 mod perform;
 mod program;
 mod queue;
+mod queue_form;
 mod setup;
 mod signature;
 mod snapshot;

@@ -4,7 +4,7 @@ use super::naive::{Relation, guarded, holds, kind, op};
 use super::naive_edges::turns;
 use super::{EventRecord, Pair, PairKinds, RecordedRun};
 use crate::detect::ContextKind;
-use crate::event::{AccessKind, AccessPlace, EventKind, Op, WaitSet};
+use crate::event::{AccessKind, AccessPlace, EventKind, Op, PostTime, WaitSet};
 use crate::world::World;
 
 /// Returns the order pairs of a run.
@@ -48,8 +48,10 @@ fn ordered(run: &RecordedRun, all: &[EventRecord], i: usize, j: usize) -> bool {
 
 fn signals((a, x): (&Op, &EventRecord), (b, y): (&Op, &EventRecord), world: &World) -> bool {
     match (a, b) {
-        (Op::Post { target, body, .. }, Op::Cancel { target: of, body: what, .. }) => {
-            target == of && (what.is_none() || *what == Some(*body))
+        // Nothing removes microtasks, and a removal by task finds no idle handlers.
+        (Op::Post { time: PostTime::Micro, .. }, _) => false,
+        (Op::Post { target, body, time, .. }, Op::Cancel { target: of, body: what, .. }) => {
+            target == of && (what.is_none() || *what == Some(*body)) && !matches!(time, PostTime::Idle { .. })
         }
         (Op::Post { target, .. }, Op::Quit { looper, .. }) => world.thread_of(*target) == *looper,
         (Op::Enable { event: e, .. }, Op::Disable(f)) => e == f,
