@@ -61,8 +61,8 @@ impl EventOrder {
                 self.relation.start(context);
             }
             (EventKind::ThreadExit, Some((thread, home))) => self.relation.exit(thread, home),
-            (EventKind::Repeated { task, time }, Some((thread, context))) => {
-                let class = PostClass { time: Time::of(*time), is_async: false };
+            (EventKind::Repeated { task, time, is_async }, Some((thread, context))) => {
+                let class = PostClass { time: Time::of(*time), is_async: *is_async };
                 self.relation.post(context, (thread, *task), class);
             }
             (EventKind::End, Some((thread, _))) => self.relation.end_task(thread),

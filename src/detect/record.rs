@@ -164,9 +164,9 @@ impl TraceRecorder {
                     self.push(thread, Action::End(task), site);
                 }
             }
-            EventKind::Repeated { task, time } => {
+            EventKind::Repeated { task, time, is_async } => {
                 if let Some(live) = event.thread {
-                    self.post(world, thread, (*task, live), (*time, false), site);
+                    self.post(world, thread, (*task, live), (*time, *is_async), site);
                 }
             }
             EventKind::Fire(event, context) => {

@@ -47,6 +47,8 @@ pub enum EventKind {
         task: ContextId,
         /// When the next run is due.
         time: PostTime,
+        /// Whether the message may pass fences.
+        is_async: bool,
     },
     /// A task ends.
     End,

@@ -271,10 +271,10 @@ fn row(world: &World, event: &Event, names: &mut ShortNames) -> Row {
             row.kind = "throw".to_owned();
             row.place = Some(name.clone());
         }
-        EventKind::Repeated { task, time } => {
+        EventKind::Repeated { task, time, is_async } => {
             row.kind = "post".to_owned();
             (row.made, row.target) = (Some(world.contexts().name(setup, *task)), row.thread.clone());
-            row.value = Some(1);
+            (row.value, row.is_async) = (Some(1), *is_async);
             row.due(*time);
         }
         EventKind::Fire(id, context) => {

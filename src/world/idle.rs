@@ -128,7 +128,11 @@ impl World {
                 idle.handlers[at].task.context = next;
             }
             let time = PostTime::Idle { keep: true };
-            self.record(Some(thread), Some(task.context), None, || EventKind::Repeated { task: next, time });
+            self.record(Some(thread), Some(task.context), None, || EventKind::Repeated {
+                task: next,
+                time,
+                is_async: false,
+            });
         }
         Reply::Task(task.body, task.args)
     }

@@ -102,10 +102,10 @@ impl World {
     fn repeat(&mut self, looper: ThreadId, mut task: TaskMessage, period: i64) {
         let begun = task.context;
         task.context = self.contexts.child(begun, CreationKind::Body(task.body));
-        let (next, when) = (task.context, self.after(period));
+        let (next, when, is_async) = (task.context, self.after(period), task.is_async);
         self.with_room(looper, |queue| queue.push(when, MessageKind::Task(task)));
         let time = PostTime::After(period);
-        self.record(Some(looper), Some(begun), None, || EventKind::Repeated { task: next, time });
+        self.record(Some(looper), Some(begun), None, || EventKind::Repeated { task: next, time, is_async });
     }
 
     /// Removes the queued messages of a handler: those of one body, or all of them, and of one token, or of any.

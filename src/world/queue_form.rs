@@ -23,7 +23,7 @@ impl CanonicalWriter<'_> {
         }
     }
 
-    /// Writes the handle of a message as the position of the message in its queue. All messages that are gone are equal.
+    /// Writes the handle of a message as the position of the message in its queue. All that are gone are equal.
     pub(super) fn message(&mut self, value: Value) {
         let Some((looper, first)) = message_of(value) else { return self.word(value as u64) };
         let queue = self.world.threads[looper].queue.as_ref();
