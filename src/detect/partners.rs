@@ -46,7 +46,9 @@ pub(super) fn partners(how: How) -> Vec<(How, How)> {
         Sleep => vec![one(Interrupt)],
         Acquire | Release | AcquireRead | ReleaseRead | AcquireWrite | ReleaseWrite | Announce | ReleaseForWait
         | EndWait | AcquireAfterWait | Arrive | Pass | Await | Join | Make | PostMicro | Remove | Begin | Attach
-        | AddFence | RemoveFence | Register | Perform | EndSleep => Vec::new(),
+        | AddFence | RemoveFence | EndSleep => Vec::new(),
+        Register | Perform => vec![one(Unregister)],
+        Unregister => vec![one(Register), one(Perform)],
     }
 }
 
@@ -147,7 +149,7 @@ fn in_section(thing: Thing, how: How) -> Option<AccessKind> {
         Wait if matches!(thing, Thing::Interrupts(_)) => Some(AccessKind::Read),
         Write | Wait | Notify | Up | Down | Arrive | Post(..) | PostWith(..) | PostToken(_) | PostMicro | PostIdle
         | Cancel(..) | CancelWith(..) | CancelToken(_) | Remove | Attach | AddFence | Quit | Enable | Disable
-        | Register | Interrupt => Some(AccessKind::Write),
+        | Register | Unregister | Interrupt => Some(AccessKind::Write),
         // The order of locks is that of the sections. What is left has its place in the relation, or no partner.
         Acquire | Release | AcquireRead | ReleaseRead | AcquireWrite | ReleaseWrite | Announce | ReleaseForWait
         | EndWait | AcquireAfterWait | Pass | Join | Make | Begin | RemoveFence | EndSleep => None,

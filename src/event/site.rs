@@ -182,6 +182,7 @@ site_kinds! {
     Branch = "branch",
     Skip = "skip",
     Yield = "yield",
+    Unregister = "unregister",
     /// No operation: the place of an assert, a fail or a throw.
     Check = "check",
 }

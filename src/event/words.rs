@@ -47,6 +47,7 @@ impl Op {
             Op::Enable { .. } => SiteKind::Enable.word(),
             Op::Disable(_) => SiteKind::Disable.word(),
             Op::Register { .. } => SiteKind::Register.word(),
+            Op::Unregister { .. } => SiteKind::Unregister.word(),
             Op::Perform(_) => SiteKind::Perform.word(),
             Op::Interrupt(_) => SiteKind::Interrupt.word(),
             Op::Sleep(_) => SiteKind::Sleep.word(),

@@ -372,7 +372,7 @@ fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
             (row.target, row.place, row.body) = (target(*t), handler(*t), b.and_then(body));
         }
         Op::Enable { event, .. } | Op::Disable(event) => row.place = Some(setup.events[*event].name.clone()),
-        Op::Register { listener, body: b } => {
+        Op::Register { listener, body: b } | Op::Unregister { listener, body: b } => {
             (row.place, row.body) = (Some(setup.listeners[*listener].clone()), body(*b));
         }
         Op::Perform(listener) => row.place = Some(setup.listeners[*listener].clone()),

@@ -306,6 +306,8 @@ pub enum StmtKind {
     Disable { event: Name },
     /// `register task to listener`
     Register { task: Name, listener: Name },
+    /// `unregister task from listener`
+    Unregister { task: Name, listener: Name },
     /// `perform listener(args)`
     Perform { listener: Name, args: Vec<Expr> },
     /// `start A(args)` and the like. Component statements are parsed, but not yet supported.

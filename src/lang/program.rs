@@ -364,6 +364,8 @@ pub enum Simple {
     Disable(EventId),
     /// `register task to listener`
     Register { body: BodyId, listener: ListenerId },
+    /// `unregister task from listener`
+    Unregister { body: BodyId, listener: ListenerId },
     /// `perform listener(args)`
     Perform { listener: ListenerId, args: Vec<Expr> },
 }
@@ -395,6 +397,7 @@ impl Simple {
             | Self::Enable { .. }
             | Self::Disable(_)
             | Self::Register { .. }
+            | Self::Unregister { .. }
             | Self::Perform { .. } => None,
         }
     }

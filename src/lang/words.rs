@@ -38,7 +38,7 @@ pub const ITEMS: [&str; 25] = [
 ];
 
 /// The words that begin a statement, except verbs. Used for suggestions.
-pub const STATEMENTS: [&str; 36] = [
+pub const STATEMENTS: [&str; 37] = [
     "let",
     "if",
     "while",
@@ -63,6 +63,7 @@ pub const STATEMENTS: [&str; 36] = [
     "enable",
     "disable",
     "register",
+    "unregister",
     "perform",
     "start",
     "finish",

@@ -198,6 +198,10 @@ pub(super) enum Visible {
         listener: ListenerId,
         body: BodyId,
     },
+    Unregister {
+        listener: ListenerId,
+        body: BodyId,
+    },
     Perform {
         listener: ListenerId,
         args: Regs,

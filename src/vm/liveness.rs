@@ -267,6 +267,7 @@ fn operands(op: &Visible, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
         | Visible::AttachQueue
         | Visible::Disable(_)
         | Visible::Register { .. }
+        | Visible::Unregister { .. }
         | Visible::Branch
         | Visible::Skip
         | Visible::Yield => {}

@@ -203,6 +203,7 @@ fn pending(op: Visible, regs: &[Value], world: &mut World) -> Result<Op, ThrownE
             Op::Enable { event, args: world.keep_args(range(regs, args)), instance: instance.map(|t| t.0) }
         }
         Visible::Disable(event) => Op::Disable(event),
+        Visible::Unregister { listener, body } => Op::Unregister { listener, body },
         Visible::Register { listener, body } => Op::Register { listener, body },
         Visible::Perform { listener, .. } => Op::Perform(listener),
         Visible::Interrupt(r) => Op::Interrupt(thread(r)?),

@@ -131,6 +131,8 @@ pub enum How {
     Disable,
     /// Adds a callback to a listener.
     Register,
+    /// Removes a callback from a listener.
+    Unregister,
     /// Runs the callbacks of a listener.
     Perform,
     /// Interrupts a thread.
@@ -215,6 +217,7 @@ impl How {
             | How::Enable
             | How::Disable
             | How::Register
+            | How::Unregister
             | How::Perform
             | How::Sleep => (false, Signal::Neither),
         }
@@ -432,6 +435,7 @@ impl World {
             Op::Enable { event, .. } => one(Thing::Event(event), How::Enable),
             Op::Disable(event) => one(Thing::Event(event), How::Disable),
             Op::Register { listener, .. } => one(Thing::Listener(listener), How::Register),
+            Op::Unregister { listener, .. } => one(Thing::Listener(listener), How::Unregister),
             Op::Perform(listener) => one(Thing::Listener(listener), How::Perform),
             Op::Interrupt(other) => one(Thing::Interrupts(other), How::Interrupt),
             Op::Sleep(_) => one(Thing::Interrupts(thread), How::Sleep).timed(),

@@ -309,6 +309,13 @@ impl World {
                 self.listeners[listener].push(body);
                 0
             }
+            Op::Unregister { listener, body } => {
+                let callbacks = &mut self.listeners[listener];
+                if let Some(first) = callbacks.iter().position(|callback| *callback == body) {
+                    callbacks.remove(first);
+                }
+                0
+            }
             Op::Perform(listener) => return Ok(Reply::Callbacks(listener)),
             Op::Interrupt(other) => {
                 // As in Java, interrupting a thread that has ended has no effect.

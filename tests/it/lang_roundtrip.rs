@@ -261,6 +261,7 @@ fn simple() -> impl Strategy<Value = StmtKind> {
         }),
         name().prop_map(|event| Disable { event }),
         (name(), name()).prop_map(|(task, listener)| Register { task, listener }),
+        (name(), name()).prop_map(|(task, listener)| Unregister { task, listener }),
         (name(), args()).prop_map(|(listener, args)| Perform { listener, args }),
         (all_of(ComponentVerb::WORDS), name(), args()).prop_map(|(verb, name, args)| Component { verb, name, args }),
     ]

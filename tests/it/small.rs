@@ -31,7 +31,7 @@ const DECLARATIONS: [(&str, &str); 17] = [
 
 /// Statements, each with its approximate number of steps. `$l` stands for another statement, `$d` for a delay, `$a` for
 /// an instant, `$n` for a new name, `$q` for a looper or handler, `$t` for a task to post, `$c` for what to cancel.
-const STATEMENTS: [(u32, &str); 68] = [
+const STATEMENTS: [(u32, &str); 71] = [
     (1, "x = 1"),
     (1, "x = 2"),
     (2, "x += 1"),
@@ -98,6 +98,9 @@ const STATEMENTS: [(u32, &str); 68] = [
     (2, "if * { delete fixed } else { skip }"),
     (2, "let $n = x; $l; x = $n + 10"),
     (2, "register say to l; perform l(3)"),
+    (1, "register say to l"),
+    (2, "unregister say from l; perform l(4)"),
+    (1, "unregister say from l"),
     (1, "skip"),
     (1, "yield"),
 ];
@@ -302,7 +305,7 @@ const KINDS: &str = "\
     x = 1|x += 1|y = x|log.push(|log.clear()|log.pop()|in log|fetch_add(|cas(|exchange(|new Box;|let fixed|o = null|fixed.v|o.v|\
     use |delete |sync m|sync k|sync fixed|acquire m|release m|wait m }|wait m for|notify m|notify_all m|with k for|with k }|\
     signal c|signal_all c|read rw|write rw|prefer readers|prefer writers|down s }|down s for|up s|arrive bar|sleep |interrupt |await x == 1 }|\
-    await x == 1 for|assert |throw |catch |finally |if *|perform l|daemon |always|at end|uncaught = thread|after |at front|async|micro|or now|idle;|idle }|idle keep|with fixed on|(cancel z|daemon;|\
+    await x == 1 for|assert |throw |catch |finally |if *|perform l|unregister say|daemon |always|at end|uncaught = thread|after |at front|async|micro|or now|idle;|idle }|idle keep|with fixed on|(cancel z|daemon;|\
     cancel say|cancel all|fence main|lift |quit main }|quit main safely|enable e|disable e|initially 1|on main;|fork do_it|\
     join z|join b|spawn looper|attach queue|to h| at 4| at 0|after 5|after 3|thread d";
 

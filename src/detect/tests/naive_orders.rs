@@ -55,6 +55,7 @@ fn signals((a, x): (&Op, &EventRecord), (b, y): (&Op, &EventRecord), world: &Wor
         }
         (Op::Post { target, .. }, Op::Quit { looper, .. }) => world.thread_of(*target) == *looper,
         (Op::Enable { event: e, .. }, Op::Disable(f)) => e == f,
+        (Op::Unregister { listener: l, .. }, Op::Register { listener: m, .. } | Op::Perform(m)) => l == m,
         (Op::Notify { on: a, .. }, Op::Wait { on: b, .. }) => a == b,
         (
             Op::Up(s) | Op::Down(s) | Op::DownFor { semaphore: s, .. },
@@ -195,7 +196,7 @@ fn touch(run: &RecordedRun, all: &[EventRecord], i: usize) -> Vec<(String, bool)
         Op::Up(s) | Op::Down(s) | Op::DownFor { semaphore: s, .. } => vec![(format!("{s:?}"), true)],
         Op::Interrupt(t) => vec![(format!("thread {t:?}"), true)],
         Op::Sleep(_) => vec![(format!("thread {own:?}"), false)],
-        Op::Register { listener, .. } => vec![(format!("{listener:?}"), true)],
+        Op::Register { listener, .. } | Op::Unregister { listener, .. } => vec![(format!("{listener:?}"), true)],
         Op::Perform(listener) => vec![(format!("{listener:?}"), false)],
         Op::Arrive(barrier) => vec![(format!("{barrier:?}"), true)],
         Op::Await { .. } => vec![("any".to_owned(), false)],

@@ -201,6 +201,7 @@ fn steps(rng: &mut Rng, shape: &Shape, to: &mut Vec<ScriptStep>) {
         14 => to.push(ScriptStep::Join(rng.below(2) as usize)),
         15 => push(to, Op::Enable { event: EventId(rng.below(2)), args: Default::default(), instance: None }),
         16 if rng.coin() => push(to, Op::Disable(EventId(rng.below(2)))),
+        16 if rng.below(3) == 0 => push(to, Op::Unregister { listener: ListenerId(0), body: BodyId(TASKS) }),
         16 => push(to, Op::Register { listener: ListenerId(0), body: BodyId(TASKS) }),
         17 => push(to, Op::Arrive(BarrierId(0))),
         18 if rng.coin() => push(to, Op::SpawnLooper),

@@ -128,6 +128,7 @@ impl Words {
                 format!("{word} {}{}", event.name, self.types.arguments(world, event.body, *args))
             }
             Op::Disable(event) => format!("{word} {}", setup.events[*event].name),
+            Op::Unregister { listener, body: b } => format!("{word} {} from {}", body(b), setup.listeners[*listener]),
             Op::Register { listener, body: b } => format!("{word} {} to {}", body(b), setup.listeners[*listener]),
             Op::Perform(listener) => format!("{word} {}", setup.listeners[*listener]),
             Op::Sleep(d) => format!("{word} {d} ms"),

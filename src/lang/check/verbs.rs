@@ -64,6 +64,13 @@ impl Checker {
                 let text = format!("{} -> {}", task.text, listener.text);
                 (Simple::Register { body, listener: id }, SiteKind::Register, text)
             }
+            Ast::Unregister { task, listener } => {
+                let (body, id) = (self.task(task), self.listener(listener));
+                let (body, id) = (body?, id?);
+                self.same_parameters(task, body, listener, id)?;
+                let text = format!("{} -> {}", task.text, listener.text);
+                (Simple::Unregister { body, listener: id }, SiteKind::Unregister, text)
+            }
             Ast::Perform { listener, args } => {
                 let id = self.listener(listener)?;
                 let params: Vec<(String, Type)> =

@@ -77,6 +77,12 @@ impl Parser<'_> {
                 self.expect_word("to")?;
                 StmtKind::Register { task, listener: self.name("the name of a listener")? }
             }
+            "unregister" if self.name_at(1) => {
+                self.bump();
+                let task = self.name("the name of a task")?;
+                self.expect_word("from")?;
+                StmtKind::Unregister { task, listener: self.name("the name of a listener")? }
+            }
             "perform" if self.name_at(1) => {
                 self.bump();
                 let listener = self.name("the name of a listener")?;

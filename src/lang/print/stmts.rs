@@ -120,6 +120,10 @@ impl TreePrinter {
                 self.named("register ", task, &[]);
                 self.named(" to ", listener, &[]);
             }
+            StmtKind::Unregister { task, listener } => {
+                self.named("unregister ", task, &[]);
+                self.named(" from ", listener, &[]);
+            }
             StmtKind::Perform { listener, args } => {
                 self.push("perform ");
                 self.name(listener);

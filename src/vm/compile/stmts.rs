@@ -261,6 +261,7 @@ impl<'p> Compiler<'p> {
                 Visible::Enable { event: *event, args: self.args(args), instance: *instance }
             }
             Simple::Disable(event) => Visible::Disable(*event),
+            Simple::Unregister { body, listener } => Visible::Unregister { listener: *listener, body: *body },
             Simple::Register { body, listener } => Visible::Register { listener: *listener, body: *body },
             Simple::Perform { listener, args } => Visible::Perform { listener: *listener, args: self.args(args) },
         };
