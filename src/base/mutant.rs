@@ -15,12 +15,19 @@ pub enum Mutant {
     AsyncIgnored,
     QuitSafelyDropsWhatIsDue,
     CancelByLooper,
+    MicrotasksLastInFirstOut,
+    IdleBesideDueFences,
+    IdleOnce,
+    TokensIgnored,
     // Mistakes in the canonical state: it contains too little.
     DeadlinesNotInForm,
     OverdueIsNotDue,
     WaitersNotInForm,
     FreedNotInForm,
     AsyncNotInForm,
+    MicrotasksNotInForm,
+    SleepNotInForm,
+    HandlesNotInForm,
     InterruptsNotInForm,
     DigestsOf16Bits,
     // Mistakes in the canonical state: it contains too much.
@@ -44,18 +51,25 @@ pub enum Mutant {
 impl Mutant {
     /// All mistakes, without `None`.
     #[cfg(feature = "mutants")]
-    pub const ALL: [Mutant; 26] = [
+    pub const ALL: [Mutant; 33] = [
         Mutant::FrontFirstInFirstOut,
         Mutant::TiesTurnedRound,
         Mutant::FencesLetAllPass,
         Mutant::AsyncIgnored,
         Mutant::QuitSafelyDropsWhatIsDue,
         Mutant::CancelByLooper,
+        Mutant::MicrotasksLastInFirstOut,
+        Mutant::IdleBesideDueFences,
+        Mutant::IdleOnce,
+        Mutant::TokensIgnored,
         Mutant::DeadlinesNotInForm,
         Mutant::OverdueIsNotDue,
         Mutant::WaitersNotInForm,
         Mutant::FreedNotInForm,
         Mutant::AsyncNotInForm,
+        Mutant::MicrotasksNotInForm,
+        Mutant::SleepNotInForm,
+        Mutant::HandlesNotInForm,
         Mutant::InterruptsNotInForm,
         Mutant::DigestsOf16Bits,
         Mutant::SequenceInForm,

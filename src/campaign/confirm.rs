@@ -14,6 +14,7 @@ use crate::campaign::report::{
     Comparison, Discovery, MadeTrial, PairReport, Proof, Refutation, SearchSize, Trials, UndecidedReason,
 };
 use crate::campaign::run::{RunId, RunSource};
+use crate::campaign::runs::endless::bounded;
 use crate::campaign::runs::failures::{Failures, evidence};
 use crate::campaign::runs::states::{States, states};
 use crate::campaign::runs::stream::Stream;
@@ -46,6 +47,8 @@ use std::sync::atomic::Ordering;
 /// ```
 #[must_use]
 pub fn confirm<P: Program>(plan: &CampaignPlan<P>, context: CampaignContext<'_>) -> Confirmation {
+    let shorter = bounded(plan, context.stop);
+    let plan = shorter.as_ref().unwrap_or(plan);
     let stream = Stream::new(plan, context.stop);
     let (mut phase1, states) = detect_in(plan, &stream, context);
     let (runs, longest) = (phase1.runs, phase1.longest);

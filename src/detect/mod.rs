@@ -45,6 +45,9 @@
 //! - Tasks add the edges post to begin, enable to firing to begin, attach to post, FIFO and NOPRE (DroidRacer, figure
 //!   7), but FIFO and NOPRE only for posts that these edges order, not for "the order in which they happened to be
 //!   posted".
+//! - A microtask belongs to the message before it: what NOPRE puts after the message comes after its microtasks too.
+//!   FIFO puts an idle handler after the messages that were due when it was registered, and nothing after an idle
+//!   handler. A message that returns to its queue is a post by the run that begins.
 //! - Barriers add edges: no schedule takes a generation apart.
 //! - Lock sets count across threads only: a lock never orders two tasks of one looper.
 //! - A firing of an event has no poster: the environment has no program order.

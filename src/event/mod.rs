@@ -15,7 +15,7 @@ mod words;
 pub use access::{Access, AccessPlace};
 pub use choice::{Actor, Choice};
 pub use end_value::EndValue;
-pub use op::{Args, ListRead, ListWrite, Location, NULL, Op, PostTime, Target, Value, WaitSet};
+pub use op::{Args, ListRead, ListWrite, Location, NULL, Op, PostOptions, PostTime, Target, Value, WaitSet};
 pub use run_event::{
     BlockedThread, Cause, ContextId, DeadlockReport, Event, EventKind, Failure, FailureKind, LimitKind, Operand,
     Outcome,

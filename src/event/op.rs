@@ -32,6 +32,47 @@ pub enum PostTime {
     Front,
     /// Due at the absolute instant t, in milliseconds: `when` = t.
     At(i64),
+    /// A microtask: it runs after the running task of the looper and before any message of its queue, first in, first
+    /// out. Only the looper itself can post it.
+    Micro,
+    /// An idle handler: it runs when the looper has no message to begin, once, or with `keep` at each such moment.
+    Idle {
+        /// Whether the handler stays registered when it runs.
+        keep: bool,
+    },
+}
+
+/// Options that few posts have. Their values follow the arguments of the post (`World::token_of`, `World::period_of`).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct PostOptions(u8);
+
+impl PostOptions {
+    /// The message has a token: an object by which a removal finds it.
+    pub const TOKEN: Self = Self(1);
+    /// The value of the post is a handle of the message.
+    pub const HANDLE: Self = Self(2);
+    /// The message does not keep the run going.
+    pub const DAEMON: Self = Self(4);
+    /// The message returns to its queue with a delay when its task begins.
+    pub const EVERY: Self = Self(8);
+
+    /// Returns these options and `more`.
+    #[must_use]
+    pub fn and(self, more: Self) -> Self {
+        Self(self.0 | more.0)
+    }
+
+    /// Returns whether `option` is among these options.
+    #[must_use]
+    pub fn has(self, option: Self) -> bool {
+        self.0 & option.0 != 0
+    }
+
+    /// Returns the options that matter to the state of the message, as bits.
+    #[must_use]
+    pub(crate) fn state(self) -> u64 {
+        u64::from(self.0 & !Self::HANDLE.0)
+    }
 }
 
 /// Arguments of a post, fork or enable: a range of values that the world keeps until the end of the run
@@ -42,6 +83,14 @@ pub struct Args {
     pub(crate) first: u32,
     /// Number of arguments.
     pub(crate) count: u32,
+}
+
+impl Args {
+    /// Returns the first `count` of these arguments. The values of a post's options follow its arguments.
+    #[must_use]
+    pub fn truncated(self, count: usize) -> Self {
+        Self { count: count as u32, ..self }
+    }
 }
 
 impl std::fmt::Debug for Args {
@@ -124,8 +173,17 @@ pub enum Op {
     Fork { body: BodyId, args: Args },
     /// Starts a looper thread. Its value: the new looper.
     SpawnLooper,
-    /// Posts a message. Blocks until the target has a queue. Its value: 1 if the queue accepted the message, else 0.
-    Post { target: Target, body: BodyId, args: Args, time: PostTime, is_async: bool, instance: Option<u32> },
+    /// Posts a message. Blocks until the target has a queue, except a microtask, whose looper is the poster itself. Its
+    /// value: 0 if the queue refused the message, else 1, or the handle of the message ([`PostOptions::HANDLE`]).
+    Post {
+        target: Target,
+        body: BodyId,
+        args: Args,
+        time: PostTime,
+        is_async: bool,
+        options: PostOptions,
+        instance: Option<u32>,
+    },
     /// Takes the message at the front of the looper's queue and begins its task. Blocks until a message is due. If the
     /// looper has quit and its queue is empty, the looper leaves its loop instead.
     Begin,
@@ -135,8 +193,11 @@ pub enum Op {
     Fence(ThreadId),
     /// Removes a synchronization barrier by its token.
     Lift(Value),
-    /// Removes the queued messages of a handler: those of one body, or all of them.
-    Cancel { target: Target, body: Option<BodyId> },
+    /// Removes the queued messages of a handler: those of one body, or all of them. With a token, only those that have
+    /// it; null stands for any token.
+    Cancel { target: Target, body: Option<BodyId>, token: Value },
+    /// Removes one message by its handle, unless its task has begun. Its value: 1 if it removed the message, else 0.
+    CancelMessage(Value),
     /// Quits a looper, either at once or (`safely`) after the messages that are due.
     Quit { looper: ThreadId, safely: bool },
     /// Creates a handler for a looper. Its value: the new handler.
@@ -149,6 +210,9 @@ pub enum Op {
     Request,
     /// Adds a callback to a listener (CAFA's register).
     Register { listener: ListenerId, body: BodyId },
+    /// Removes the first registration of a callback from a listener, if it has one. Callbacks that have begun to run are
+    /// not affected.
+    Unregister { listener: ListenerId, body: BodyId },
     /// Runs all callbacks of a listener in the order of registration (CAFA's perform). Its value: the number of
     /// callbacks.
     Perform(ListenerId),

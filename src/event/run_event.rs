@@ -1,6 +1,6 @@
 //! The events that are recorded of a run, and the ways a run can end.
 
-use super::{EventId, InstanceId, Op, RequestId, SiteId, ThreadId, Value};
+use super::{EventId, InstanceId, Op, PostTime, RequestId, SiteId, ThreadId, Value};
 
 crate::define_id! {
     /// A context: a thread, a task or the firing of an event. Its pedigree names it (`world::Contexts`).
@@ -43,6 +43,15 @@ pub enum EventKind {
         /// Whether the operation was refused: it threw an exception and changed nothing. An operation that an interrupt
         /// ended is not refused: it has used up the interrupt.
         refused: bool,
+    },
+    /// The message of the task that begins stays in its queue, or returns to it, for another run as this task.
+    Repeated {
+        /// The context of the next run.
+        task: ContextId,
+        /// When the next run is due.
+        time: PostTime,
+        /// Whether the message may pass fences.
+        is_async: bool,
     },
     /// A task ends.
     End,

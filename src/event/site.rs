@@ -183,6 +183,7 @@ site_kinds! {
     Skip = "skip",
     Yield = "yield",
     Request = "request",
+    Unregister = "unregister",
     /// No operation: the place of an assert, a fail or a throw.
     Check = "check",
 }

@@ -3,7 +3,7 @@
 use super::failure_place::Operand;
 use super::shrink::SmallerRun;
 use super::state::State;
-use crate::event::{BlockedThread, Failure, FailureKind, Outcome, SiteId};
+use crate::event::{BlockedThread, Failure, FailureKind, Outcome, PostOptions, SiteId};
 use crate::exec::{LoopEnd, RunSummary};
 use crate::sched::Tolerance;
 use crate::world::{MessageKind, Setup, World, alike};
@@ -266,7 +266,9 @@ pub(crate) fn remaining(world: &World) -> Vec<LeftMessage> {
     let mut all = Vec::new();
     for (id, thread) in world.threads().enumerate().filter(|(_, t)| !t.daemon) {
         for message in thread.queue.iter().flat_map(|q| q.messages()) {
-            if let MessageKind::Task(task) = &message.kind {
+            if let MessageKind::Task(task) = &message.kind
+                && !task.options.has(PostOptions::DAEMON)
+            {
                 let task = world.contexts().name(world.setup(), task.context);
                 all.push(LeftMessage { looper: world.thread_name(id), task });
             }

@@ -291,14 +291,16 @@ pub enum StmtKind {
     AttachQueue,
     /// `quit place safely`
     Quit { target: Expr, safely: bool },
-    /// `cancel task on place`; `None` for `all`
-    Cancel { task: Option<Name>, target: Expr },
+    /// `cancel task with token on place`; `None` for `all`
+    Cancel { task: Option<Name>, with: Option<Expr>, target: Expr },
     /// `enable name(args) as e`
     Enable { event: Name, args: Vec<Expr>, instance: Option<InstanceName> },
     /// `disable name`
     Disable { event: Name },
     /// `register task to listener`
     Register { task: Name, listener: Name },
+    /// `unregister task from listener`
+    Unregister { task: Name, listener: Name },
     /// `perform listener(args)`
     Perform { listener: Name, args: Vec<Expr> },
     /// `withdraw e`
@@ -504,7 +506,7 @@ impl BinaryOp {
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum Op {
-    /// `post object.name(args) to place after d | at front | at t  async  as e`
+    /// `post object.name(args) to place after d | at front | at t | micro | idle keep | or now  async  with o  every d  daemon  as e`
     Post {
         object: Option<Expr>,
         task: Name,
@@ -512,8 +514,11 @@ pub enum Op {
         target: Expr,
         time: PostTimeAst,
         is_async: bool,
+        options: Box<PostOptionsAst>,
         instance: Option<InstanceName>,
     },
+    /// `cancel place`, of a message
+    Cancel { message: Expr },
     /// `fork name(args)`
     Fork { task: Name, args: Vec<Expr> },
     /// `spawn looper`
@@ -534,6 +539,17 @@ pub enum Op {
     Ask { row: Name, args: Vec<Expr> },
 }
 
+/// The options of a post that few posts have.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct PostOptionsAst {
+    /// `with place`: the token of the message.
+    pub with: Option<Expr>,
+    /// `every d`: the message returns to its queue when its task begins.
+    pub every: Option<Expr>,
+    /// `daemon`: the message does not keep the run going.
+    pub daemon: bool,
+}
+
 /// The time at which a posted message is due.
 #[derive(Clone, PartialEq, Debug)]
 pub enum PostTimeAst {
@@ -545,6 +561,15 @@ pub enum PostTimeAst {
     Front,
     /// `at t`
     At(Expr),
+    /// `micro`
+    Micro,
+    /// `idle`, `idle keep`
+    Idle {
+        /// Whether the handler stays registered when it runs.
+        keep: bool,
+    },
+    /// `or now`: a call, if the poster is the looper itself.
+    OrNow,
 }
 
 /// The statement of an `expect` line.

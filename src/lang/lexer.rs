@@ -38,6 +38,28 @@ pub(super) fn lex_at(text: &str, base: u32) -> LexResult {
     lexer.out
 }
 
+/// Returns whether a text removes one message with `cancel m`. Without such a statement nobody asks which message the
+/// value of a post stands for, so it is only a truth value. The search looks at tokens: it comes before the check.
+pub(super) fn cancels_messages(text: &str) -> bool {
+    if !text.contains("cancel") {
+        return false;
+    }
+    let tokens = lex(text).tokens;
+    let word = |token: &Token| match token.kind {
+        TokenKind::Word => &text[token.span.start as usize..token.span.end as usize],
+        _ => "",
+    };
+    tokens.windows(3).any(|three| {
+        let [verb, operand, next] = three else { return false };
+        let is_operand = match operand.kind {
+            TokenKind::Word => word(operand) != "all",
+            TokenKind::LeftParen => operand.span.start > verb.span.end,
+            _ => false,
+        };
+        word(verb) == "cancel" && is_operand && !operand.newline && !matches!(word(next), "on" | "with")
+    })
+}
+
 /// Returns the `//` comments of a source, without their newlines, in source order. A formatter needs them, because the
 /// tree contains no comments.
 pub fn comments(source: &Source) -> Vec<Span> {

@@ -369,14 +369,16 @@ pub enum Simple {
     LoopQueue,
     /// `quit e safely` (a looper or thread)
     Quit { looper: Expr, safely: bool },
-    /// `cancel task on e` (a looper, thread or handler); `None` for `all`
-    Cancel { body: Option<BodyId>, target: Expr },
+    /// `cancel task with token on e` (a looper, thread or handler); `None` for `all`
+    Cancel { body: Option<BodyId>, token: Option<Expr>, target: Expr },
     /// `enable event(args) as e`
     Enable { event: EventId, args: Vec<Expr>, instance: Option<TextId> },
     /// `disable event`
     Disable(EventId),
     /// `register task to listener`
     Register { body: BodyId, listener: ListenerId },
+    /// `unregister task from listener`
+    Unregister { body: BodyId, listener: ListenerId },
     /// `perform listener(args)`
     Perform { listener: ListenerId, args: Vec<Expr> },
 }
@@ -408,6 +410,7 @@ impl Simple {
             | Self::Enable { .. }
             | Self::Disable(_)
             | Self::Register { .. }
+            | Self::Unregister { .. }
             | Self::Perform { .. } => None,
         }
     }
@@ -490,9 +493,14 @@ pub enum ExprKind {
         target: Box<Expr>,
         time: PostTimeExpr,
         is_async: bool,
+        options: Box<PostOptionsExpr>,
         instance: Option<TextId>,
         site: SiteId,
     },
+    /// `cancel m`: Bool, whether the message was removed.
+    CancelMessage { message: Box<Expr>, site: SiteId },
+    /// Whether a Message was accepted: Bool. Only where messages have handles.
+    Accepted(Box<Expr>),
     /// `fork`: Thread
     Fork { body: BodyId, args: Vec<Expr>, site: SiteId },
     /// `spawn looper`: Looper
@@ -513,6 +521,19 @@ pub enum ExprKind {
     Platform(PlatformExpr),
 }
 
+/// The options of a post that few posts have.
+#[derive(Clone, Default, Debug)]
+pub struct PostOptionsExpr {
+    /// The token of the message, an object.
+    pub with: Option<Expr>,
+    /// The delay with which the message returns to its queue when its task begins.
+    pub every: Option<Expr>,
+    /// Whether the message does not keep the run going.
+    pub daemon: bool,
+    /// Whether the value of the post is a handle of the message.
+    pub handle: bool,
+}
+
 /// The time at which a posted message is due.
 #[derive(Clone, Debug)]
 pub enum PostTimeExpr {
@@ -524,6 +545,15 @@ pub enum PostTimeExpr {
     Front,
     /// `at t`
     At(Box<Expr>),
+    /// `micro`
+    Micro,
+    /// `idle`, `idle keep`
+    Idle {
+        /// Whether the handler stays registered when it runs.
+        keep: bool,
+    },
+    /// `or now`: a call, if the poster is the looper itself. The site is the one at which the call fails.
+    OrNow(SiteId),
 }
 
 /// A place in shared memory.

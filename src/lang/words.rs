@@ -38,7 +38,7 @@ pub const ITEMS: [&str; 25] = [
 ];
 
 /// The words that begin a statement, except verbs. Used for suggestions.
-pub const STATEMENTS: [&str; 32] = [
+pub const STATEMENTS: [&str; 33] = [
     "let",
     "if",
     "while",
@@ -63,6 +63,7 @@ pub const STATEMENTS: [&str; 32] = [
     "enable",
     "disable",
     "register",
+    "unregister",
     "perform",
     "ask",
     "withdraw",
@@ -98,7 +99,7 @@ pub const TYPES: [&str; 16] = [
 ];
 
 /// The words that occur inside items, statements and expectations.
-pub const PARTICLES: [&str; 47] = [
+pub const PARTICLES: [&str; 53] = [
     "after",
     "again",
     "all",
@@ -114,21 +115,27 @@ pub const PARTICLES: [&str; 47] = [
     "during",
     "end",
     "events",
+    "every",
     "executes_before",
     "follows",
     "for",
     "from",
     "front",
     "harmful",
+    "idle",
     "initially",
+    "keep",
     "makes",
+    "micro",
     "most",
     "never",
     "no",
     "none",
+    "now",
     "of",
     "ok",
     "on",
+    "or",
     "prefer",
     "queue",
     "readers",

@@ -47,6 +47,15 @@ pub(super) enum TargetRef {
     Handler(Reg),
 }
 
+impl TargetRef {
+    /// Returns the register of the target.
+    pub(super) fn reg(self) -> Reg {
+        match self {
+            TargetRef::Thread(reg) | TargetRef::Handler(reg) => reg,
+        }
+    }
+}
+
 /// The due time of a post.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Time {
@@ -54,6 +63,17 @@ pub(super) enum Time {
     After(Reg),
     Front,
     At(Reg),
+    Micro,
+    Idle { keep: bool },
+}
+
+/// The options of a post, with the registers of their values.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct PostMore {
+    pub(super) with: Option<Reg>,
+    pub(super) every: Option<Reg>,
+    pub(super) daemon: bool,
+    pub(super) handle: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -89,41 +109,104 @@ pub(super) enum Visible {
     AtomicWrite(Address, Reg),
     ListRead(Address, ListGet),
     ListWrite(Address, ListPut),
-    Cas { at: Address, old: Reg, new: Reg },
+    Cas {
+        at: Address,
+        old: Reg,
+        new: Reg,
+    },
     FetchAdd(Address, Reg),
     Exchange(Address, Reg),
     Use(Reg),
     Free(Reg),
     Acquire(LockRef),
     Release(LockRef),
-    Wait { on: WaitRef, lock: LockRef, timeout: Option<Reg> },
-    Notify { on: WaitRef, all: bool },
+    Wait {
+        on: WaitRef,
+        lock: LockRef,
+        timeout: Option<Reg>,
+    },
+    Notify {
+        on: WaitRef,
+        all: bool,
+    },
     ReadLock(Reg),
     Announce(Reg),
     WriteLock(Reg),
     ReadUnlock(Reg),
     WriteUnlock(Reg),
     Down(Reg),
-    DownFor { semaphore: Reg, timeout: Reg },
+    DownFor {
+        semaphore: Reg,
+        timeout: Reg,
+    },
     Up(Reg),
     Arrive(Reg),
-    Await { condition: FragmentId, timeout: Option<Reg> },
+    Await {
+        condition: FragmentId,
+        timeout: Option<Reg>,
+    },
     Join(Reg),
-    Fork { body: BodyId, args: Regs },
+    Fork {
+        body: BodyId,
+        args: Regs,
+    },
     SpawnLooper,
-    Post { target: TargetRef, body: BodyId, args: Regs, time: Time, is_async: bool, instance: Option<TextId> },
+    Post {
+        target: TargetRef,
+        body: BodyId,
+        args: Regs,
+        time: Time,
+        is_async: bool,
+        instance: Option<TextId>,
+    },
+    /// A post with options that few posts have.
+    PostMore {
+        target: TargetRef,
+        body: BodyId,
+        args: Regs,
+        time: Time,
+        is_async: bool,
+        more: PostMore,
+        instance: Option<TextId>,
+    },
     Begin,
     AttachQueue,
     Fence(Reg),
     Lift(Reg),
-    Cancel { target: TargetRef, body: Option<BodyId> },
-    Quit { looper: Reg, safely: bool },
+    Cancel {
+        target: TargetRef,
+        body: Option<BodyId>,
+    },
+    CancelWith {
+        target: TargetRef,
+        body: Option<BodyId>,
+        token: Reg,
+    },
+    CancelMessage(Reg),
+    Quit {
+        looper: Reg,
+        safely: bool,
+    },
     NewHandler(Reg),
-    Enable { event: EventId, args: Regs, instance: Option<TextId> },
+    Enable {
+        event: EventId,
+        args: Regs,
+        instance: Option<TextId>,
+    },
     Disable(EventId),
     Request,
-    Register { listener: ListenerId, body: BodyId },
-    Perform { listener: ListenerId, args: Regs },
+    Register {
+        listener: ListenerId,
+        body: BodyId,
+    },
+    Unregister {
+        listener: ListenerId,
+        body: BodyId,
+    },
+    Perform {
+        listener: ListenerId,
+        args: Regs,
+    },
     Interrupt(Reg),
     Sleep(Reg),
     Branch,
@@ -209,6 +292,12 @@ pub(super) enum Instr {
     },
     SelfThread {
         dst: Reg,
+    },
+    /// Whether the running thread is the looper that a post reaches: 1 or 0. Null throws NullPointer at the site.
+    IsLooper {
+        dst: Reg,
+        target: TargetRef,
+        site: SiteId,
     },
     Unary {
         op: UnaryOp,

@@ -2,7 +2,7 @@
 //! dead register is not part of the state.
 
 use super::code::{Fragment, Handler};
-use super::instr::{Address, Instr, ListGet, ListPut, LockRef, Reg, Regs, TargetRef, Time, Visible, WaitRef};
+use super::instr::{Address, Instr, ListGet, ListPut, LockRef, Reg, Regs, Time, Visible, WaitRef};
 
 // Above this size a body's table would cost more than it saves.
 const MOST_WORDS: usize = 4_000_000;
@@ -95,6 +95,7 @@ fn written(instr: &Instr) -> Option<Reg> {
         Instr::Const { dst, .. }
         | Instr::Move { dst, .. }
         | Instr::SelfThread { dst }
+        | Instr::IsLooper { dst, .. }
         | Instr::Unary { dst, .. }
         | Instr::Binary { dst, .. }
         | Instr::Bound { dst, .. }
@@ -147,6 +148,7 @@ fn read(instr: &Instr, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
         }
         Instr::JumpIf { cond, .. } | Instr::JumpUnless { cond, .. } => f(cond),
         Instr::Call { args, .. } => each(args, f),
+        Instr::IsLooper { target, .. } => f(target.reg()),
         Instr::Return(Some(src)) => f(src),
         Instr::Peek { at, .. } => address(at, f),
         Instr::PeekList { at, index, .. } => {
@@ -167,9 +169,6 @@ fn operands(op: &Visible, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
     let address = |at: Address| if let Address::Reg(reg) = at { Some(reg) } else { None };
     let lock = |l: LockRef| match l {
         LockRef::Lock(reg) | LockRef::Monitor(reg) => reg,
-    };
-    let target = |t: TargetRef| match t {
-        TargetRef::Thread(reg) | TargetRef::Handler(reg) => reg,
     };
     let wait = |w: WaitRef| match w {
         WaitRef::Lock(l) => lock(l),
@@ -231,6 +230,7 @@ fn operands(op: &Visible, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
         | Visible::Join(reg)
         | Visible::Fence(reg)
         | Visible::Lift(reg)
+        | Visible::CancelMessage(reg)
         | Visible::Quit { looper: reg, .. }
         | Visible::NewHandler(reg)
         | Visible::Interrupt(reg)
@@ -245,19 +245,32 @@ fn operands(op: &Visible, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
         }
         Visible::Fork { args, .. } | Visible::Enable { args, .. } | Visible::Perform { args, .. } => each(args, f),
         Visible::Post { target: t, args, time, .. } => {
-            f(target(t));
+            f(t.reg());
             each(args, f);
             if let Time::After(reg) | Time::At(reg) = time {
                 f(reg);
             }
         }
-        Visible::Cancel { target: t, .. } => f(target(t)),
+        Visible::PostMore { target: t, args, time, more, .. } => {
+            f(t.reg());
+            each(args, f);
+            if let Time::After(reg) | Time::At(reg) = time {
+                f(reg);
+            }
+            more.with.into_iter().chain(more.every).for_each(f);
+        }
+        Visible::Cancel { target: t, .. } => f(t.reg()),
+        Visible::CancelWith { target: t, token, .. } => {
+            f(t.reg());
+            f(token);
+        }
         Visible::SpawnLooper
         | Visible::Begin
         | Visible::AttachQueue
         | Visible::Disable(_)
         | Visible::Request
         | Visible::Register { .. }
+        | Visible::Unregister { .. }
         | Visible::Branch
         | Visible::Skip
         | Visible::Yield => {}

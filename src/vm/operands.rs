@@ -1,10 +1,10 @@
 //! Resolves the operands of a visible instruction: from its registers to the pending operation.
 
-use super::instr::{ListGet, ListPut, LockRef, Reg, Regs, TargetRef, Time, Visible, WaitRef};
+use super::instr::{ListGet, ListPut, LockRef, PostMore, Reg, Regs, TargetRef, Time, Visible, WaitRef};
 use super::pure::location;
 use crate::event::{
-    BarrierId, ConditionId, ListRead, ListWrite, Location, LockId, NULL, Op, PostTime, RwLockId, SemaphoreId, SiteId,
-    Target, ThreadId, Value, WaitSet,
+    Args, BarrierId, ConditionId, ListRead, ListWrite, Location, LockId, NULL, Op, PostOptions, PostTime, RwLockId,
+    SemaphoreId, SiteId, Target, ThreadId, Value, WaitSet,
 };
 use crate::world::{Next, ThrownException, World};
 use smallvec::SmallVec;
@@ -68,6 +68,37 @@ fn pend_any(
     let op = pending(*op, regs, world)?;
     world.pend(thread, op, site);
     Ok(Next::Pending)
+}
+
+fn post_time(time: Time, regs: &[Value]) -> PostTime {
+    let get = |r: Reg| regs[usize::from(r)];
+    match time {
+        Time::Now => PostTime::Now,
+        Time::After(d) => PostTime::After(get(d)),
+        Time::Front => PostTime::Front,
+        Time::At(t) => PostTime::At(get(t)),
+        Time::Micro => PostTime::Micro,
+        Time::Idle { keep } => PostTime::Idle { keep },
+    }
+}
+
+// Keeps the arguments of a post, followed by the values of its options. A null token is no token.
+fn keep_more(args: &[Value], more: PostMore, regs: &[Value], world: &mut World) -> (Args, PostOptions) {
+    let get = |r: Reg| regs[usize::from(r)];
+    let token = more.with.map(get).filter(|token| *token != NULL);
+    let every = more.every.map(get);
+    let mut options = PostOptions::default();
+    let given = [
+        (token.is_some(), PostOptions::TOKEN),
+        (every.is_some(), PostOptions::EVERY),
+        (more.daemon, PostOptions::DAEMON),
+        (more.handle, PostOptions::HANDLE),
+    ];
+    for (_, option) in given.into_iter().filter(|(is_given, _)| *is_given) {
+        options = options.and(option);
+    }
+    let values: Values = args.iter().copied().chain(token).chain(every).collect();
+    (world.keep_args(&values).truncated(args.len()), options)
 }
 
 // Resolves the operands of a visible operation. Fails if an operand throws, such as a null reference.
@@ -146,22 +177,26 @@ fn pending(op: Visible, regs: &[Value], world: &mut World) -> Result<Op, ThrownE
             target: target(t)?,
             body,
             args: world.keep_args(range(regs, args)),
-            time: match time {
-                Time::Now => PostTime::Now,
-                Time::After(d) => PostTime::After(get(d)),
-                Time::Front => PostTime::Front,
-                Time::At(t) => PostTime::At(get(t)),
-            },
+            time: post_time(time, regs),
             is_async,
+            options: PostOptions::default(),
             instance: instance.map(|t| t.0),
         },
+        Visible::PostMore { target: t, body, args, time, is_async, more, instance } => {
+            let target = target(t)?;
+            let (args, options) = keep_more(range(regs, args), more, regs, world);
+            let time = post_time(time, regs);
+            Op::Post { target, body, args, time, is_async, options, instance: instance.map(|t| t.0) }
+        }
         Visible::Begin => Op::Begin,
         Visible::AttachQueue => Op::AttachQueue,
         Visible::Fence(r) => Op::Fence(thread(r)?),
         // A null token throws like every null reference: when the operand is resolved, before the step.
         Visible::Lift(r) if get(r) == NULL => return Err(ThrownException::NullPointer),
         Visible::Lift(r) => Op::Lift(get(r)),
-        Visible::Cancel { target: t, body } => Op::Cancel { target: target(t)?, body },
+        Visible::Cancel { target: t, body } => Op::Cancel { target: target(t)?, body, token: NULL },
+        Visible::CancelWith { target: t, body, token } => Op::Cancel { target: target(t)?, body, token: get(token) },
+        Visible::CancelMessage(message) => Op::CancelMessage(get(message)),
         Visible::Quit { looper, safely } => Op::Quit { looper: thread(looper)?, safely },
         Visible::NewHandler(r) => Op::NewHandler(thread(r)?),
         Visible::Enable { event, args, instance } => {
@@ -169,6 +204,7 @@ fn pending(op: Visible, regs: &[Value], world: &mut World) -> Result<Op, ThrownE
         }
         Visible::Disable(event) => Op::Disable(event),
         Visible::Request => Op::Request,
+        Visible::Unregister { listener, body } => Op::Unregister { listener, body },
         Visible::Register { listener, body } => Op::Register { listener, body },
         Visible::Perform { listener, .. } => Op::Perform(listener),
         Visible::Interrupt(r) => Op::Interrupt(thread(r)?),

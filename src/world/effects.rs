@@ -8,9 +8,11 @@
 //! - A campaign decides which operations wake which threads.
 
 use super::World;
+use super::memory::Memory;
+use super::queue::message_of;
 use crate::event::{
-    Access, AccessKind, AccessPlace, BarrierId, BodyId, EventId, ListenerId, Location, LockId, Op, RwLockId,
-    SemaphoreId, Target, ThreadId, Value, WaitSet,
+    Access, AccessKind, AccessPlace, BarrierId, BodyId, EventId, ListenerId, Location, LockId, ObjectId, Op, PostTime,
+    RwLockId, SemaphoreId, Target, ThreadId, Value, WaitSet,
 };
 
 /// A thing that operations of several threads can touch.
@@ -46,6 +48,8 @@ pub enum Thing {
     Fence(Value),
     /// Platform memory: the stages, states and requests of components.
     Platform,
+    /// The object that is the token of messages.
+    Token(ObjectId),
     /// The numbering of threads and handlers. Numbers are assigned in order of creation.
     Numbers,
 }
@@ -97,8 +101,22 @@ pub enum How {
     Make,
     /// Posts a message.
     Post(Target, BodyId),
+    /// Posts a message with a token.
+    PostWith(Target, BodyId, ObjectId),
+    /// Posts a message with this token through the handler.
+    PostToken(Target),
+    /// Posts a microtask, which neither a removal nor a quit concerns.
+    PostMicro,
+    /// Registers an idle handler.
+    PostIdle,
     /// Removes the messages of a handler, of one body or all.
     Cancel(Target, Option<BodyId>),
+    /// Removes the messages of a handler, of one body and with one token.
+    CancelWith(Target, BodyId, ObjectId),
+    /// Removes all messages of a handler that have this token.
+    CancelToken(Target),
+    /// Removes messages from the queue: one by its handle, or those with a token.
+    Remove,
     /// Begins the next message of the queue, or leaves the loop of a looper that has quit.
     Begin,
     /// Attaches a queue to the thread.
@@ -117,6 +135,8 @@ pub enum How {
     Request,
     /// Adds a callback to a listener.
     Register,
+    /// Removes a callback from a listener.
+    Unregister,
     /// Runs the callbacks of a listener.
     Perform,
     /// Interrupts a thread.
@@ -151,6 +171,12 @@ impl How {
         self.row().0
     }
 
+    /// Returns whether the operation posts a message that a removal can find.
+    #[inline]
+    pub(super) fn is_post(self) -> bool {
+        matches!(self, How::Post(..) | How::PostWith(..))
+    }
+
     /// Returns the role of the operation in wake-ups. A write of memory wakes threads that wait for
     /// [`Thing::AllMemory`].
     #[inline]
@@ -166,9 +192,13 @@ impl How {
             How::Down | How::Pass | How::Await | How::Join => (true, Signal::Receives),
             How::EndWait | How::EndSleep => (false, Signal::Receives),
             How::Notify | How::Up | How::Arrive | How::Interrupt | How::Write => (false, Signal::Sends),
-            How::Acquire | How::AcquireAfterWait | How::AcquireRead | How::AcquireWrite | How::Post(..) => {
-                (true, Signal::Neither)
-            }
+            How::Acquire
+            | How::AcquireAfterWait
+            | How::AcquireRead
+            | How::AcquireWrite
+            | How::Post(..)
+            | How::PostWith(..)
+            | How::PostIdle => (true, Signal::Neither),
             How::Read
             | How::Release
             | How::ReleaseRead
@@ -177,7 +207,12 @@ impl How {
             | How::Wait
             | How::ReleaseForWait
             | How::Make
+            | How::PostMicro
+            | How::PostToken(_)
             | How::Cancel(..)
+            | How::CancelWith(..)
+            | How::CancelToken(_)
+            | How::Remove
             | How::Begin
             | How::Attach
             | How::AddFence
@@ -187,6 +222,7 @@ impl How {
             | How::Disable
             | How::Request
             | How::Register
+            | How::Unregister
             | How::Perform
             | How::Sleep => (false, Signal::Neither),
         }
@@ -259,6 +295,7 @@ impl Thing {
             Thing::Barrier(id) => format!("barrier {}", setup.barriers[id.0 as usize].0),
             Thing::Fence(token) => format!("fence {token}"),
             Thing::Platform => "the platform".to_owned(),
+            Thing::Token(object) => format!("the token {}", world.object_name(object)),
             Thing::Numbers => "the numbers of threads and handlers".to_owned(),
         }
     }
@@ -364,21 +401,48 @@ impl World {
             // deadline.
             Op::Fork { .. } | Op::SpawnLooper => one(Thing::Numbers, How::Make).timed(),
             Op::NewHandler(_) => one(Thing::Numbers, How::Make),
-            Op::Post { target, body, time, .. } => {
-                let effects = one(Thing::Queue(self.thread_of(target)), How::Post(target, body));
+            // Only the looper itself posts microtasks, and they have no due time.
+            Op::Post { target, time: PostTime::Micro, .. } => one(Thing::Queue(self.thread_of(target)), How::PostMicro),
+            Op::Post { target, time: PostTime::Idle { .. }, .. } => {
+                one(Thing::Queue(self.thread_of(target)), How::PostIdle).timed()
+            }
+            Op::Post { target, body, time, args, options, .. } => {
+                let queue = Thing::Queue(self.thread_of(target));
+                let effects = match self.token_of(args, options) {
+                    None => one(queue, How::Post(target, body)),
+                    Some(token) => Effects::two(
+                        (queue, How::PostWith(target, body, token)),
+                        (Thing::Token(token), How::PostToken(target)),
+                    ),
+                };
                 // The due time of a message at the front does not depend on the clock.
-                Effects { uses_clock: time != crate::event::PostTime::Front, ..effects }
+                Effects { uses_clock: time != PostTime::Front, ..effects }
             }
             Op::Begin => one(Thing::Queue(thread), How::Begin).timed(),
             Op::AttachQueue => one(Thing::Queue(thread), How::Attach),
             Op::Fence(looper) => one(Thing::Queue(looper), How::AddFence).timed(),
             Op::Lift(token) => one(Thing::Fence(token), How::RemoveFence),
-            Op::Cancel { target, body } => one(Thing::Queue(self.thread_of(target)), How::Cancel(target, body)).timed(),
+            Op::Cancel { target, body, token } => {
+                let queue = Thing::Queue(self.thread_of(target));
+                match (Memory::object_of(token), body) {
+                    (None, _) => one(queue, How::Cancel(target, body)),
+                    (Some(token), Some(body)) => one(queue, How::CancelWith(target, body, token)),
+                    (Some(token), None) => {
+                        Effects::two((queue, How::Remove), (Thing::Token(token), How::CancelToken(target)))
+                    }
+                }
+                .timed()
+            }
+            Op::CancelMessage(message) => match message_of(message) {
+                Some((looper, _)) => one(Thing::Queue(looper), How::Remove).timed(),
+                None => Effects::NONE,
+            },
             Op::Quit { looper, .. } => one(Thing::Queue(looper), How::Quit).timed(),
             Op::Enable { event, .. } => one(Thing::Event(event), How::Enable),
             Op::Disable(event) => one(Thing::Event(event), How::Disable),
             Op::Request => one(Thing::Platform, How::Request),
             Op::Register { listener, .. } => one(Thing::Listener(listener), How::Register),
+            Op::Unregister { listener, .. } => one(Thing::Listener(listener), How::Unregister),
             Op::Perform(listener) => one(Thing::Listener(listener), How::Perform),
             Op::Interrupt(other) => one(Thing::Interrupts(other), How::Interrupt),
             Op::Sleep(_) => one(Thing::Interrupts(thread), How::Sleep).timed(),

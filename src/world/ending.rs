@@ -14,8 +14,9 @@ impl World {
     #[inline]
     #[must_use]
     pub fn rests(&self) -> bool {
-        // The cheap test comes first, because this is evaluated at every step.
-        (self.enabled.is_empty() || !self.daemons.is_empty()) && self.nobody_works()
+        // The cheap test comes first, because this is evaluated at every step. After the post of a daemon message the
+        // horizon is infinite.
+        (self.enabled.is_empty() || !self.daemons.is_empty() || self.horizon == u64::MAX) && self.nobody_works()
     }
 
     fn nobody_works(&self) -> bool {

@@ -3,7 +3,7 @@
 use super::World;
 use super::contexts::CreationKind;
 use super::queue::{MessageKind, TaskMessage};
-use crate::event::{Args, BodyId, EventId, EventKind, ListenerId, Target};
+use crate::event::{Args, BodyId, EventId, EventKind, ListenerId, PostOptions, Target};
 use std::collections::VecDeque;
 
 /// Enables of an event that have not been used by a firing, first in, first out.
@@ -60,7 +60,16 @@ impl World {
         let context = self.contexts.root(CreationKind::Event(event));
         self.record(None, None, None, || EventKind::Fire(event, context));
         let when = self.now;
-        let message = TaskMessage { body, args, context, target: Target::Thread(looper), is_async: false, instance };
+        let message = TaskMessage {
+            body,
+            args,
+            context,
+            target: Target::Thread(looper),
+            is_async: false,
+            options: PostOptions::default(),
+            first: context,
+            instance,
+        };
         self.enqueue(looper, when, MessageKind::Task(message));
     }
 }

@@ -92,9 +92,9 @@ fn commutes(world: &World, (a, (thing, how)): (ThreadId, ThingEffect), b: Thread
             let beside = begins_beside(world, a, b);
             // A looper inside a task does not look at its queue, so posts to it do not matter to its steps.
             let is_busy = world.thread(b).context != world.thread(b).home;
-            let meets_looper = of == b && !(matches!(how, How::Post(..)) && is_busy);
+            let meets_looper = of == b && !(how.is_post() && is_busy);
             let same = others.any(|(other, _)| other == thing);
-            let posts = |how| matches!(how, How::Post(..));
+            let posts = |how: How| how.is_post();
             let posts_commute =
                 || mutant::is(Mutant::PostsCommute) && posts(how) && of_b.touches().all(|(_, how)| posts(how));
             (!meets_looper || beside) && (!same || beside || begins_beside(world, b, a) || posts_commute())
@@ -110,6 +110,7 @@ fn commutes(world: &World, (a, (thing, how)): (ThreadId, ThingEffect), b: Thread
         | Thing::Barrier(_)
         | Thing::Fence(_)
         | Thing::Platform
+        | Thing::Token(_)
         | Thing::Numbers => others.all(|(other, _)| other != thing),
     }
 }
@@ -150,7 +151,11 @@ fn begins_beside(world: &World, post: ThreadId, begin: ThreadId) -> bool {
     };
     matches!(world.thread(begin).pending, Op::Begin)
         && world.enabled().contains(begin)
-        && world.thread(begin).queue.as_ref().is_some_and(|q| !q.has_quit() && !q.is_empty())
+        && world
+            .thread(begin)
+            .queue
+            .as_ref()
+            .is_some_and(|q| !q.has_quit() && !q.is_empty() && !q.idle_is_next(world.now()))
         && world.thread_of(target) == begin
 }
 

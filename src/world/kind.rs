@@ -15,6 +15,8 @@ pub enum WordKind {
     Fence,
     /// A request to the platform, or null.
     Request,
+    /// The value of a post: 0 if it was refused, 1, or the handle of a message.
+    Message,
     /// A cell with its object, packed by the guest: object + 1 above bit 32, or 0 for a global, and the cell below.
     Place,
     /// The state of a list iterator: the list and its version. Only whether the list has changed since then matters.
@@ -29,4 +31,6 @@ pub enum WordKind {
     ListOfHandlers,
     /// The index of a list of tokens of fences.
     ListOfFences,
+    /// The index of a list of values of posts.
+    ListOfMessages,
 }

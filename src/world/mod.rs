@@ -24,17 +24,20 @@ mod effects;
 mod enabled;
 mod ending;
 mod environment;
+mod idle;
 mod in_place;
 mod independent;
 mod inspect;
 mod kind;
 mod machine;
 mod memory;
+mod messages;
 mod neighbour;
 mod perform;
 mod platform;
 mod program;
 mod queue;
+mod queue_form;
 mod rows;
 mod setup;
 mod signature;
@@ -96,7 +99,8 @@ pub struct World {
     now: u64,
     scale: Scale,
     // Upper bound of all deadlines. If it is not after `now`, no deadline lies ahead, so the frequent question whether
-    // the clock may move costs one comparison.
+    // the clock may move costs one comparison. It is infinite once a daemon message was posted, so that the frequent
+    // question whether the run rests costs nothing else.
     horizon: u64,
     stall: u64,
     // Delays that this run has used and that are not constants of the program (`Setup::delays`), ascending.

@@ -2,11 +2,9 @@
 
 use super::World;
 use super::contexts::CreationKind;
-use super::queue::{MessageKind, TaskMessage, fence_of, fence_value};
-use crate::base::mutant::{self, Mutant};
+use super::queue::{fence_of, fence_value};
 use crate::event::{
-    Args, BodyId, ContextId, EventKind, LimitKind, ListWrite, ListenerId, NULL, Op, Outcome, PostTime, SiteId,
-    ThreadId, Value, WaitSet,
+    Args, BodyId, ContextId, EventKind, LimitKind, ListWrite, ListenerId, NULL, Op, Outcome, ThreadId, Value, WaitSet,
 };
 
 /// Reply to a thread after its operation has been performed.
@@ -60,9 +58,12 @@ impl World {
         let mut made = None;
         // The value of a begin is the due time of its message. It has to be read before the begin removes the message.
         let begins = matches!(op, Op::Begin);
-        let when = self.threads[thread].queue.as_ref().filter(|_| begins).and_then(|q| q.next_when());
+        let queue = self.threads[thread].queue.as_ref().filter(|_| begins);
+        let when = queue.and_then(|q| q.when_of_begin(self.now));
         let reply = self.act(thread, argument, &mut made);
         let value = match reply {
+            // Handles of messages differ from run to run.
+            Reply::Value(value) if matches!(op, Op::Post { .. }) => i64::from(value != 0),
             Reply::Value(value) | Reply::Awaited(value) => value,
             Reply::Task(..) => when.map_or(0, |when| when as Value),
             _ => 0,
@@ -258,42 +259,8 @@ impl World {
                 }
                 None => NULL,
             },
-            Op::Post { target, body, args, time, is_async, instance } => {
-                let looper = self.thread_of(target);
-                let accepts = !self.finished(looper) && self.threads[looper].queue.as_ref().is_some_and(|q| !q.quit);
-                if accepts {
-                    let when = match time {
-                        PostTime::Now => self.now,
-                        PostTime::After(delay) => self.after(delay),
-                        PostTime::Front => 0,
-                        PostTime::At(instant) => self.at(instant),
-                    };
-                    let context = self.contexts.child(self.threads[thread].context, CreationKind::Body(body));
-                    *made = Some(context);
-                    let task = TaskMessage { body, args, context, target, is_async, instance };
-                    self.enqueue(looper, when, MessageKind::Task(task));
-                } else {
-                    let (context, site) = (self.threads[thread].context, self.threads[thread].site);
-                    self.refuse(Some(thread), Some(context), site);
-                }
-                i64::from(accepts)
-            }
-            Op::Begin => {
-                let now = self.now;
-                if self.threads[thread].in_task() {
-                    return Err(ThrownException::IllegalState);
-                }
-                let Some(queue) = self.threads[thread].queue.as_mut() else {
-                    return Err(ThrownException::IllegalState);
-                };
-                let Some(task) = queue.pop(now) else {
-                    queue.clear();
-                    return Ok(Reply::LeaveLoop);
-                };
-                *made = Some(task.context);
-                self.threads[thread].context = task.context;
-                return Ok(Reply::Task(task.body, task.args));
-            }
+            Op::Post { .. } => self.post(thread, argument != 0, made)?,
+            Op::Begin => return self.begin(thread, made),
             Op::AttachQueue => {
                 if self.threads[thread].queue.is_some() {
                     return Err(ThrownException::IllegalState);
@@ -322,19 +289,8 @@ impl World {
                 self.refresh_looper(looper);
                 0
             }
-            Op::Cancel { target, body } => {
-                let looper = self.thread_of(target);
-                let queue = self.threads[looper].queue.as_mut().ok_or(ThrownException::IllegalState)?;
-                let any = mutant::is(Mutant::CancelByLooper);
-                let wanted = |m: &TaskMessage| (m.target == target || any) && body.is_none_or(|b| b == m.body);
-                // Rows of components are posted through a handler that no program can name.
-                match self.platform.as_ref().map(|p| &p.under_way) {
-                    None => queue.cancel(wanted),
-                    Some(rows) => queue.cancel(|m| wanted(m) && rows.iter().all(|row| row.context != m.context)),
-                }
-                self.refresh_looper(looper);
-                0
-            }
+            Op::Cancel { target, body, token } => self.cancel(target, body, token)?,
+            Op::CancelMessage(message) => self.cancel_message(message),
             Op::Quit { looper, safely } => {
                 let now = self.now;
                 self.threads[looper].queue.as_mut().ok_or(ThrownException::IllegalState)?.quit(safely, now);
@@ -352,6 +308,13 @@ impl World {
             }
             Op::Register { listener, body } => {
                 self.listeners[listener].push(body);
+                0
+            }
+            Op::Unregister { listener, body } => {
+                let callbacks = &mut self.listeners[listener];
+                if let Some(first) = callbacks.iter().position(|callback| *callback == body) {
+                    callbacks.remove(first);
+                }
                 0
             }
             Op::Perform(listener) => return Ok(Reply::Callbacks(listener)),
@@ -390,26 +353,5 @@ impl World {
             Op::Join(_) | Op::Pass { .. } | Op::Request | Op::Skip | Op::Yield => 0,
         };
         Ok(Reply::Value(value))
-    }
-
-    // A post to a looper that has quit does not fail. It is only counted and recorded (rule 6).
-    fn refuse(&mut self, thread: Option<ThreadId>, context: Option<ContextId>, site: Option<SiteId>) {
-        self.refused_posts += 1;
-        self.record(thread, context, site, || EventKind::Refused);
-    }
-
-    pub(super) fn enqueue(&mut self, looper: ThreadId, when: u64, kind: MessageKind) {
-        let most = self.limits.queue;
-        let Some(queue) = self.threads[looper].queue.as_mut().filter(|q| !q.quit) else {
-            // Only the message of an event gets here: a post has already checked that its looper accepts messages.
-            self.refuse(None, None, None);
-            return;
-        };
-        if queue.len() as u64 >= u64::from(most) {
-            self.end(Outcome::Limit(LimitKind::QueueLength, u64::from(most)));
-            return;
-        }
-        queue.push(when, kind);
-        self.refresh_looper(looper);
     }
 }

@@ -13,7 +13,7 @@ use super::platform::{Firing, Progress};
 use super::queue::{MessageKind, TaskMessage};
 use super::{EventSetup, RowSetup, World};
 use crate::base::mutant::{self, Mutant};
-use crate::event::{Cause, ContextId, EventId, EventKind, InstanceId, ObjectId, Target, ThreadId};
+use crate::event::{Cause, ContextId, EventId, EventKind, InstanceId, ObjectId, PostOptions, Target, ThreadId};
 
 impl World {
     /// Decides again which rows are open for which instances. `holds` evaluates the condition of a row for an instance,
@@ -126,7 +126,16 @@ impl World {
         self.record(None, None, None, || EventKind::Fire(event, context));
         let (body, looper) = (*body, *looper);
         let target = Target::Thread(looper);
-        let message = TaskMessage { body, args, context, target, is_async: false, instance: None };
+        let message = TaskMessage {
+            body,
+            args,
+            context,
+            target,
+            is_async: false,
+            options: PostOptions::default(),
+            first: context,
+            instance: None,
+        };
         let when = self.now;
         self.enqueue(looper, when, MessageKind::Task(message));
     }

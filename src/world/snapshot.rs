@@ -13,12 +13,11 @@ use super::canonical::{Canonical, Canonicalizer, DeclaredCounts, Part, Parts};
 use super::kind::WordKind;
 use super::neighbour::{ChangedThing, StepChange};
 use super::platform::{Instance, Progress, Request};
-use super::queue::{MessageKind, Queue, fence_of};
 use super::threads::ThreadStage;
 use super::{Guest, Machine, World};
 use crate::base::Id;
 use crate::base::mutant::{self, Mutant};
-use crate::event::{HandlerId, ListId, LockId, NULL, ObjectId, RequestId, Target, ThreadId, Value};
+use crate::event::{HandlerId, ListId, LockId, NULL, ObjectId, RequestId, ThreadId, Value};
 use smallvec::SmallVec;
 
 /// A guest whose whole state can be cloned, passed to another worker, and written to a canonical state.
@@ -61,8 +60,8 @@ pub trait Snapshot: Guest + Clone + Send {
 
 /// Writer of a canonical state.
 pub struct CanonicalWriter<'w> {
-    world: &'w World,
-    room: &'w mut Canonicalizer,
+    pub(super) world: &'w World,
+    pub(super) room: &'w mut Canonicalizer,
 }
 
 impl CanonicalWriter<'_> {
@@ -85,6 +84,7 @@ impl CanonicalWriter<'_> {
             WordKind::Thread => self.thread(ThreadId(value as u32)),
             WordKind::Handler => self.handler(HandlerId(value as u32)),
             WordKind::Fence => self.fence(value),
+            WordKind::Message => self.message(value),
             WordKind::Place => {
                 let (object, cell) = ((value >> 32) as u32, value as u32);
                 match object.checked_sub(1) {
@@ -102,6 +102,7 @@ impl CanonicalWriter<'_> {
             WordKind::ListOfThreads => self.list(WordKind::Thread, value),
             WordKind::ListOfHandlers => self.list(WordKind::Handler, value),
             WordKind::ListOfFences => self.list(WordKind::Fence, value),
+            WordKind::ListOfMessages => self.list(WordKind::Message, value),
         }
     }
 
@@ -119,7 +120,7 @@ impl CanonicalWriter<'_> {
         self.word(if mutant::is(Mutant::ObjectsByAllocation) { u64::from(object.0) } else { number });
     }
 
-    fn thread(&mut self, thread: ThreadId) {
+    pub(super) fn thread(&mut self, thread: ThreadId) {
         let number = self.room.threads.of(thread);
         self.word(number);
     }
@@ -131,7 +132,7 @@ impl CanonicalWriter<'_> {
         }
     }
 
-    fn handler(&mut self, handler: HandlerId) {
+    pub(super) fn handler(&mut self, handler: HandlerId) {
         let declared = self.world.setup.handlers.len() as u64;
         if (handler.index() as u64) < declared {
             self.word(handler.index() as u64);
@@ -204,39 +205,6 @@ impl CanonicalWriter<'_> {
         }
         self.room.part(Part::Platform);
     }
-
-    // Writes the token of a fence as the position of the fence in its queue. All lifted fences are equal.
-    fn fence(&mut self, value: Value) {
-        let (looper, token) = fence_of(value);
-        let world = self.world;
-        let queue = world.threads[looper].queue.as_ref();
-        let is_fence = |m: &super::Message| matches!(m.kind, MessageKind::Fence(t) if t == token);
-        match queue.and_then(|q| q.messages().position(is_fence)) {
-            Some(rank) => {
-                self.thread(looper);
-                self.word(rank as u64);
-            }
-            None => self.word(u64::MAX - 1),
-        }
-    }
-
-    // Writes a time as two words: the distance from now (0 if overdue), and for an overdue time its absolute value as
-    // far as it matters. It matters only if the app posts `at` an instant, because a message for an earlier instant
-    // goes before an overdue one. All times after the last such instant are equal.
-    fn time(&mut self, when: u64) {
-        let world = self.world;
-        let later = match world.absolute_until() {
-            0 => 0,
-            last => last.saturating_add(1),
-        };
-        self.word(if mutant::is(Mutant::NegativeDistances) {
-            when.wrapping_sub(world.now)
-        } else {
-            when.saturating_sub(world.now)
-        });
-        self.word(if when <= world.now { when.min(later) } else { 0 });
-    }
-
     fn lock(&mut self, lock: LockId) {
         let world = self.world;
         let l = &world.locks[lock];
@@ -284,33 +252,7 @@ impl CanonicalWriter<'_> {
         guest.write_thread(thread, self);
     }
 
-    fn queue<G: Snapshot>(&mut self, guest: &G, queue: &Queue) {
-        let world = self.world;
-        self.word(1 + u64::from(queue.quit));
-        self.word(queue.len() as u64);
-        for message in queue.messages() {
-            if !mutant::is(Mutant::DeadlinesNotInForm) {
-                self.time(message.when);
-            }
-            if mutant::is(Mutant::SequenceInForm) {
-                self.word(message.seq as u64);
-            }
-            match &message.kind {
-                MessageKind::Fence(_) => self.word(u64::MAX),
-                MessageKind::Task(task) => {
-                    let is_async = task.is_async && !mutant::is(Mutant::AsyncNotInForm);
-                    self.word(u64::from(task.body.0) << 1 | u64::from(is_async));
-                    match task.target {
-                        Target::Thread(_) => self.word(u64::MAX),
-                        Target::Handler(handler) => self.handler(handler),
-                    }
-                    self.values(guest.parameter_kinds(task.body), world.args(task.args));
-                }
-            }
-        }
-    }
-
-    fn values(&mut self, kinds: &[WordKind], values: &[Value]) {
+    pub(super) fn values(&mut self, kinds: &[WordKind], values: &[Value]) {
         for (kind, value) in kinds.iter().zip(values) {
             self.value(*kind, *value);
         }

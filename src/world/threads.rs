@@ -134,7 +134,7 @@ impl ThreadRecord {
     pub(super) fn idle(&self, now: u64) -> bool {
         matches!(self.pending, Op::Begin)
             && !self.in_task()
-            && self.queue.as_ref().is_some_and(|q| !q.quit && !q.ready(now) && !q.messages().any(|m| m.when > now))
+            && self.queue.as_ref().is_some_and(|q| !q.quit && !q.has_work(now))
     }
 }
 

@@ -4,13 +4,13 @@
 use crate::explore::search;
 use crate::harness_outcomes::{as_data, bugs, fact};
 use crate::load::{Model, load, models};
-use crate::support::{models as names, walk};
-use raceflip::campaign::named;
+use crate::support::{disappointed, models as names, walk};
+use raceflip::campaign::{RunResult, named};
 use raceflip::explore::{Bounds, SearchPlan, SearchReport};
 use raceflip::lang::Source;
 use raceflip::lang::parse;
 use raceflip::lang::variants::variants;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 // Bound on the states of a model in this test.
@@ -33,6 +33,24 @@ fn queue_facts_hold_in_every_state() {
         let ends: BTreeSet<String> = found.ends.keys().map(|e| as_data(&e.ended)).collect();
         assert_eq!(ends, fact(&path), "{path}");
     }
+}
+
+/// The facts about messages, and the apps with timers, end in all states as their `expect` lines say.
+#[test]
+fn messages_and_timers_have_their_complete_outcomes() {
+    let (mut searched, mut wrong) = (0, Vec::new());
+    let of_messages = |path: &str| path.starts_with("harnesses/messages/") || path.starts_with("harnesses/timers/");
+    for (path, defines) in all_variants().into_iter().filter(|(path, _)| of_messages(path)) {
+        let model = load(&at(&path), &defines);
+        let found = complete(&model).unwrap_or_else(|| panic!("{path} {defines:?} has too many states"));
+        let ends: BTreeMap<RunResult, u64> = found.ends.keys().map(|e| (e.ended.clone(), 1)).collect();
+        let expectations = &model.program.expectations;
+        let broken = expectations.iter().filter_map(|e| disappointed(e, &ends));
+        wrong.extend(broken.map(|problem| format!("{path} {defines:?} {problem}")));
+        searched += 1;
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(searched > 25, "{searched}");
 }
 
 #[test]

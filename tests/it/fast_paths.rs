@@ -30,7 +30,7 @@ operations! {
     Read Write ListRead ListWrite AtomicRead AtomicWrite Cas FetchAdd Exchange Use Free Acquire Release Wait Reacquire
     Notify ReadLock Announce WriteLock ReadUnlock WriteUnlock Down DownFor Up Arrive Pass Await Join Fork SpawnLooper
     Post Begin AttachQueue Fence Lift Cancel Quit NewHandler Enable Disable Register Perform Interrupt Sleep Wake Branch
-    Skip Yield Request
+    Skip Yield Request CancelMessage Unregister
 }
 
 /// Operations that no model of the corpus has.
@@ -43,7 +43,8 @@ thread a { exchange(n, 1); if (down s for 1) { skip }; yield; let l = spawn loop
 thread b { attach queue; post f() to self; quit self }
 kind screen { stage off, shown; verb show makes { ask appear() }; appear: off -> shown by request { } }
 screen S on main { }
-thread d { show S }
+listener l
+thread d { show S; let m = post f() to main after 1; cancel m; register f to l; unregister f from l }
 thread c { let x = fence main; lift x; let h = handler on main; cancel f on h; up s }
 ";
 

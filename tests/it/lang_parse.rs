@@ -63,6 +63,7 @@ fn words_mean_something_only_where_they_stand() {
     let check = |stmt: &str, expected: &str| assert_eq!(kind_of(stmt), expected, "{stmt}");
     check("register()", "Expr");
     check("register x to l", "Register");
+    check("unregister x from l", "Unregister");
     check("register.x = 1", "Assign");
     check("quit = true", "Assign");
     check("quit ht", "Quit");

@@ -128,19 +128,26 @@ fn op(inner: impl Strategy<Value = Expr> + Clone + 'static) -> impl Strategy<Val
         inner.clone().prop_map(PostTimeAst::After),
         Just(PostTimeAst::Front),
         inner.clone().prop_map(PostTimeAst::At),
+        Just(PostTimeAst::Micro),
+        Just(PostTimeAst::OrNow),
+        any::<bool>().prop_map(|keep| PostTimeAst::Idle { keep }),
     ];
-    let post =
-        (name(), vec(inner.clone(), 0..3), inner.clone(), time, any::<bool>(), option::of(instance(inner.clone())));
+    let options = (option::of(inner.clone()), option::of(inner.clone()), any::<bool>());
+    let options = options.prop_map(|(with, every, daemon)| Box::new(PostOptionsAst { with, every, daemon }));
+    let named = option::of(instance(inner.clone()));
+    let post = (name(), vec(inner.clone(), 0..3), inner.clone(), time, any::<bool>(), options, named);
     prop_oneof![
-        post.prop_map(|(task, args, target, time, is_async, instance)| Op::Post {
+        post.prop_map(|(task, args, target, time, is_async, options, instance)| Op::Post {
             object: None,
             task,
             args,
             target,
             time,
             is_async,
+            options,
             instance
         }),
+        inner.clone().prop_map(|message| Op::Cancel { message }),
         (name(), vec(inner.clone(), 0..3)).prop_map(|(task, args)| Op::Fork { task, args }),
         inner.clone().prop_map(|target| Op::Fence { target }),
         inner.clone().prop_map(|target| Op::HandlerOn { target }),
@@ -246,8 +253,8 @@ fn simple() -> impl Strategy<Value = StmtKind> {
         (all_of(raceflip::lang::ast::Verb::WORDS), expr()).prop_map(|(verb, operand)| Verb { verb, operand }),
         (expr(), any::<bool>()).prop_map(|(target, safely)| Quit { target, safely }),
         // `cancel all` cancels everything, so it cannot cancel a task named `all`.
-        (option::of(name().prop_filter("a word there", |name| name.text != "all")), expr())
-            .prop_map(|(task, target)| Cancel { task, target }),
+        (option::of(name().prop_filter("a word there", |name| name.text != "all")), option::of(expr()), expr())
+            .prop_map(|(task, with, target)| Cancel { task, with, target }),
         (name(), args(), option::of(instance(expr()))).prop_map(|(event, args, instance)| Enable {
             event,
             args,
@@ -255,6 +262,7 @@ fn simple() -> impl Strategy<Value = StmtKind> {
         }),
         name().prop_map(|event| Disable { event }),
         (name(), name()).prop_map(|(task, listener)| Register { task, listener }),
+        (name(), name()).prop_map(|(task, listener)| Unregister { task, listener }),
         (name(), args()).prop_map(|(listener, args)| Perform { listener, args }),
     ]
 }

@@ -102,6 +102,7 @@ mod surw;
 mod tidy;
 mod timed_down;
 mod timeline;
+mod timers;
 mod tiny;
 mod told;
 mod traces;

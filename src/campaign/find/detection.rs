@@ -5,6 +5,7 @@
 use super::flips::{Flips, TaskAccesses as OfTasks, Tasks};
 use crate::campaign::report::{Coverage, Phase1, Risk, SearchSize};
 use crate::campaign::run::{RunId, RunSource};
+use crate::campaign::runs::endless::bounded;
 use crate::campaign::runs::failures::Failures;
 use crate::campaign::runs::parallel;
 use crate::campaign::runs::states::{self, States};
@@ -126,6 +127,8 @@ const MOST: u32 = 20;
 /// ```
 #[must_use]
 pub fn detect<P: Program>(plan: &CampaignPlan<P>, context: CampaignContext<'_>) -> Phase1 {
+    let shorter = bounded(plan, context.stop);
+    let plan = shorter.as_ref().unwrap_or(plan);
     detect_in(plan, &Stream::new(plan, context.stop), context).0
 }
 

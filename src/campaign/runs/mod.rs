@@ -2,6 +2,7 @@
 
 pub(super) mod alike;
 pub(super) mod copies;
+pub(super) mod endless;
 pub(super) mod failures;
 pub(super) mod observations;
 pub(super) mod orders;

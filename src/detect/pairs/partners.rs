@@ -2,7 +2,7 @@
 //! [`effects`](crate::world::Effects).
 
 use crate::detect::relation::signals::atomic;
-use crate::event::{AccessKind, AccessPlace, BodyId, HandlerId, Op, Target, ThreadId, Value};
+use crate::event::{AccessKind, AccessPlace, BodyId, HandlerId, ObjectId, Op, Target, ThreadId, Value};
 use crate::world::{How, LockHold, Thing, World};
 
 /// The ways of touching one thing whose order with this one may matter, as ranges in the order of [`How`]; empty of an
@@ -12,16 +12,29 @@ pub(in crate::detect) fn partners(how: How) -> Vec<(How, How)> {
     let one = |how| (how, how);
     let all_of = |of: Target| (Post(of, BodyId(0)), Post(of, BodyId(u32::MAX)));
     let all = |from, to| (Post(from, BodyId(0)), Post(to, BodyId(u32::MAX)));
+    let all_with =
+        |(from, first), (to, last)| (PostWith(from, first, ObjectId(0)), PostWith(to, last, ObjectId(u32::MAX)));
+    let (threads, handlers) = (
+        (Target::Thread(ThreadId(0)), Target::Thread(ThreadId(u32::MAX))),
+        (Target::Handler(HandlerId(0)), Target::Handler(HandlerId(u32::MAX))),
+    );
+    let with = |(from, to)| all_with((from, BodyId(0)), (to, BodyId(u32::MAX)));
     match how {
         Read => vec![one(Write)],
         Write => vec![(Read, Write)],
         Post(to, body) => vec![one(Cancel(to, None)), one(Cancel(to, Some(body))), one(Quit)],
-        Cancel(of, Some(body)) => vec![one(Post(of, body))],
-        Cancel(of, None) => vec![all_of(of)],
-        Quit => vec![
-            all(Target::Thread(ThreadId(0)), Target::Thread(ThreadId(u32::MAX))),
-            all(Target::Handler(HandlerId(0)), Target::Handler(HandlerId(u32::MAX))),
-        ],
+        PostWith(to, body, token) => {
+            vec![one(Cancel(to, None)), one(Cancel(to, Some(body))), one(CancelWith(to, body, token)), one(Quit)]
+        }
+        PostToken(to) => vec![one(CancelToken(to))],
+        Cancel(of, Some(body)) => vec![one(Post(of, body)), all_with((of, body), (of, body))],
+        Cancel(of, None) => vec![all_of(of), all_with((of, BodyId(0)), (of, BodyId(u32::MAX)))],
+        CancelWith(of, body, token) => vec![one(PostWith(of, body, token))],
+        CancelToken(of) => vec![one(PostToken(of))],
+        Quit => {
+            vec![all(threads.0, threads.1), all(handlers.0, handlers.1), with(threads), with(handlers), one(PostIdle)]
+        }
+        PostIdle => vec![one(Quit)],
         Enable => vec![one(Disable)],
         Disable => vec![one(Enable)],
         Notify => vec![one(Wait)],
@@ -32,8 +45,10 @@ pub(in crate::detect) fn partners(how: How) -> Vec<(How, How)> {
         Interrupt => vec![one(Wait), one(Sleep)],
         Sleep => vec![one(Interrupt)],
         Acquire | Release | AcquireRead | ReleaseRead | AcquireWrite | ReleaseWrite | Announce | ReleaseForWait
-        | EndWait | AcquireAfterWait | Arrive | Pass | Await | Join | Make | Begin | Attach | AddFence
-        | RemoveFence | Request | Register | Perform | EndSleep => Vec::new(),
+        | EndWait | AcquireAfterWait | Arrive | Pass | Await | Join | Make | PostMicro | Remove | Begin | Attach
+        | AddFence | RemoveFence | Request | EndSleep => Vec::new(),
+        Register | Perform => vec![one(Unregister)],
+        Unregister => vec![one(Register), one(Perform)],
     }
 }
 
@@ -132,8 +147,9 @@ fn in_section(thing: Thing, how: How) -> Option<AccessKind> {
     match how {
         Read | Perform | Sleep | Await => Some(AccessKind::Read),
         Wait if matches!(thing, Thing::Interrupts(_)) => Some(AccessKind::Read),
-        Write | Wait | Notify | Up | Down | Arrive | Post(..) | Cancel(..) | Attach | AddFence | Quit | Enable
-        | Disable | Request | Register | Interrupt => Some(AccessKind::Write),
+        Write | Wait | Notify | Up | Down | Arrive | Post(..) | PostWith(..) | PostToken(_) | PostMicro | PostIdle
+        | Cancel(..) | CancelWith(..) | CancelToken(_) | Remove | Attach | AddFence | Quit | Enable | Disable
+        | Request | Register | Unregister | Interrupt => Some(AccessKind::Write),
         // The order of locks is that of the sections. What is left has its place in the relation, or no partner.
         Acquire | Release | AcquireRead | ReleaseRead | AcquireWrite | ReleaseWrite | Announce | ReleaseForWait
         | EndWait | AcquireAfterWait | Pass | Join | Make | Begin | RemoveFence | EndSleep => None,

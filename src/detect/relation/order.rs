@@ -8,7 +8,7 @@ use super::hybrid_channels::HybridChannels;
 use super::signals::EventChannels;
 use crate::base::Id;
 use crate::event::{BarrierId, Cause, ContextId, Event, EventId, EventKind, Op, ThreadId};
-use crate::world::{MessageKind, PostClass, Time, World};
+use crate::world::{PostClass, Time, World};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A happens-before relation up to the latest event.
@@ -63,6 +63,10 @@ impl EventOrder {
                 self.relation.start(context);
             }
             (EventKind::ThreadExit, Some((thread, home))) => self.relation.exit(thread, home),
+            (EventKind::Repeated { task, time, is_async }, Some((thread, context))) => {
+                let class = PostClass { time: Time::of(*time), is_async: *is_async };
+                self.relation.post(context, (thread, *task), class);
+            }
             (EventKind::End, Some((thread, _))) => self.relation.end_task(thread),
             (EventKind::Fire(event, context), _) => self.fire(world, *event, *context),
             (EventKind::Lets(cause), by) => self.lets(*cause, by.map(|(_, context)| context), event.context),
@@ -87,9 +91,8 @@ impl EventOrder {
         for (id, thread) in world.threads().enumerate() {
             let Some(queue) = &thread.queue else { continue };
             self.relation.born_with_queue(id);
-            for message in queue.messages() {
-                let MessageKind::Task(task) = &message.kind else { continue };
-                let class = PostClass { time: Time::instant(message.when), is_async: task.is_async };
+            for (task, time) in queue.posted_at_start() {
+                let class = PostClass { time: Time::of(time), is_async: task.is_async };
                 self.relation.post_of_init(task.context, class);
             }
         }

@@ -38,6 +38,7 @@ fn to_async(body: BodyId, time: PostTime) -> ScriptStep {
         args: Default::default(),
         time,
         is_async: true,
+        options: Default::default(),
         instance: None,
     })
 }

@@ -4,7 +4,7 @@ use super::naive::{Relation, guarded, holds, kind, op};
 use super::naive_edges::turns;
 use super::{EventRecord, Pair, PairKinds, RecordedRun};
 use crate::detect::ContextKind;
-use crate::event::{AccessKind, AccessPlace, EventKind, Op, WaitSet};
+use crate::event::{AccessKind, AccessPlace, EventKind, Op, PostTime, WaitSet};
 use crate::world::World;
 
 /// Returns the order pairs of a run.
@@ -48,11 +48,14 @@ fn ordered(run: &RecordedRun, all: &[EventRecord], i: usize, j: usize) -> bool {
 
 fn signals((a, x): (&Op, &EventRecord), (b, y): (&Op, &EventRecord), world: &World) -> bool {
     match (a, b) {
-        (Op::Post { target, body, .. }, Op::Cancel { target: of, body: what }) => {
-            target == of && (what.is_none() || *what == Some(*body))
+        // Nothing removes microtasks, and a removal by task finds no idle handlers.
+        (Op::Post { time: PostTime::Micro, .. }, _) => false,
+        (Op::Post { target, body, time, .. }, Op::Cancel { target: of, body: what, .. }) => {
+            target == of && (what.is_none() || *what == Some(*body)) && !matches!(time, PostTime::Idle { .. })
         }
         (Op::Post { target, .. }, Op::Quit { looper, .. }) => world.thread_of(*target) == *looper,
         (Op::Enable { event: e, .. }, Op::Disable(f)) => e == f,
+        (Op::Unregister { listener: l, .. }, Op::Register { listener: m, .. } | Op::Perform(m)) => l == m,
         (Op::Notify { on: a, .. }, Op::Wait { on: b, .. }) => a == b,
         (
             Op::Up(s) | Op::Down(s) | Op::DownFor { semaphore: s, .. },
@@ -193,7 +196,7 @@ fn touch(run: &RecordedRun, all: &[EventRecord], i: usize) -> Vec<(String, bool)
         Op::Up(s) | Op::Down(s) | Op::DownFor { semaphore: s, .. } => vec![(format!("{s:?}"), true)],
         Op::Interrupt(t) => vec![(format!("thread {t:?}"), true)],
         Op::Sleep(_) => vec![(format!("thread {own:?}"), false)],
-        Op::Register { listener, .. } => vec![(format!("{listener:?}"), true)],
+        Op::Register { listener, .. } | Op::Unregister { listener, .. } => vec![(format!("{listener:?}"), true)],
         Op::Perform(listener) => vec![(format!("{listener:?}"), false)],
         Op::Arrive(barrier) => vec![(format!("{barrier:?}"), true)],
         Op::Await { .. } => vec![("any".to_owned(), false)],

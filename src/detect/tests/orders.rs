@@ -5,8 +5,8 @@ use super::run;
 use super::script::{Script, ScriptStep, site};
 use crate::detect::{Candidate, Candidates, ConflictPlace, ContextKind, Pair, Rank};
 use crate::event::{
-    BodyId, EventId, ListenerId, Location, LockId, ObjectId, Op, PostTime, RwLockId, SemaphoreId, Target, ThreadId,
-    WaitSet,
+    BodyId, EventId, ListenerId, Location, LockId, NULL, ObjectId, Op, PostTime, RwLockId, SemaphoreId, Target,
+    ThreadId, WaitSet,
 };
 use crate::world::Setup;
 use ContextKind::{SameLooper, TaskTask, ThreadTask, ThreadThread};
@@ -152,7 +152,7 @@ fn atomics_and_awaits() {
 
 #[test]
 fn posts_against_what_undoes_them() {
-    let cancel = |body| act(Op::Cancel { target: Target::Thread(UI), body });
+    let cancel = |body| act(Op::Cancel { target: Target::Thread(UI), body, token: NULL });
     let quit = act(Op::Quit { looper: UI, safely: false });
     let posts = || vec![to(UI, A, Now)];
     let queue = "the queue of t0";

@@ -7,7 +7,7 @@ use crate::detect::Rank;
 use crate::detect::relation::contexts::RelationEdges;
 use crate::event::{
     BarrierId, BodyId, ConditionId, EventId, HandlerId, ListId, ListRead, ListWrite, ListenerId, Location, LockId,
-    ObjectId, Op, PostTime, RwLockId, SemaphoreId, Target, ThreadId, WaitSet,
+    NULL, ObjectId, Op, PostTime, RwLockId, SemaphoreId, Target, ThreadId, WaitSet,
 };
 use crate::world::{EventSetup, FirstValue, Prefer, Setup, ThreadSetup};
 use std::collections::BTreeMap;
@@ -96,13 +96,20 @@ fn any_post(rng: &mut Rng, shape: &Shape) -> Op {
         0 => Target::Handler(HandlerId(rng.below(2))),
         i => Target::Thread(ThreadId([0, 0, 0, 1, 1, 1, 2][i as usize - 1])),
     };
-    let is_async = shape.times > 4 && rng.below(4) == 0;
+    let special = (shape.times > 4).then(|| rng.below(12));
+    let special = match special {
+        Some(0) => Some(PostTime::Micro),
+        Some(1) => Some(PostTime::Idle { keep: rng.coin() }),
+        _ => None,
+    };
+    let is_async = special.is_none() && shape.times > 4 && rng.below(4) == 0;
     Op::Post {
         target,
         body: BodyId(rng.below(TASKS)),
         args: Default::default(),
-        time: time(rng, shape),
+        time: special.unwrap_or_else(|| time(rng, shape)),
         is_async,
+        options: Default::default(),
         instance: None,
     }
 }
@@ -193,6 +200,7 @@ fn steps(rng: &mut Rng, shape: &Shape, to: &mut Vec<ScriptStep>) {
         14 => to.push(ScriptStep::Join(rng.below(2) as usize)),
         15 => push(to, Op::Enable { event: EventId(rng.below(2)), args: Default::default(), instance: None }),
         16 if rng.coin() => push(to, Op::Disable(EventId(rng.below(2)))),
+        16 if rng.below(3) == 0 => push(to, Op::Unregister { listener: ListenerId(0), body: BodyId(TASKS) }),
         16 => push(to, Op::Register { listener: ListenerId(0), body: BodyId(TASKS) }),
         17 => push(to, Op::Arrive(BarrierId(0))),
         18 if rng.coin() => push(to, Op::SpawnLooper),
@@ -201,9 +209,10 @@ fn steps(rng: &mut Rng, shape: &Shape, to: &mut Vec<ScriptStep>) {
         19 => to.push(ScriptStep::Quit(rng.below(2) as usize)),
         20 if shape.times > 4 => push(to, Op::Fence(ThreadId(rng.below(2)))),
         21 => to.push(ScriptStep::Lift),
-        22 if rng.coin() => {
-            push(to, Op::Cancel { target: Target::Thread(ThreadId(0)), body: Some(BodyId(rng.below(TASKS))) })
-        }
+        22 if rng.coin() => push(
+            to,
+            Op::Cancel { target: Target::Thread(ThreadId(0)), body: Some(BodyId(rng.below(TASKS))), token: NULL },
+        ),
         22 => push(to, Op::Join(ThreadId(rng.below(THREADS)))),
         23 if rng.below(3) == 0 => push(to, Op::Perform(ListenerId(0))),
         23 => push(to, Op::Interrupt(ThreadId(rng.below(THREADS)))),
@@ -277,11 +286,19 @@ fn program(seed: u64) -> Script {
             0 => Op::Enable { event: EventId(rng.below(2)), args: Default::default(), instance: None },
             1 => Op::Fork { body: BodyId(TASKS), args: Default::default() },
             _ => match any_post(rng, &shape) {
-                Op::Post { body, time, is_async, .. } => {
+                Op::Post { body, time, is_async, .. } if time != PostTime::Micro => {
                     let target = Target::Thread(ThreadId(rng.below(2)));
-                    Op::Post { target, body, args: Default::default(), time, is_async, instance: None }
+                    Op::Post {
+                        target,
+                        body,
+                        args: Default::default(),
+                        time,
+                        is_async,
+                        options: Default::default(),
+                        instance: None,
+                    }
                 }
-                other => other,
+                _ => Op::Enable { event: EventId(0), args: Default::default(), instance: None },
             },
         });
     }

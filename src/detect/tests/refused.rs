@@ -48,7 +48,7 @@ fn refused() -> Vec<Op> {
         Op::Begin,
         Op::Fence(PLAIN),
         Op::Lift(crate::event::NULL),
-        Op::Cancel { target: Target::Thread(PLAIN), body: None },
+        Op::Cancel { target: Target::Thread(PLAIN), body: None, token: crate::event::NULL },
         Op::Quit { looper: PLAIN, safely: false },
     ];
     for lock in [LOCK, MONITOR] {

@@ -118,7 +118,15 @@ impl Script {
 
 /// Returns an ordinary post.
 pub(super) fn post(looper: ThreadId, body: BodyId, time: PostTime) -> Op {
-    Op::Post { target: Target::Thread(looper), body, args: Default::default(), time, is_async: false, instance: None }
+    Op::Post {
+        target: Target::Thread(looper),
+        body,
+        args: Default::default(),
+        time,
+        is_async: false,
+        options: Default::default(),
+        instance: None,
+    }
 }
 
 impl Guest for Script {

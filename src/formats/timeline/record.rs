@@ -14,7 +14,7 @@ use crate::event::{BlockedThread, ContextId, Event, EventKind, Op, SiteId, Threa
 use crate::exec::{Observer, RunSummary};
 use crate::formats::values::Types;
 use crate::lang::Program;
-use crate::world::{Message, MessageKind, World};
+use crate::world::World;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An observer that records a run as a [`Timeline`].
@@ -175,6 +175,11 @@ impl Observer for TimelineRecorder<'_> {
             // The row of the fork, or the declaration, already says that the thread starts, and the row of the post
             // that it was refused.
             EventKind::ThreadInit | EventKind::Lets(_) => return,
+            EventKind::Repeated { task, .. } => {
+                self.made.insert(*task, world.steps());
+                self.queued.extend(event.thread.map(|looper| (*task, looper)));
+                return;
+            }
             EventKind::Refused if event.thread.is_some() => return,
             EventKind::Refused => {
                 row(world, Some(ENVIRONMENT), RowKind::Aside, "refused: the looper has quit".to_owned())
@@ -235,6 +240,11 @@ impl Observer for TimelineRecorder<'_> {
                 let mut arrow = if *refused { None } else { arrow(world, op, *value, *made) };
                 match op {
                     Op::Quit { looper, .. } => what.push_str(&self.dropped(world, *looper)),
+                    Op::CancelMessage(message) => {
+                        if let Some(looper) = World::looper_of_message(*message) {
+                            what.push_str(&self.dropped(world, looper));
+                        }
+                    }
                     Op::Cancel { target, .. } => what.push_str(&self.dropped(world, world.thread_of(*target))),
                     _ => {}
                 }
@@ -262,7 +272,7 @@ impl TimelineRecorder<'_> {
     // Describes the tasks that an operation has removed from the queue of a looper.
     fn dropped(&mut self, world: &World, looper: ThreadId) -> String {
         let left: BTreeSet<ContextId> =
-            world.thread(looper).queue.iter().flat_map(|q| q.messages()).filter_map(task_in).collect();
+            world.thread(looper).queue.iter().flat_map(|q| q.waiting_tasks()).map(|task| task.context).collect();
         let gone: Vec<ContextId> = self
             .queued
             .iter()
@@ -338,13 +348,6 @@ pub(super) fn row(world: &World, column: Option<ColumnId>, kind: RowKind, what: 
         ends: false,
         mark: None,
         states: Vec::new(),
-    }
-}
-
-fn task_in(message: &Message) -> Option<ContextId> {
-    match &message.kind {
-        MessageKind::Task(task) => Some(task.context),
-        _ => None,
     }
 }
 

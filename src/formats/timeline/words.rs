@@ -1,8 +1,10 @@
 //! Describes operations in words, with the values that were read and written.
 
-use crate::event::{AccessPlace, BodyId, ContextId, Location, Op, PostTime, Target, ThreadId, Value, WaitSet};
+use crate::event::{
+    AccessPlace, BodyId, ContextId, Location, Op, PostOptions, PostTime, Target, ThreadId, Value, WaitSet,
+};
 use crate::formats::values::{Types, handler};
-use crate::world::World;
+use crate::world::{Memory, World};
 
 /// Describes operations, with values formatted by their types.
 #[derive(Default)]
@@ -84,24 +86,40 @@ impl Words {
             Op::Join(t) | Op::Interrupt(t) => format!("{word} {}", thread(t)),
             Op::Fork { body: b, args } => format!("{word} {}{}", child(b), self.types.arguments(world, *b, *args)),
             Op::SpawnLooper => format!("{word} {}", made.clone().unwrap_or_default()),
-            Op::Post { target, body: b, args, time, is_async, .. } => {
+            Op::Post { target, body: b, args, time, is_async, options, .. } => {
+                let token =
+                    world.token_of(*args, *options).map(|object| format!(" with {}", world.object_name(object)));
+                let period = world.period_of(*args, *options).map(|period| format!(", every {period} ms"));
+                let more = token.unwrap_or_default() + &period.unwrap_or_default();
+                let daemon = if options.has(PostOptions::DAEMON) { ", daemon" } else { "" };
                 let args = self.types.arguments(world, *b, *args);
                 let time = match time {
                     PostTime::Now => String::new(),
                     PostTime::After(d) => format!(" after {d} ms"),
                     PostTime::Front => " at the front".to_owned(),
                     PostTime::At(t) => format!(" at {t} ms"),
+                    PostTime::Micro => " as a microtask".to_owned(),
+                    PostTime::Idle { keep: false } => " when idle".to_owned(),
+                    PostTime::Idle { keep: true } => " whenever idle".to_owned(),
                 };
                 let is_async = if *is_async { ", async" } else { "" };
                 let refused = if value == 0 { ": refused, it has quit" } else { "" };
-                format!("{word} {}{args} to {}{time}{is_async}{refused}", child(b), target_name(world, *target))
+                format!(
+                    "{word} {}{args} to {}{time}{more}{daemon}{is_async}{refused}",
+                    child(b),
+                    target_name(world, *target)
+                )
             }
             Op::Begin => made.map_or_else(|| "leave the loop".to_owned(), |task| format!("{word} {task}")),
             Op::Fence(looper) => format!("{word} in the queue of {}", thread(looper)),
             Op::Lift(_) => "lift a fence".to_owned(),
-            Op::Cancel { target, body: b } => {
+            Op::Cancel { target, body: b, token } => {
                 let what = b.as_ref().map_or_else(|| "all".to_owned(), body);
-                format!("{word} {what} on {}", target_name(world, *target))
+                let token = Memory::object_of(*token).map(|object| format!(" with {}", world.object_name(object)));
+                format!("{word} {what}{} on {}", token.unwrap_or_default(), target_name(world, *target))
+            }
+            Op::CancelMessage(_) => {
+                format!("{word} a message: {}", if value != 0 { "removed" } else { "it was not queued" })
             }
             Op::Quit { looper, .. } => format!("{word} {}", thread(looper)),
             Op::NewHandler(looper) => format!("new handler on {}", thread(looper)),
@@ -110,6 +128,7 @@ impl Words {
                 format!("{word} {}{}", event.name, self.types.arguments(world, event.body, *args))
             }
             Op::Disable(event) => format!("{word} {}", setup.events[*event].name),
+            Op::Unregister { listener, body: b } => format!("{word} {} from {}", body(b), setup.listeners[*listener]),
             Op::Register { listener, body: b } => format!("{word} {} to {}", body(b), setup.listeners[*listener]),
             Op::Perform(listener) => format!("{word} {}", setup.listeners[*listener]),
             Op::Sleep(d) => format!("{word} {d} ms"),

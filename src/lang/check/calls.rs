@@ -8,7 +8,7 @@ use super::places::{PlaceMeaning, set_site};
 use super::scope::LocalMeaning;
 use super::sites::place_text;
 use super::types::article;
-use crate::event::{BodyId, SiteKind};
+use crate::event::{BodyId, SiteId, SiteKind};
 use crate::lang::ast::{self, At};
 use crate::lang::program::{Expr, ExprKind, MemoryPlace, Type};
 
@@ -24,20 +24,26 @@ impl Checker {
             self.error_help(name.at, format!("unknown task `{}`", name.text), "no task has this name", near);
             return None;
         }
-        self.call_of(name, None, args, at)
+        self.call_with(name, None, args, at)
     }
 
     // Lowers a call of a task. `object` is its first argument, if it is given.
-    fn call_of(&mut self, name: &ast::Name, object: Option<Expr>, args: &[ast::Expr], at: At) -> Option<Expr> {
+    fn call_with(&mut self, name: &ast::Name, object: Option<Expr>, args: &[ast::Expr], at: At) -> Option<Expr> {
         let body = self.task(name)?;
         let args = self.args_with(body, object, name, args, at)?;
         let ty = self.signatures[body].result.clone()?;
+        let site = self.call_of(body);
+        Some(Expr::new(ExprKind::Call { body, args, site }, ty))
+    }
+
+    /// Records that the statement calls a body. Returns the site at which the call fails.
+    pub(super) fn call_of(&mut self, body: BodyId) -> SiteId {
         let site = self.check_site();
         if let Some(caller) = self.scope.body.filter(|_| !self.scope.dead) {
             self.calls.insert((caller, body));
             self.note_call(site, body);
         }
-        Some(Expr::new(ExprKind::Call { body, args, site }, ty))
+        site
     }
 
     /// Lowers the arguments for the parameters of a body.
@@ -214,7 +220,7 @@ impl Checker {
             if self.type_of_object(object).is_some_and(|ty| self.component_of_type(&ty).is_some()) {
                 let value = self.value(object)?;
                 let full = self.task_of_instance(&value, name).ok()??;
-                return self.call_of(&full, Some(value), args, whole.at);
+                return self.call_with(&full, Some(value), args, whole.at);
             }
             return self.no_method(object, name, METHODS);
         }

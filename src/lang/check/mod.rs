@@ -30,6 +30,7 @@ mod ops;
 mod outcomes;
 mod places;
 mod platform;
+mod posts;
 mod problems;
 mod properties;
 mod refs;
@@ -177,6 +178,8 @@ struct Checker {
     registered: BTreeMap<ListenerId, BTreeSet<BodyId>>,
     scope: scope::Scope,
     components: components::ComponentTables,
+    // Whether some statement removes one message, so that the values of posts are handles.
+    handles: bool,
     // Number of cells that are allocated so far, and number of nodes in the current property.
     cells: u64,
     terms: u64,
@@ -232,6 +235,7 @@ impl Checker {
             registered: BTreeMap::new(),
             scope: scope::Scope::default(),
             components: components::ComponentTables::default(),
+            handles: crate::lang::lexer::cancels_messages(source.text()),
             cells: 0,
             terms: 0,
         }

@@ -6,14 +6,17 @@ use super::sites::place_text;
 use super::types::article;
 use crate::event::SiteKind;
 use crate::lang::ast::{self, At, InstanceName, Op};
-use crate::lang::program::{Expr, ExprKind, PostTimeExpr, TextId, Type};
+use crate::lang::program::{Expr, ExprKind, TextId, Type};
 
 impl Checker {
     /// Lowers an operation.
     pub(super) fn op(&mut self, op: &Op, at: At) -> Option<Expr> {
         match op {
-            Op::Post { object, task, args, target, time, is_async, instance } => {
-                self.post((object.as_ref(), task), args, target, (time, *is_async, instance.as_ref()), at)
+            Op::Post { .. } => self.post(op, at),
+            Op::Cancel { message } => {
+                let message = Box::new(self.cancelled(message)?);
+                let site = self.site(SiteKind::Cancel, String::new(), at);
+                Some(Expr::new(ExprKind::CancelMessage { message, site }, Type::Bool))
             }
             Op::Component { verb, target, args } => self.component_verb(verb, target, args, at),
             Op::Ask { row, args } => self.ask(row, args, at),
@@ -50,57 +53,6 @@ impl Checker {
                 let timeout = self.milliseconds(timeout.as_ref())?;
                 let site = self.site(SiteKind::Await, String::new(), at);
                 Some(Expr::new(ExprKind::Await { cond: Box::new(cond?), timeout, site }, Type::Bool))
-            }
-        }
-    }
-
-    fn post(
-        &mut self,
-        (object, task): (Option<&ast::Expr>, &ast::Name),
-        args: &[ast::Expr],
-        on: &ast::Expr,
-        (time, is_async, instance): (&ast::PostTimeAst, bool, Option<&InstanceName>),
-        at: At,
-    ) -> Option<Expr> {
-        let object = match object {
-            Some(e) => Some((self.value(e)?, e)),
-            None => None,
-        };
-        let task = match &object {
-            Some((object, e)) => &self.task_of_object(object, task, e.at)?,
-            None => task,
-        };
-        let body = self.task(task);
-        let args = body.map(|body| self.args_with(body, object.map(|(object, _)| object), task, args, at));
-        let to = self.queue(on, "a post");
-        let time = match time {
-            ast::PostTimeAst::Now => Some(PostTimeExpr::Now),
-            ast::PostTimeAst::Front => Some(PostTimeExpr::Front),
-            ast::PostTimeAst::After(e) => {
-                self.expr_of(e, &Type::Int, "a delay").map(|e| PostTimeExpr::After(Box::new(e)))
-            }
-            ast::PostTimeAst::At(e) => self.expr_of(e, &Type::Int, "a time").map(|e| PostTimeExpr::At(Box::new(e))),
-        };
-        let instance = self.instance(instance);
-        let (body, args, target, time) = (body?, args??, Box::new(to?), time?);
-        let site = self.site(SiteKind::Post, arrow(&task.text, on), at);
-        let kind = ExprKind::Post { body, args, target, time, is_async, instance, site };
-        Some(Expr::new(kind, Type::Message))
-    }
-
-    // The full name of a task of an object, which must be an instance of a component.
-    fn task_of_object(&mut self, object: &Expr, task: &ast::Name, at: At) -> Option<ast::Name> {
-        match self.task_of_instance(object, task) {
-            Ok(full) => full,
-            Err(()) => {
-                let ty = self.name_of(&object.ty);
-                self.error_help(
-                    at,
-                    "only instances of components have tasks of their own",
-                    format!("this is {}", article(&ty)),
-                    format!("pass the object as an argument: `post {}(..) to ..`", task.text),
-                );
-                None
             }
         }
     }

@@ -140,6 +140,7 @@ fn harmless(kind: SiteKind) -> bool {
             | K::Enable
             | K::Disable
             | K::Register
+            | K::Unregister
     )
 }
 

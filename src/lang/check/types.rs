@@ -203,7 +203,7 @@ impl Checker {
             return Some(match (&value.ty, wanted) {
                 (Type::Null, Type::Message) => word(0, Type::Message),
                 (Type::Null, _) => Expr { at: value.at, ..word(NULL, wanted.clone()) },
-                (Type::Message, Type::Bool) => Expr { ty: Type::Bool, ..value },
+                (Type::Message, Type::Bool) => self.accepted(value),
                 _ => value,
             });
         }
@@ -236,6 +236,13 @@ impl Checker {
         self.expr_of(e, &Type::Bool, "a condition")
     }
 
+    // Converts a message to whether it was accepted. Without handles its value is that truth value already.
+    fn accepted(&self, message: Expr) -> Expr {
+        let at = message.at;
+        let kind = if self.handles { ExprKind::Accepted(Box::new(message)) } else { message.kind };
+        Expr { at, ..Expr::new(kind, Type::Bool) }
+    }
+
     /// Lowers a comparison of two words for equality.
     pub(super) fn equal(&mut self, ne: bool, left: Expr, right: Expr, at: At) -> Option<Expr> {
         let op = if ne { ast::BinaryOp::Ne } else { ast::BinaryOp::Eq };
@@ -246,13 +253,18 @@ impl Checker {
             _ => (None, false),
         };
         if null && let Some(message) = message {
-            let bool_ = Expr::new(message.kind.clone(), Type::Bool);
+            let bool_ = self.accepted(message.clone());
             return Some(if ne {
                 bool_
             } else {
                 Expr::new(ExprKind::Unary(UnaryOp::Not, Box::new(bool_)), Type::Bool)
             });
         }
+        let (left, right) = match (&left.ty, &right.ty) {
+            (Type::Message, Type::Bool) => (self.accepted(left), right),
+            (Type::Bool, Type::Message) => (left, self.accepted(right)),
+            _ => (left, right),
+        };
         if !(left.ty.fits(&right.ty) || right.ty.fits(&left.ty)) {
             let (a, b) = (self.name_of(&left.ty), self.name_of(&right.ty));
             let message = format!("{} and {} cannot be compared", article(&a), article(&b));

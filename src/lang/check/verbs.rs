@@ -26,15 +26,20 @@ impl Checker {
                 let looper = self.on_looper(target, "`quit`")?;
                 (Simple::Quit { looper, safely: *safely }, SiteKind::Quit, place_text(target))
             }
-            Ast::Cancel { task, target } => {
+            Ast::Cancel { task, with, target } => {
                 let body = task.as_ref().map(|task| self.posted(task));
                 let to = self.queue(target, "`cancel`")?;
+                let token = with.as_ref().map(|token| self.token(token));
                 let text = arrow(task.as_ref().map_or("all", |t| &t.text), target);
                 let body = match body {
                     None => None,
                     Some(body) => Some(body?),
                 };
-                (Simple::Cancel { body, target: to }, SiteKind::Cancel, text)
+                let token = match token {
+                    None => None,
+                    Some(token) => Some(token?),
+                };
+                (Simple::Cancel { body, token, target: to }, SiteKind::Cancel, text)
             }
             Ast::Enable { event, args, instance } => {
                 let (id, body) = self.event_named(event)?;
@@ -58,6 +63,13 @@ impl Checker {
                 }
                 let text = format!("{} -> {}", task.text, listener.text);
                 (Simple::Register { body, listener: id }, SiteKind::Register, text)
+            }
+            Ast::Unregister { task, listener } => {
+                let (body, id) = (self.task(task), self.listener(listener));
+                let (body, id) = (body?, id?);
+                self.same_parameters(task, body, listener, id)?;
+                let text = format!("{} -> {}", task.text, listener.text);
+                (Simple::Unregister { body, listener: id }, SiteKind::Unregister, text)
             }
             Ast::Perform { listener, args } => {
                 let id = self.listener(listener)?;

@@ -291,10 +291,11 @@ impl<'w, 'f> BodyWriter<'w, 'f> {
             }
             StmtKind::Verb { verb, operand } => StmtKind::Verb { verb: *verb, operand: self.expr(operand) },
             StmtKind::Quit { target, safely } => StmtKind::Quit { target: self.expr(target), safely: *safely },
-            StmtKind::Cancel { task, target } => {
+            StmtKind::Cancel { task, with, target } => {
                 let task =
                     task.as_ref().map(|task| if self.is_task(task) { self.member_name(task) } else { task.clone() });
-                StmtKind::Cancel { task, target: self.expr(target) }
+                let with = with.as_ref().map(|token| self.expr(token));
+                StmtKind::Cancel { task, with, target: self.expr(target) }
             }
             StmtKind::Enable { event, args, instance } => {
                 StmtKind::Enable { event: event.clone(), args: self.args(args), instance: instance.clone() }
@@ -313,7 +314,8 @@ impl<'w, 'f> BodyWriter<'w, 'f> {
             | StmtKind::Yield
             | StmtKind::AttachQueue
             | StmtKind::Disable { .. }
-            | StmtKind::Register { .. } => stmt.clone(),
+            | StmtKind::Register { .. }
+            | StmtKind::Unregister { .. } => stmt.clone(),
         }
     }
 

@@ -1,6 +1,8 @@
 //! Writes out expressions: bare names become fields of `this`, calls become calls of full names.
 
-use super::super::ast::{At, Block, Cond, Else, Expr, ExprKind, Name, Op, Over, PostTimeAst, Stmt, StmtKind, Value};
+use super::super::ast::{
+    At, Block, Cond, Else, Expr, ExprKind, Name, Op, Over, PostOptionsAst, PostTimeAst, Stmt, StmtKind, Value,
+};
 use super::super::diagnostic::Diagnostic;
 use super::body::BodyWriter;
 use super::libraries::name_expr;
@@ -151,12 +153,16 @@ impl BodyWriter<'_, '_> {
 
     fn op(&mut self, op: &Op, at: At) -> Op {
         match op {
-            Op::Post { object, task, args, target, time, is_async, instance } => {
+            Op::Post { object, task, args, target, time, is_async, options, instance } => {
                 let (target, args) = (self.expr(target), self.args(args));
                 let time = match time {
                     PostTimeAst::After(e) => PostTimeAst::After(self.expr(e)),
                     PostTimeAst::At(e) => PostTimeAst::At(self.expr(e)),
-                    PostTimeAst::Now | PostTimeAst::Front => time.clone(),
+                    PostTimeAst::Now
+                    | PostTimeAst::Front
+                    | PostTimeAst::Micro
+                    | PostTimeAst::Idle { .. }
+                    | PostTimeAst::OrNow => time.clone(),
                 };
                 let object = object.as_ref().map(|object| self.expr(object));
                 let own = object.is_none() && self.is_task(task);
@@ -168,6 +174,11 @@ impl BodyWriter<'_, '_> {
                     target,
                     time,
                     is_async: *is_async,
+                    options: Box::new(PostOptionsAst {
+                        with: options.with.as_ref().map(|token| self.expr(token)),
+                        every: options.every.as_ref().map(|period| self.expr(period)),
+                        daemon: options.daemon,
+                    }),
                     instance: instance.clone(),
                 }
             }
@@ -178,6 +189,7 @@ impl BodyWriter<'_, '_> {
             }
             Op::Fork { task, args } => Op::Fork { task: task.clone(), args: self.args(args) },
             Op::SpawnLooper => Op::SpawnLooper,
+            Op::Cancel { message } => Op::Cancel { message: self.expr(message) },
             Op::Fence { target } => Op::Fence { target: self.expr(target) },
             Op::HandlerOn { target } => Op::HandlerOn { target: self.expr(target) },
             Op::Wait { object, with, timeout } => Op::Wait {

@@ -3,7 +3,7 @@
 //! The words of operations are names, too. They begin an operation only at the start of a whole right side, of a
 //! statement or of parentheses, and only before an operand.
 
-use super::super::ast::{At, Expr, ExprKind, InstanceName, Name, Op, PostTimeAst, TextLiteral, Verb};
+use super::super::ast::{At, Expr, ExprKind, InstanceName, Name, Op, PostOptionsAst, PostTimeAst, TextLiteral, Verb};
 use super::super::diagnostic::Diagnostic;
 use super::super::token::TokenKind;
 use super::super::words::is_reserved;
@@ -11,7 +11,24 @@ use super::{Parse, Parser, ReportedError};
 
 /// Words that can follow a whole expression on its line. A word before one of them can therefore be a name instead of
 /// an operation.
-const FOLLOWERS: [&str; 11] = ["after", "at", "async", "as", "with", "for", "if", "real", "initially", "safely", "on"];
+const FOLLOWERS: [&str; 16] = [
+    "after",
+    "at",
+    "async",
+    "micro",
+    "idle",
+    "every",
+    "daemon",
+    "or",
+    "as",
+    "with",
+    "for",
+    "if",
+    "real",
+    "initially",
+    "safely",
+    "on",
+];
 
 impl Parser<'_> {
     /// Returns whether the token `ahead`, on the same line, can begin an operand. A `(` that touches the word before it
@@ -49,8 +66,15 @@ impl Parser<'_> {
             "spawn" => self.word_at(1) == "looper",
             "handler" => self.word_at(1) == "on",
             "fence" | "wait" | "down" => self.place_at(1),
+            "cancel" => self.place_at(1) && !self.at_removal(),
             _ => false,
         }
+    }
+
+    /// Returns whether the next words are those of `cancel task on place`, which removes messages by their task, and not
+    /// of `cancel m`, which removes one message.
+    pub(super) fn at_removal(&self) -> bool {
+        self.word_at(1) == "all" || matches!(self.word_at(2), "on" | "with")
     }
 
     /// Returns whether an operation begins here, in a position where no operation is allowed. The test is stricter than
@@ -62,7 +86,7 @@ impl Parser<'_> {
             "post" | "fork" => self.name_at(1) && !followed,
             "spawn" => self.word_at(1) == "looper",
             "handler" => self.word_at(1) == "on" && self.name_at(2),
-            "fence" | "wait" | "down" => self.kind_at(1) == TokenKind::Word && self.place_at(1) && !followed,
+            "fence" | "wait" | "down" | "cancel" => self.kind_at(1) == TokenKind::Word && self.place_at(1) && !followed,
             _ => false,
         }
     }
@@ -103,6 +127,7 @@ impl Parser<'_> {
                 Op::SpawnLooper
             }
             "fence" => Op::Fence { target: self.measured(&mut height, Self::place)? },
+            "cancel" => Op::Cancel { message: self.measured(&mut height, Self::place)? },
             "handler" => {
                 self.expect_word("on")?;
                 Op::HandlerOn { target: self.measured(&mut height, Self::place)? }
@@ -145,7 +170,7 @@ impl Parser<'_> {
         if !self.eat_word("to") {
             let diagnostic = self.expected_diagnostic("`to`");
             let help = match self.word() {
-                word @ ("async" | "after" | "at" | "as") => {
+                word @ ("async" | "after" | "at" | "micro" | "idle" | "or" | "with" | "every" | "daemon" | "as") => {
                     format!("put `{word}` after the place: `post {}() to main {word}`", task.text)
                 }
                 "on" => format!("write `post {}() to` and the looper, handler or thread", task.text),
@@ -157,11 +182,16 @@ impl Parser<'_> {
         let mut time = None;
         let mut is_async = false;
         let mut instance = None;
+        let mut options = PostOptionsAst::default();
         loop {
             let word = self.word();
             let twice = match word {
-                "after" | "at" => time.is_some(),
+                "after" | "at" | "micro" | "idle" => time.is_some(),
+                "or" if self.word_at(1) == "now" => time.is_some(),
                 "async" => is_async,
+                "with" => options.with.is_some(),
+                "every" => options.every.is_some(),
+                "daemon" => options.daemon,
                 "as" => instance.is_some(),
                 _ => break,
             };
@@ -171,7 +201,9 @@ impl Parser<'_> {
                     format!("the post has a second `{word}`"),
                     "a post has at most one",
                 )
-                .help("remove it: a post has one time (`after` or `at`), one `async` and one `as`");
+                .help(
+                    "remove it: a post has one time (`after`, `at`, `micro`, `idle` or `or now`), and each option once",
+                );
                 return Err(self.report(diagnostic));
             }
             self.bump();
@@ -182,11 +214,29 @@ impl Parser<'_> {
                     time = Some(PostTimeAst::Front);
                 }
                 "at" => time = Some(PostTimeAst::At(self.measured(height, Self::expr)?)),
+                "micro" => time = Some(PostTimeAst::Micro),
+                "idle" => time = Some(PostTimeAst::Idle { keep: self.eat_word("keep") }),
+                "or" => {
+                    self.bump();
+                    time = Some(PostTimeAst::OrNow);
+                }
                 "async" => is_async = true,
+                "with" => options.with = Some(self.measured(height, Self::place)?),
+                "every" => options.every = Some(self.measured(height, Self::expr)?),
+                "daemon" => options.daemon = true,
                 _ => instance = Some(self.instance(height)?),
             }
         }
-        Ok(Op::Post { object, task, args, target, time: time.unwrap_or(PostTimeAst::Now), is_async, instance })
+        Ok(Op::Post {
+            object,
+            task,
+            args,
+            target,
+            time: time.unwrap_or(PostTimeAst::Now),
+            is_async,
+            options: Box::new(options),
+            instance,
+        })
     }
 
     /// Parses what is posted, up to its arguments: the name of a task, or an object and the name of a task of its

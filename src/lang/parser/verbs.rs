@@ -41,9 +41,10 @@ impl Parser<'_> {
                 self.bump();
                 StmtKind::Quit { target: self.place()?, safely: self.eat_word("safely") }
             }
-            "cancel" if self.name_at(1) => {
+            "cancel" if self.name_at(1) && self.at_removal() => {
                 self.bump();
                 let task = self.name("the name of a task, or `all`")?;
+                let with = if self.eat_word("with") { Some(self.place()?) } else { None };
                 if self.word() != "on" {
                     let help = format!("name the looper or handler, as in `cancel {} on main`", task.text);
                     let diagnostic = self.expected_diagnostic("`on`").help(help);
@@ -51,7 +52,7 @@ impl Parser<'_> {
                 }
                 self.bump();
                 let task = if task.text == "all" { None } else { Some(task) };
-                StmtKind::Cancel { task, target: self.place()? }
+                StmtKind::Cancel { task, with, target: self.place()? }
             }
             "enable" if self.name_at(1) => {
                 self.bump();
@@ -73,6 +74,12 @@ impl Parser<'_> {
             "withdraw" if self.in_kind && self.operand_at(1) => {
                 self.bump();
                 StmtKind::Withdraw { request: self.expr()? }
+            }
+            "unregister" if self.name_at(1) => {
+                self.bump();
+                let task = self.name("the name of a task")?;
+                self.expect_word("from")?;
+                StmtKind::Unregister { task, listener: self.name("the name of a listener")? }
             }
             "perform" if self.name_at(1) => {
                 self.bump();

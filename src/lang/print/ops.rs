@@ -1,12 +1,12 @@
 //! Prints operations such as `post`.
 
-use super::super::ast::{Expr, ExprKind, InstanceName, Op, PostTimeAst};
+use super::super::ast::{Expr, ExprKind, InstanceName, Op, PostOptionsAst, PostTimeAst};
 use super::TreePrinter;
 
 impl TreePrinter {
     pub(super) fn op(&mut self, op: &Op) {
         match op {
-            Op::Post { object, task, args, target, time, is_async, instance } => {
+            Op::Post { object, task, args, target, time, is_async, options, instance } => {
                 self.push("post ");
                 if let Some(object) = object {
                     self.place(object);
@@ -20,12 +20,17 @@ impl TreePrinter {
                 if *is_async {
                     self.push(" async");
                 }
+                self.post_options(options);
                 self.instance(instance.as_ref());
             }
             Op::Fork { task, args } => {
                 self.push("fork ");
                 self.name(task);
                 self.args(args);
+            }
+            Op::Cancel { message } => {
+                self.push("cancel ");
+                self.place(message);
             }
             Op::SpawnLooper => self.push("spawn looper"),
             Op::Fence { target } => {
@@ -71,6 +76,20 @@ impl TreePrinter {
         }
     }
 
+    fn post_options(&mut self, options: &PostOptionsAst) {
+        if let Some(token) = &options.with {
+            self.push(" with ");
+            self.place(token);
+        }
+        if let Some(period) = &options.every {
+            self.push(" every ");
+            self.expr(period);
+        }
+        if options.daemon {
+            self.push(" daemon");
+        }
+    }
+
     fn timeout(&mut self, timeout: Option<&Expr>) {
         if let Some(timeout) = timeout {
             self.push(" for ");
@@ -86,6 +105,9 @@ impl TreePrinter {
                 self.expr(delay);
             }
             PostTimeAst::Front => self.push(" at front"),
+            PostTimeAst::Micro => self.push(" micro"),
+            PostTimeAst::Idle { keep } => self.push(if *keep { " idle keep" } else { " idle" }),
+            PostTimeAst::OrNow => self.push(" or now"),
             // A variable can be called `front`, so it needs parentheses here.
             PostTimeAst::At(when) if matches!(&when.kind, ExprKind::Name(name) if name == "front") => {
                 self.push(" at (front)");

@@ -101,9 +101,13 @@ impl TreePrinter {
                 self.place(target);
                 self.push(if *safely { " safely" } else { "" });
             }
-            StmtKind::Cancel { task, target } => {
+            StmtKind::Cancel { task, with, target } => {
                 self.push("cancel ");
                 self.push(task.as_ref().map_or("all", |task| &task.text));
+                if let Some(token) = with {
+                    self.push(" with ");
+                    self.place(token);
+                }
                 self.push(" on ");
                 self.place(target);
             }
@@ -115,6 +119,10 @@ impl TreePrinter {
             StmtKind::Register { task, listener } => {
                 self.named("register ", task, &[]);
                 self.named(" to ", listener, &[]);
+            }
+            StmtKind::Unregister { task, listener } => {
+                self.named("unregister ", task, &[]);
+                self.named(" from ", listener, &[]);
             }
             StmtKind::Perform { listener, args } => {
                 self.push("perform ");

@@ -1,11 +1,11 @@
 //! Compiles expressions: from left to right, with one register for each value.
 
 use super::super::blame::Blame;
-use super::super::instr::{Instr, ListGet, ListPut, Reg, Regs, Time, Visible, WaitRef};
+use super::super::instr::{Instr, ListGet, ListPut, Reg, Regs, Visible, WaitRef};
 use super::places::{of_list, owner};
 use super::{Compiler, kind};
-use crate::lang::ast::BinaryOp;
-use crate::lang::program::{Expr, ExprKind, PostTimeExpr};
+use crate::lang::ast::{BinaryOp, UnaryOp};
+use crate::lang::program::{Expr, ExprKind};
 use crate::world::WordKind;
 
 impl<'p> Compiler<'p> {
@@ -136,23 +136,17 @@ impl<'p> Compiler<'p> {
                 old
             }
             ExprKind::Star { site } => self.visible(Visible::Branch, WordKind::Word, *site),
-            ExprKind::Post { body, args, target, time, is_async, instance, site } => {
-                let args = self.args(args);
-                let blame = Blame::of(target.at);
-                let target = self.target_ref(target);
-                let time = match time {
-                    PostTimeExpr::Now => Time::Now,
-                    PostTimeExpr::After(d) => Time::After(self.delay(d)),
-                    PostTimeExpr::Front => Time::Front,
-                    PostTimeExpr::At(t) => {
-                        self.shared.times.instant(t);
-                        Time::At(self.expr(t))
-                    }
-                };
-                let op = Visible::Post { target, body: *body, args, time, is_async: *is_async, instance: *instance };
-                let accepted = self.visible(op, WordKind::Word, *site);
-                self.blame(blame);
-                accepted
+            ExprKind::Post { .. } => self.post(e),
+            ExprKind::CancelMessage { message, site } => {
+                let message = self.expr(message);
+                self.visible(Visible::CancelMessage(message), WordKind::Word, *site)
+            }
+            ExprKind::Accepted(message) => {
+                let src = self.expr(message);
+                let dst = self.regs.temp(WordKind::Word);
+                self.emit(Instr::Unary { op: UnaryOp::Not, dst, src });
+                self.emit(Instr::Unary { op: UnaryOp::Not, dst, src: dst });
+                dst
             }
             ExprKind::Fork { body, args, site } => {
                 let args = self.args(args);

@@ -3,6 +3,7 @@
 mod control;
 mod exprs;
 mod makers;
+mod messages;
 mod places;
 mod platform;
 mod regs;

@@ -14,11 +14,13 @@ pub(super) fn cell_kinds(ty: &Type) -> Vec<WordKind> {
         Type::Handler => vec![WordKind::Handler],
         Type::Fence => vec![WordKind::Fence],
         Type::Request => vec![WordKind::Request],
+        Type::Message => vec![WordKind::Message],
         Type::List(element) => vec![match cell_kinds(element).first() {
             Some(WordKind::Object) => WordKind::ListOfObjects,
             Some(WordKind::Thread) => WordKind::ListOfThreads,
             Some(WordKind::Handler) => WordKind::ListOfHandlers,
             Some(WordKind::Fence) => WordKind::ListOfFences,
+            Some(WordKind::Message) => WordKind::ListOfMessages,
             _ => WordKind::ListOfWords,
         }],
         Type::Array(element, len) => cell_kinds(element).repeat(*len as usize),

@@ -1,6 +1,6 @@
 //! Compiles statements.
 
-use super::super::blame::Blame;
+use super::super::blame::{Blame, IllegalValue};
 use super::super::instr::{Instr, ListGet, ListPut, Reg, Regs, Visible, WaitRef};
 use super::Compiler;
 use super::control::Exit;
@@ -228,7 +228,7 @@ impl<'p> Compiler<'p> {
 
     fn simple(&mut self, op: &'p Simple, site: SiteId) {
         let blame = Blame {
-            fence: matches!(op, Simple::Lift(_)),
+            illegal: if matches!(op, Simple::Lift(_)) { IllegalValue::InNoQueue } else { IllegalValue::HasNoQueue },
             ..Blame::of(op.operand().map_or_else(Span::default, |e| e.at))
         };
         let op = match op {
@@ -252,11 +252,17 @@ impl<'p> Compiler<'p> {
             Simple::AttachQueue => Visible::AttachQueue,
             Simple::LoopQueue => Visible::Begin,
             Simple::Quit { looper, safely } => Visible::Quit { looper: self.expr(looper), safely: *safely },
-            Simple::Cancel { body, target } => Visible::Cancel { target: self.target_ref(target), body: *body },
+            Simple::Cancel { body, token: None, target } => {
+                Visible::Cancel { target: self.target_ref(target), body: *body }
+            }
+            Simple::Cancel { body, token: Some(token), target } => {
+                Visible::CancelWith { target: self.target_ref(target), body: *body, token: self.expr(token) }
+            }
             Simple::Enable { event, args, instance } => {
                 Visible::Enable { event: *event, args: self.args(args), instance: *instance }
             }
             Simple::Disable(event) => Visible::Disable(*event),
+            Simple::Unregister { body, listener } => Visible::Unregister { listener: *listener, body: *body },
             Simple::Register { body, listener } => Visible::Register { listener: *listener, body: *body },
             Simple::Perform { listener, args } => Visible::Perform { listener: *listener, args: self.args(args) },
         };

@@ -1,0 +1,123 @@
+//! Lowers posts and the removal of one message.
+
+use super::Checker;
+use super::names::NameMeaning;
+use super::ops::arrow;
+use super::types::article;
+use crate::event::SiteKind;
+use crate::lang::ast::{self, At, Op, PostTimeAst};
+use crate::lang::program::{ClassId, Expr, ExprKind, PostOptionsExpr, PostTimeExpr, Type};
+
+impl Checker {
+    /// Lowers a post.
+    pub(super) fn post(&mut self, op: &Op, at: At) -> Option<Expr> {
+        let Op::Post { object, task, args, target: on, time, is_async, options, instance } = op else {
+            unreachable!("the caller has a post")
+        };
+        let object = match object {
+            Some(e) => Some((self.value(e)?, e)),
+            None => None,
+        };
+        let task = match &object {
+            Some((object, e)) => &self.task_of_object(object, task, e.at)?,
+            None => task,
+        };
+        let body = self.task(task);
+        let args = body.map(|body| self.args_with(body, object.map(|(object, _)| object), task, args, at));
+        let to = self.queue(on, "a post");
+        let fits = self.options_fit(time, *is_async, options, at);
+        let time = match time {
+            PostTimeAst::Now => Some(PostTimeExpr::Now),
+            PostTimeAst::Front => Some(PostTimeExpr::Front),
+            PostTimeAst::Micro => Some(PostTimeExpr::Micro),
+            PostTimeAst::Idle { keep } => Some(PostTimeExpr::Idle { keep: *keep }),
+            PostTimeAst::OrNow => body.map(|body| PostTimeExpr::OrNow(self.call_of(body))),
+            PostTimeAst::After(e) => self.expr_of(e, &Type::Int, "a delay").map(|e| PostTimeExpr::After(Box::new(e))),
+            PostTimeAst::At(e) => self.expr_of(e, &Type::Int, "a time").map(|e| PostTimeExpr::At(Box::new(e))),
+        };
+        let with = options.with.as_ref().map(|token| self.token(token));
+        let every = options.every.as_ref().map(|period| self.expr_of(period, &Type::Int, "a period"));
+        let instance = self.instance(instance.as_ref());
+        let (body, args, target, time) = (body?, args??, Box::new(to?), time?);
+        let options = PostOptionsExpr {
+            with: if let Some(token) = with { Some(token?) } else { None },
+            every: if let Some(period) = every { Some(period?) } else { None },
+            daemon: options.daemon,
+            handle: self.handles,
+        };
+        if !fits {
+            return None;
+        }
+        let site = self.site(SiteKind::Post, arrow(&task.text, on), at);
+        let (is_async, options) = (*is_async, Box::new(options));
+        let kind = ExprKind::Post { body, args, target, time, is_async, options, instance, site };
+        Some(Expr::new(kind, Type::Message))
+    }
+
+    // The full name of a task of an object, which must be an instance of a component.
+    fn task_of_object(&mut self, object: &Expr, task: &ast::Name, at: At) -> Option<ast::Name> {
+        match self.task_of_instance(object, task) {
+            Ok(full) => full,
+            Err(()) => {
+                let ty = self.name_of(&object.ty);
+                self.error_help(
+                    at,
+                    "only instances of components have tasks of their own",
+                    format!("this is {}", article(&ty)),
+                    format!("pass the object as an argument: `post {}(..) to ..`", task.text),
+                );
+                None
+            }
+        }
+    }
+
+    // Reports options that do not go with the time of a post.
+    fn options_fit(&mut self, time: &PostTimeAst, is_async: bool, options: &ast::PostOptionsAst, at: At) -> bool {
+        let (what, plain) = match time {
+            PostTimeAst::Micro => ("a microtask", false),
+            PostTimeAst::Idle { .. } => ("an idle handler", false),
+            PostTimeAst::OrNow => ("a post `or now`", false),
+            PostTimeAst::Front => ("a post at the front", true),
+            PostTimeAst::Now | PostTimeAst::After(_) | PostTimeAst::At(_) => return true,
+        };
+        let (option, reason) = match time {
+            PostTimeAst::Micro if is_async => ("async", "fences never hold a microtask back"),
+            PostTimeAst::Idle { .. } if is_async => ("async", "a looper behind a fence is not idle"),
+            _ if options.every.is_some() => ("every", "only a message with a due time returns to its queue"),
+            _ if options.daemon && !plain => ("daemon", "only a message can be a daemon"),
+            _ if options.with.is_some() && !plain => ("with", "only messages are removed by their token"),
+            _ => return true,
+        };
+        self.error_help(at, format!("{what} cannot be `{option}`"), reason, format!("leave `{option}` out"));
+        false
+    }
+
+    /// Lowers the token of messages: any object.
+    pub(super) fn token(&mut self, e: &ast::Expr) -> Option<Expr> {
+        let value = self.value(e)?;
+        if let Type::Object(_) = value.ty {
+            return Some(value);
+        }
+        self.fit(value, &Type::Object(ClassId(0)), e.at, "a token")
+    }
+
+    /// Lowers the operand of `cancel m`.
+    pub(super) fn cancelled(&mut self, e: &ast::Expr) -> Option<Expr> {
+        if let ast::ExprKind::Name(name) = &e.kind
+            && self.local(name).is_none()
+            && let Some(NameMeaning::Task(_) | NameMeaning::Event(..)) = self.names.get(name).map(|n| &n.named)
+        {
+            let help = format!("say of which looper or handler: `cancel {name} on main`");
+            self.error_help(e.at, "`cancel` needs a message, or the queue of a task", "this is a task", help);
+            return None;
+        }
+        let value = self.value(e)?;
+        if value.ty == Type::Message {
+            return Some(value);
+        }
+        let ty = self.name_of(&value.ty);
+        let help = "a message is the value of a post: `let m = post f() to main`";
+        self.error_help(e.at, "`cancel` needs a message", format!("this is {}", article(&ty)), help);
+        None
+    }
+}
