@@ -149,7 +149,7 @@ fn pedigree(setup: &Setup, parts: &[(CreationKind, u32)]) -> String {
         CreationKind::Event(event) => format!("{}#{nth}", setup.events[*event].name),
         CreationKind::Body(body) => format!("{}#{nth}", setup.bodies[*body]),
         CreationKind::Looper => format!("spawned-looper#{nth}"),
-        CreationKind::Class(_) => unreachable!("an object performs nothing"),
+        CreationKind::Class(_) | CreationKind::Instance(_) => unreachable!("an object performs nothing"),
     };
     parts.iter().map(name).collect::<Vec<_>>().join("/")
 }
