@@ -36,6 +36,9 @@ pub struct About {
     /// Locations, locks, queues ... with more potential pairs than are kept for one of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
+    /// Settings that bound what the environment does. A refutation holds within them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub bounds: BTreeMap<String, i64>,
     pub complete: bool,
 }
 
@@ -288,6 +291,7 @@ pub(super) fn about(file: &str, program: u64, plan: &CampaignPlan, phase1: &Phas
         detectors: names(&plan.detectors),
         risk: Risk { once: phase1.coverage.risk.once, walks: phase1.coverage.risk.walks },
         left_out: phase1.coverage.left_out.iter().cloned().collect(),
+        bounds: plan.program.program.components.bounds.iter().cloned().collect(),
         complete,
     }
 }

@@ -33,6 +33,9 @@ pub struct ExploreReport {
     pub proves: bool,
     pub cut: Option<String>,
     pub reproducible: bool,
+    /// Settings that bound what the environment does.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub bounds: BTreeMap<String, i64>,
     pub estimate: Option<SizeEstimate>,
     pub ends: Vec<EndReport>,
     pub livelocks: Option<Vec<LivelockReport>>,
@@ -137,6 +140,7 @@ impl ExploreReport {
             proves: found.complete() && exact && about.preemptions.is_none(),
             cut: found.cut.map(|cut| word(cut, about.timed_out).to_owned()),
             reproducible: !about.stopped && found.cut != Some(Cut::Memory),
+            bounds: plan.program.program.components.bounds.iter().cloned().collect(),
             estimate: found.estimate.map(|e| SizeEstimate {
                 states_at_least: e.at_least(found.states),
                 schedules: finite(e.schedules),

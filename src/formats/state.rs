@@ -2,7 +2,7 @@
 
 use super::result::At;
 use super::values::Types;
-use crate::event::{EventId, Location, ObjectId, Op, Outcome, ThreadId};
+use crate::event::{EventId, InstanceId, Location, ObjectId, Op, Outcome, ThreadId};
 use crate::lang::Program;
 use crate::world::{FirstValue, MessageKind, Queue, World};
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,21 @@ pub struct State {
     /// Number of objects that are left out.
     pub more_objects: usize,
     pub events: Vec<EventState>,
+    /// The instances of components, in the order in which they were made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instances: Vec<InstanceState>,
+}
+
+/// The state of an instance of a component.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct InstanceState {
+    pub name: String,
+    pub stage: String,
+    /// The stage at the end of the row that is under way, if that row changes the stage.
+    pub leads_to: Option<String>,
+    /// The rows that the environment may fire.
+    pub open: Vec<String>,
 }
 
 /// The state of a thread.
@@ -137,11 +152,30 @@ impl State {
             variables: variables.collect(),
             objects: objects.clone().take(MOST_OBJECTS).map(|o| object(world, words, o)).collect(),
             more_objects: objects.skip(MOST_OBJECTS).count(),
+            instances: instances(world),
             events: events
+                .filter(|e| !world.is_row(*e))
                 .map(|e| EventState { name: setup.events[e].name.clone(), enables: world.enables_left(e) })
                 .collect(),
         }
     }
+}
+
+fn instances(world: &World) -> Vec<InstanceState> {
+    let Some(platform) = world.platform() else { return Vec::new() };
+    let setup = &world.setup().platform;
+    let instance = |(id, of): (InstanceId, &crate::world::Instance)| {
+        let component = &setup.components[of.component];
+        let stage = |stage: u32| component.stages[stage as usize].clone();
+        let open = component.rows.iter().filter(|row| world.open_for(**row).contains(&id));
+        InstanceState {
+            name: world.instance_name(id),
+            stage: stage(of.stage),
+            leads_to: of.target.map(stage),
+            open: open.filter_map(|row| Some(setup.row(*row)?.name.clone())).collect(),
+        }
+    };
+    platform.instances().enumerate().map(instance).collect()
 }
 
 // Returns whether the thread ran `init`: that one is not a thread of the app.

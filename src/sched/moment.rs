@@ -47,6 +47,11 @@ fn makes(world: &World, actor: Actor, pedigree: &[(CreationKind, u32)]) -> bool 
     let contexts = world.contexts();
     let next = |context: Option<ContextId>| contexts.counted(context, *made) + 1 == *nth;
     match (actor, made) {
+        (Actor::Event(event), CreationKind::Event(e)) if world.is_row(event) => {
+            // The firing of a row is created by the context of an instance.
+            let mut open = world.open_for(event).iter().filter_map(|i| Some(world.platform()?.instances()[*i].context));
+            event == *e && open.any(|instance| contexts.is(instance, parent) && next(Some(instance)))
+        }
         (Actor::Event(event), CreationKind::Event(e)) => event == *e && next(None),
         (Actor::Thread(thread), _) => {
             let t = world.thread(thread);

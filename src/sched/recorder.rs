@@ -4,7 +4,7 @@ use super::View;
 use super::names::ContextNames;
 use super::observer::{ChoiceInterest, Observer};
 use super::schedule::{ActorName, CheckBytes, Schedule, about_to};
-use crate::event::{Actor, Choice, SiteId};
+use crate::event::{Actor, Choice, EventId, InstanceId, SiteId};
 use crate::world::World;
 use std::collections::BTreeMap;
 
@@ -36,6 +36,7 @@ pub struct ScheduleRecorder {
 #[derive(Clone, Copy)]
 struct ChoiceRun {
     pending: PendingStatement,
+    // Argument of the choice. Of a row of a component it is the number of the instance in the run.
     argument: u64,
     count: u64,
 }
@@ -46,6 +47,21 @@ struct PendingStatement {
     actor: Actor,
     site: Option<SiteId>,
     word: &'static str,
+}
+
+impl PendingStatement {
+    // The instance for which a row of a component is fired, by the recorded argument. `None` for any other choice.
+    fn instance(&self, world: &World, argument: u64) -> Option<InstanceId> {
+        match self.actor {
+            Actor::Event(event) if world.is_row(event) => Some(InstanceId(argument as u32)),
+            _ => None,
+        }
+    }
+}
+
+// The number of the instance that the argument of a firing means; the argument itself for an event that is no row.
+fn instance_number(world: &World, event: EventId, argument: u64) -> u64 {
+    world.open_for(event).get(argument as usize).map_or(argument, |instance| u64::from(instance.0))
 }
 
 impl ScheduleRecorder {
@@ -60,14 +76,17 @@ impl ScheduleRecorder {
     pub fn schedule(&self, world: &World) -> Schedule {
         let mut schedule = Schedule::default();
         // The index of each actor in the schedule.
-        let mut actors: BTreeMap<Actor, u32> = BTreeMap::new();
+        let mut actors: BTreeMap<(Actor, Option<InstanceId>), u32> = BTreeMap::new();
         let mut known = ContextNames::default();
         let mut checks = CheckBytes::default();
         for ChoiceRun { pending, argument, count } in &self.log {
-            let at = *actors.entry(pending.actor).or_insert_with(|| {
+            // The name of the instance stands for the argument, so that it means the same in every run.
+            let instance = pending.instance(world, *argument);
+            let argument = if instance.is_some() { 0 } else { *argument };
+            let at = *actors.entry((pending.actor, instance)).or_insert_with(|| {
                 let name = match pending.actor {
                     Actor::Thread(thread) => ActorName::Thread(known.add(world, thread, &mut schedule.names)),
-                    Actor::Event(event) => ActorName::Event(world.setup().events[event].name.clone()),
+                    Actor::Event(event) => ActorName::Event(world.event_name(event, instance)),
                     Actor::Clock => ActorName::Clock,
                     Actor::Stop => ActorName::Stop,
                 };
@@ -75,7 +94,7 @@ impl ScheduleRecorder {
                 schedule.actors.len() as u32 - 1
             });
             let check = checks.of(at as usize, world, &schedule, (pending.site, pending.word));
-            schedule.push(at, *argument, check, *count);
+            schedule.push(at, argument, check, *count);
         }
         schedule
     }
@@ -92,7 +111,11 @@ impl Observer for ScheduleRecorder {
     #[inline(always)]
     fn choice(&mut self, view: &View<'_>, choice: Choice) {
         let (site, word) = about_to(view.world, choice.actor);
-        let (pending, argument) = (PendingStatement { actor: choice.actor, site, word }, choice.argument);
+        let pending = PendingStatement { actor: choice.actor, site, word };
+        let argument = match choice.actor {
+            Actor::Event(event) => instance_number(view.world, event, choice.argument),
+            _ => choice.argument,
+        };
         match self.log.last_mut() {
             Some(last) if last.pending == pending && last.argument == argument => last.count += 1,
             _ => self.log.push(ChoiceRun { pending, argument, count: 1 }),

@@ -3,7 +3,7 @@
 use super::names::{ContextNames, NameId};
 use super::schedule::{ActorName, CheckBytes, Schedule, about_to, actor_name, describe};
 use super::{Strategy, View};
-use crate::event::{Actor, Choice, ThreadId};
+use crate::event::{Actor, Choice, InstanceId, ThreadId};
 use crate::world::{Question, World};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -50,6 +50,8 @@ pub struct Replay {
     // For each actor of the schedule the actor of this run, once it exists. A thread's index does not change within a
     // run.
     actors: Vec<Option<Actor>>,
+    // For each actor of the schedule that is a row of a component: the instance, once it exists.
+    instances: Vec<Option<InstanceId>>,
     // The threads whose names have been looked up. Each thread is looked up once.
     threads: BTreeMap<NameId, ThreadId>,
     known: ContextNames,
@@ -67,6 +69,7 @@ impl Replay {
             used: 0,
             argument: 0,
             actors: Vec::new(),
+            instances: Vec::new(),
             threads: BTreeMap::new(),
             known: ContextNames::default(),
             asked: 0,
@@ -85,12 +88,23 @@ impl Replay {
     pub(super) fn actor_of(&mut self, world: &World, number: usize) -> Option<Actor> {
         if self.actors[number].is_none() {
             let schedule = self.schedule.clone();
-            self.actors[number] = self.named(world, &schedule.actors[number]);
+            self.actors[number] = self.named(world, &schedule.actors[number], number);
         }
         self.actors[number]
     }
 
-    fn named(&mut self, world: &World, wanted: &ActorName) -> Option<Actor> {
+    /// Returns the argument of a choice of the actor with this number, whose argument was recorded as `argument`. `None`
+    /// if the actor is a row of a component that is not open for its instance.
+    pub(super) fn argument_of(&self, world: &World, number: usize, argument: u64) -> Option<u64> {
+        match (self.actors[number], self.instances[number]) {
+            (Some(Actor::Event(row)), Some(instance)) => {
+                world.open_for(row).iter().position(|open| *open == instance).map(|at| at as u64)
+            }
+            _ => Some(argument),
+        }
+    }
+
+    fn named(&mut self, world: &World, wanted: &ActorName, number: usize) -> Option<Actor> {
         match wanted {
             ActorName::Thread(name) => {
                 for thread in world.threads().ids().skip(self.asked) {
@@ -103,7 +117,12 @@ impl Replay {
                 self.threads.get(name).copied().map(Actor::Thread)
             }
             ActorName::Event(event) => {
-                world.setup().events.enumerate().find(|(_, e)| e.name == *event).map(|(id, _)| Actor::Event(id))
+                if let Some((row, instance)) = world.row_named(event) {
+                    self.instances[number] = Some(instance);
+                    return Some(Actor::Event(row));
+                }
+                let mut events = world.setup().events.enumerate().filter(|(id, _)| !world.is_row(*id));
+                events.find(|(_, e)| e.name == *event).map(|(id, _)| Actor::Event(id))
             }
             ActorName::Clock => Some(Actor::Clock),
             ActorName::Stop => Some(Actor::Stop),
@@ -135,6 +154,7 @@ impl Strategy for Replay {
     fn begin(&mut self, _: u64) {
         (self.at, self.used, self.argument) = (0, 0, 0);
         self.actors = vec![None; self.schedule.actors.len()];
+        self.instances = vec![None; self.schedule.actors.len()];
         self.threads.clear();
         self.known.clear();
         self.asked = 0;
@@ -154,9 +174,10 @@ impl Strategy for Replay {
         let Some(actor) = self.actor_of(world, number) else {
             return diverged(wanted(), format!("there is no {}; open: {}", wanted(), open(view)));
         };
-        if !world.is_open(actor) {
+        let argument = self.argument_of(world, number, next.argument).filter(|_| world.is_open(actor));
+        let Some(argument) = argument else {
             return diverged(format!("{} to go on", wanted()), format!("it cannot; open: {}", open(view)));
-        }
+        };
         if self.checks.of(number, world, &schedule, about_to(world, actor)) != next.check {
             let found = describe(world, Choice { actor, argument: next.argument });
             return diverged(format!("{} at another operation", wanted()), found);
@@ -165,7 +186,7 @@ impl Strategy for Replay {
             let found = "there is nothing to choose".to_owned();
             return diverged(format!("{} to choose with argument {}", wanted(), next.argument), found);
         }
-        self.argument = next.argument;
+        self.argument = argument;
         self.used += 1;
         if self.used == next.count {
             self.at += 1;

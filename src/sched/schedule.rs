@@ -208,6 +208,11 @@ pub fn describe(world: &World, choice: Choice) -> String {
             format!("{name}{line}: {}{gap}{place}", t.pending.word())
         }
         Actor::Clock => format!("{name} to {} ms", choice.argument),
-        _ => name,
+        // The name of a row of a component says for which instance it is fired.
+        Actor::Event(event) => match world.open_for(event).get(choice.argument as usize) {
+            Some(instance) => ActorName::Event(world.row_name(event, *instance)).other(),
+            None => name,
+        },
+        Actor::Stop => name,
     }
 }

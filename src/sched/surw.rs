@@ -145,7 +145,10 @@ impl Surw {
                 let is_counted = enabled && self.is_interesting(world, actor);
                 self.threads[thread.index()].weight.max(u32::from(is_counted))
             }
-            Actor::Event(event) if world.fireable().contains(event) => self.events[event.index()],
+            // The profile does not know what the firings of a row lead to.
+            Actor::Event(event) if world.fireable().contains(event) => {
+                self.events[event.index()].max(u32::from(world.is_row(event)))
+            }
             _ => 0,
         }
     }

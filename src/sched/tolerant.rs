@@ -131,9 +131,9 @@ impl Tolerant {
         }
     }
 
-    fn follow(&mut self, entry: usize) {
+    fn follow(&mut self, entry: usize, argument: u64) {
         self.left[entry] -= 1;
-        self.argument = self.schedule.choices[entry].argument;
+        self.argument = argument;
         self.tolerance.followed += 1;
         self.inserted = 0;
     }
@@ -182,6 +182,18 @@ impl Tolerant {
         })
     }
 
+    // The argument of an entry of the recording in this run. `None` if its row is not open for its instance. The actor of
+    // the entry must have been looked up.
+    fn argument_at(&self, world: &World, entry: usize) -> Option<u64> {
+        let choice = &self.schedule.choices[entry];
+        self.names.argument_of(world, choice.actor as usize, choice.argument)
+    }
+
+    // Whether the actor of an entry of the recording can make this choice.
+    fn is_open(&self, world: &World, actor: Actor, entry: usize) -> bool {
+        world.is_open(actor) && self.argument_at(world, entry).is_some()
+    }
+
     // A later choice that fits now and is its actor's first one from here on.
     fn other(&mut self, view: &View<'_>) -> Option<(usize, Actor)> {
         let choices = self.schedule.clone();
@@ -194,7 +206,8 @@ impl Tolerant {
             let actor = self.names.actor_of(view.world, choice.actor as usize);
             // Only threads and events qualify: the end of a run or an advance of the clock would not help the run to
             // continue.
-            let thread = actor.filter(|a| matches!(a, Actor::Thread(_) | Actor::Event(_)) && view.world.is_open(*a));
+            let thread =
+                actor.filter(|a| matches!(a, Actor::Thread(_) | Actor::Event(_)) && self.is_open(view.world, *a, i));
             if let Some(actor) = thread
                 && self.is_pending_at(view.world, choice, actor, false)
             {
@@ -215,12 +228,13 @@ impl Tolerant {
             let choice = schedule.choices.get(self.at)?;
             let wanted = || schedule.actor_name(choice.actor);
             let named = self.names.actor_of(world, choice.actor as usize);
-            let why = match named.filter(|a| world.is_open(*a)) {
+            let argument = self.argument_at(world, self.at).unwrap_or(0);
+            let why = match named.filter(|a| self.is_open(world, *a, self.at)) {
                 // If the instant has already passed, the advance is not needed.
                 Some(Actor::Clock) if choice.argument <= world.now() => "the clock is there already",
                 Some(actor @ Actor::Thread(thread)) => {
                     if self.is_pending_at(world, choice, actor, true) {
-                        self.follow(self.at);
+                        self.follow(self.at, argument);
                         return Some(actor);
                     }
                     if self.is_ahead(world, self.at, actor) {
@@ -232,7 +246,7 @@ impl Tolerant {
                     }
                 }
                 Some(actor) => {
-                    self.follow(self.at);
+                    self.follow(self.at, argument);
                     return Some(actor);
                 }
                 None if matches!(named, Some(Actor::Thread(t)) if world.finished(t)) => "the thread has ended",
@@ -242,7 +256,8 @@ impl Tolerant {
                         self.note_departure(world, || {
                             format!("{} cannot go on yet; {} comes first", wanted(), first())
                         });
-                        self.follow(entry);
+                        let argument = self.argument_at(world, entry).unwrap_or(0);
+                        self.follow(entry, argument);
                         self.tolerance.moved += 1;
                         return Some(actor);
                     }

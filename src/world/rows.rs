@@ -152,11 +152,46 @@ impl World {
         self.firing(context).map(|firing| firing.instance)
     }
 
+    /// Returns the name and the stage of the instance for which the message of a context was or is a row: `Player#1 is
+    /// paused`, `Player#1 goes from front to paused`.
+    #[must_use]
+    pub fn stage_text(&self, context: ContextId) -> Option<String> {
+        let named = self.contexts.instance_of(context)?;
+        let platform = self.platform()?;
+        let (id, of) = platform.instances.enumerate().find(|(_, i)| i.context == named)?;
+        let stages = &self.setup.platform.components[of.component].stages;
+        let (name, stage) = (self.instance_name(id), &stages[of.stage as usize]);
+        Some(match of.target {
+            Some(to) => format!("{name} goes from {stage} to {}", stages[to as usize]),
+            None => format!("{name} is {stage}"),
+        })
+    }
+
     /// Returns the name of a row of an instance: `Player#1.hide`.
     #[must_use]
     pub fn row_name(&self, row: EventId, instance: InstanceId) -> String {
         let own = self.setup.platform.row(row).map_or("", |row| row.name.as_str());
         format!("{}.{own}", self.instance_name(instance))
+    }
+
+    /// Returns the name of an event: with an instance, that of a row of it.
+    #[must_use]
+    pub fn event_name(&self, event: EventId, instance: Option<InstanceId>) -> String {
+        match instance {
+            Some(instance) => self.row_name(event, instance),
+            None => self.setup.events[event].name.clone(),
+        }
+    }
+
+    /// Returns the row and the instance with this [`row_name`](Self::row_name), if the instance exists.
+    #[must_use]
+    pub fn row_named(&self, name: &str) -> Option<(EventId, InstanceId)> {
+        let (of, own) = name.rsplit_once('.')?;
+        let instance = self.instance_named(of)?;
+        let component = self.known_platform().instances[instance].component;
+        let setup = &self.setup.platform;
+        let is = |event: &&EventId| setup.row(**event).is_some_and(|row| row.name == own);
+        setup.components[component].rows.iter().find(is).map(|event| (*event, instance))
     }
 
     /// Returns the name of a cause in traces: `Player#1.hide by stage`, `request 3`.

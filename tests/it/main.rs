@@ -29,6 +29,8 @@ mod cli_tolerant;
 mod cli_trace;
 mod closure_guest;
 mod complete;
+mod component_models;
+mod components;
 mod confirm_table;
 mod convert;
 mod detect_models;

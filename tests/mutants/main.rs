@@ -6,21 +6,27 @@
 
 #[path = "../it/agree.rs"]
 mod agree;
+#[path = "../it/component_models.rs"]
+mod component_models;
 #[path = "../it/small.rs"]
 mod small;
 #[path = "../it/stateless.rs"]
 mod stateless;
 
 use agree::{compare, search};
+use component_models::{ComponentEnd, compare_ends};
 use raceflip::base::mutant::{Mutant, make};
 use raceflip::campaign::{judge, named};
 use raceflip::explore::{Bounds, SearchPlan};
 use raceflip::vm::Model;
 use stateless::{Facts, facts, words};
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Number of small models that are compared.
 const MODELS: u64 = 1_200;
+/// Number of models with components that are compared.
+const COMPONENT_MODELS: u64 = 200;
 /// Bound on the steps of all runs of a model together; models above it are skipped.
 const MOST_STEPS: u64 = 3_000;
 
@@ -47,6 +53,12 @@ fn queue_facts() -> Vec<Model> {
     paths.iter().map(|p| model(&p.to_string_lossy(), &std::fs::read_to_string(p).unwrap())).collect()
 }
 
+/// Returns models with components, with the ends that the interpreter finds.
+fn component_ends() -> Vec<(Model, BTreeMap<ComponentEnd, u64>)> {
+    let models = (0..COMPONENT_MODELS).map(component_models::generate);
+    models.filter_map(|of| Some((model("component", &of.text()), of.ends(5_000)?))).collect()
+}
+
 /// Returns whether a fact about queues holds under the search.
 fn holds(fact: &Model) -> bool {
     let found = search(&SearchPlan { reduce: true, observe: named(&fact.program), ..SearchPlan::new(fact) });
@@ -59,11 +71,13 @@ fn ends_soon(text: &Model) -> bool {
     search(&SearchPlan { bounds: Bounds { states: 1_000, ..Bounds::default() }, ..SearchPlan::new(text) }).complete()
 }
 
-/// The three oracles of a mistake: small models, loops, and facts about queues.
+/// The four oracles of a mistake: small models, loops, facts about queues, and models with components, which an
+/// interpreter of its own has performed.
 struct Held {
     small: Vec<(Model, Facts, u64)>,
     loops: Vec<Model>,
     queue: Vec<Model>,
+    components: Vec<(Model, BTreeMap<ComponentEnd, u64>)>,
 }
 
 impl Held {
@@ -78,18 +92,20 @@ impl Held {
             small: small.collect(),
             loops: LOOPS.iter().map(|(name, text)| model(name, text)).collect(),
             queue: queue_facts(),
+            components: component_ends(),
         }
     }
 
-    fn notice(&self, mutant: Mutant) -> [usize; 3] {
+    fn notice(&self, mutant: Mutant) -> [usize; 4] {
         make(mutant);
         // A failed assertion inside the search also counts as noticing the mistake.
         let noticed = |holds: &dyn Fn() -> bool| !catch_unwind(AssertUnwindSafe(holds)).unwrap_or(false);
         let small = self.small.iter().filter(|(m, f, states)| noticed(&|| compare(m, f) == Ok(*states))).count();
         let loops = self.loops.iter().filter(|m| noticed(&|| ends_soon(m))).count();
         let queue = self.queue.iter().filter(|m| noticed(&|| holds(m))).count();
+        let components = self.components.iter().filter(|(m, e)| noticed(&|| compare_ends(m, e).is_ok())).count();
         make(Mutant::None);
-        [small, loops, queue]
+        [small, loops, queue, components]
     }
 }
 
@@ -97,16 +113,16 @@ impl Held {
 fn each_mistake_is_noticed() {
     let held = Held::new();
     println!("{} small models, {} loops, {} facts about queues", held.small.len(), held.loops.len(), held.queue.len());
-    assert_eq!(held.notice(Mutant::None), [0, 0, 0]);
+    assert_eq!(held.notice(Mutant::None), [0, 0, 0, 0]);
     std::panic::set_hook(Box::new(|_| {}));
     let counts: Vec<_> = Mutant::ALL.into_iter().map(|mutant| (mutant, held.notice(mutant))).collect();
     drop(std::panic::take_hook());
     let mut missed = Vec::new();
-    for (mutant, [small, loops, queue]) in counts {
-        println!("{mutant:?}: {small} small models, {loops} loops, {queue} facts");
+    for (mutant, [small, loops, queue, components]) in counts {
+        println!("{mutant:?}: {small} small models, {loops} loops, {queue} facts, {components} models with components");
         // The enumeration uses the same queue as the search, so only the facts can notice a mistake in the queue.
         let is_of_queue = (mutant as u8) < Mutant::DeadlinesNotInForm as u8;
-        if queue == 0 && is_of_queue || small + loops + queue == 0 {
+        if queue == 0 && is_of_queue || small + loops + queue + components == 0 {
             missed.push(mutant);
         }
     }

@@ -12,7 +12,7 @@
 use crate::campaign::order::InstancePair;
 use crate::campaign::runs::observations::{TouchTarget, touched};
 use crate::detect::Instance;
-use crate::event::{AccessPlace, ContextId, Event, EventId, EventKind, Op, PostTime, SiteId, ThreadId, Value};
+use crate::event::{AccessPlace, Cause, ContextId, Event, EventId, EventKind, Op, PostTime, SiteId, ThreadId, Value};
 use crate::exec::Observer;
 use crate::sched::{Hold, Moment};
 use crate::world::{Change, Effects, How, LockHold, Signal, Thing, ThingEffect as Effect, World};
@@ -61,6 +61,8 @@ pub(super) struct Causes {
     // `AllMemory`.
     sent: BTreeMap<Thing, usize>,
     enables: BTreeMap<EventId, Vec<usize>>,
+    // The last step that has let a row of a component be fired, for each cause.
+    lets: BTreeMap<Cause, usize>,
     last: BTreeMap<ThreadId, usize>,
 }
 
@@ -356,8 +358,16 @@ impl Observer for Causes {
                 let paid = world.setup().events[*fired].initially as usize;
                 let nth = nth.checked_sub(1 + paid);
                 let enable = nth.and_then(|n| self.enables.get(fired)?.get(n)).copied();
+                // Of the steps that have let a row of a component be fired, the last one counts.
+                let lets = world.causes(*context).filter_map(|cause| self.lets.get(&cause).copied()).max();
+                let enable = lets.or(enable.filter(|_| !world.is_row(*fired)));
                 self.done.push(DoneOperation { makes: Some(*context), let_go: enable, ..DoneOperation::default() });
                 self.made_by.insert(*context, at);
+            }
+            EventKind::Lets(cause) => {
+                if let Some(at) = event.thread.and_then(|t| self.last.get(&t)) {
+                    self.lets.insert(*cause, *at);
+                }
             }
             EventKind::ThreadExit => {
                 if let Some((thread, at)) = event.thread.and_then(|t| Some((t, *self.last.get(&t)?))) {

@@ -11,6 +11,7 @@ use crate::cli::replay_command;
 use crate::event::Outcome;
 use crate::explore::{Clock, Cut, Estimate, MOST_STATES, OrderResult, RunChoices};
 use crate::formats::explore::values;
+use crate::formats::report::words::bounded_by;
 use crate::world::Limits;
 use indicatif::HumanCount;
 
@@ -104,7 +105,10 @@ fn whole(answer: &Answer<'_>) -> String {
     match (answer.plan.clock, answer.preemptions) {
         (Clock::Critical, _) => "all of them on the fast clock, which misses some".to_owned(),
         (_, Some(bound)) => format!("all of them with at most {}", counted(u64::from(bound), "preemption")),
-        _ => "all of them".to_owned(),
+        _ => match bounded_by(answer.model.program.components.bounds.iter().map(|(name, value)| (name, value))) {
+            Some(bounds) => format!("all of them, bounded by {bounds}"),
+            None => "all of them".to_owned(),
+        },
     }
 }
 

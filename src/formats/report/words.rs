@@ -124,10 +124,19 @@ pub(super) fn proof(report: &ConfirmReport, pair: &Pair) -> String {
                 (Some(first), Some(then)) => clean(&format!("never side by side, and never {first} before {then}")),
                 _ => "never side by side, and no two instances in both orders".to_owned(),
             };
-            format!("{never}, in all {}", counted(*states, "state"))
+            let bounds = bounded_by(report.about.bounds.iter());
+            let bounds = bounds.map_or(String::new(), |bounds| format!(" (with {bounds})"));
+            format!("{never}, in all {}{bounds}", counted(*states, "state"))
         }
         Proof::Unconfirmed => unconfirmed(report, pair),
     }
+}
+
+/// Returns the settings that bound what the environment does: `android.rounds = 1, android.rotations = 1`. `None` if
+/// there are none.
+pub(crate) fn bounded_by<'b>(bounds: impl Iterator<Item = (&'b String, &'b i64)>) -> Option<String> {
+    let bounds: Vec<String> = bounds.map(|(name, value)| clean(&format!("{name} = {value}"))).collect();
+    (!bounds.is_empty()).then(|| bounds.join(", "))
 }
 
 // Describes what was tried without success.

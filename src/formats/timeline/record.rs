@@ -183,7 +183,8 @@ impl Observer for TimelineRecorder<'_> {
             }
             EventKind::ThreadExit | EventKind::End => {
                 let ends = if in_task || matches!(event.what, EventKind::End) {
-                    format!("{by} ends")
+                    let stage = event.context.and_then(|context| world.stage_text(context));
+                    format!("{by} ends{}", stage.map_or(String::new(), |stage| format!(": {stage}")))
                 } else {
                     "ends".to_owned()
                 };
@@ -196,7 +197,9 @@ impl Observer for TimelineRecorder<'_> {
                 self.made.insert(*context, world.steps());
                 self.queued.insert(*context, fired.looper);
                 let to = column_of(fired.looper);
-                let what = format!("fire {} to {}", last_part(world, *context), last(&world.thread_name(fired.looper)));
+                let stage = world.stage_text(*context).map_or(String::new(), |stage| format!(": {stage}"));
+                let (task, looper) = (last_part(world, *context), world.thread_name(fired.looper));
+                let what = format!("fire {task} to {}{stage}", last(&looper));
                 TimelineRow {
                     counts: true,
                     arrow: Some(Arrow { to, kind: ArrowKind::Plain }),
