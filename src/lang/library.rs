@@ -7,6 +7,7 @@ use super::ast::Span;
 use super::lexer::lex;
 use super::source::{MAX_SOURCE, Source};
 use super::token::TokenKind;
+use super::words::{is_item_word, is_verb_word};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -103,8 +104,9 @@ impl<'t> ComponentWords<'t> {
         let mut words = Self::default();
         for (at, pair) in word_pairs(text) {
             match pair {
-                ["kind", name] if at.outside => words.kinds.insert(name),
-                ["verb", name] if !at.outside => words.verbs.insert(name),
+                // The checker refuses other names, and the words keep their own meaning.
+                ["kind", name] if at.outside && !is_item_word(name) => words.kinds.insert(name),
+                ["verb", name] if !at.outside && !is_verb_word(name) => words.verbs.insert(name),
                 _ => false,
             };
         }
@@ -135,7 +137,7 @@ struct PairPlace {
     outside: bool,
 }
 
-// The pairs of words that stand next to each other.
+// The pairs of words that stand next to each other on one line.
 fn word_pairs(text: &str) -> Vec<(PairPlace, [&str; 2])> {
     let (tokens, mut depth, mut pairs) = (lex(text).tokens, 0u32, Vec::new());
     let word = |span: Span| &text[span.start as usize..span.end as usize];
@@ -143,7 +145,7 @@ fn word_pairs(text: &str) -> Vec<(PairPlace, [&str; 2])> {
         match two[0].kind {
             TokenKind::LeftBrace => depth += 1,
             TokenKind::RightBrace => depth = depth.saturating_sub(1),
-            TokenKind::Word if two[1].kind == TokenKind::Word => {
+            TokenKind::Word if two[1].kind == TokenKind::Word && !two[1].first => {
                 pairs.push((PairPlace { outside: depth == 0 }, [word(two[0].span), word(two[1].span)]));
             }
             _ => {}

@@ -157,6 +157,9 @@ pub struct Member {
     pub looper: Name,
     /// Whether the text is that of the kind, so that it may change platform memory and must not touch shared memory.
     pub of_kind: bool,
+    /// Whether the last parameter is a `..` for a callback that the component lacks, so that further arguments have no
+    /// effect.
+    pub open: bool,
     /// The parameters without `this`.
     pub params: Vec<Param>,
     /// The type of the result.

@@ -11,11 +11,11 @@ use crate::event::{BodyId, ComponentId, NULL};
 use crate::lang::Diagnostic;
 use crate::lang::ast::{self, Instances, Item, ItemKind, Member, Name, Param, Role, StmtKind, Storage, VerbMode};
 use crate::lang::program::{
-    ClassDef, ClassId, ComponentDef, EventDef, ExprKind, Init, KindDef, KindId, NO_SITE, PlatformExpr, PlatformStmt, Row,
-    Single, StageSet, StateDef, Stmt, Type,
+    ClassDef, ClassId, ComponentDef, EventDef, ExprKind, Init, KindDef, KindId, NO_SITE, PlatformExpr, PlatformStmt,
+    Row, Single, StageSet, StateDef, Stmt, Type,
 };
 use crate::lang::program::{Expr, LocalId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The name of the parameter that is the instance.
 pub(super) const THIS: &str = "this";
@@ -29,6 +29,8 @@ pub(super) struct ComponentTables {
     pub(super) of_class: BTreeMap<ClassId, ComponentId>,
     /// The component that each component is in, of those that follow another one.
     pub(super) hosts: BTreeMap<ComponentId, ComponentId>,
+    /// The verbs with further arguments that have no effect.
+    pub(super) open: BTreeSet<BodyId>,
     kinds: BTreeMap<String, KindId>,
     /// The kinds that have each verb, for messages.
     pub(super) verbs: BTreeMap<String, Vec<String>>,
@@ -54,6 +56,8 @@ impl Checker {
         });
         let component =
             ComponentDef { name: name.text.clone(), kind, class, params: Vec::new(), fields: Vec::new(), single };
+        // What an instance does is meant to be atomic, as a transaction with the component's name.
+        self.transactions.insert(name.text.clone());
         let id = self.out.components.all.add(component);
         self.components.of_class.insert(class, id);
     }
@@ -98,6 +102,9 @@ impl Checker {
             Role::Task => self.define(name, NameMeaning::Task(body)),
             Role::Verb(mode) => {
                 self.define(name, NameMeaning::Verb(body, *mode));
+                if member.open {
+                    self.components.open.insert(body);
+                }
                 let verb = name.text.split(' ').next().unwrap_or_default().to_owned();
                 if let Some(component) = self.component_of(component) {
                     let kind = self.out.components.all[component].kind;
