@@ -7,6 +7,7 @@ use super::ast::Span;
 use super::lexer::lex;
 use super::source::{MAX_SOURCE, Source};
 use super::token::TokenKind;
+use super::words::{is_item_word, is_verb_word};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -37,6 +38,18 @@ pub(super) fn libraries() -> impl Iterator<Item = Library> {
 /// Returns the library with this name.
 pub(super) fn library(name: &str) -> Option<Library> {
     libraries().find(|library| library.name == name)
+}
+
+/// Returns the full names of the constants of a library.
+pub(super) fn settings(name: &str) -> Vec<String> {
+    let Some(library) = library(name) else { return Vec::new() };
+    let constants = word_pairs(library.text).into_iter().filter(|(at, pair)| at.outside && pair[0] == "const");
+    constants.map(|(_, [_, constant])| qualified(name, constant)).collect()
+}
+
+/// Returns the full name of an item of a library.
+pub(super) fn qualified(library: &str, name: &str) -> String {
+    format!("{library}.{name}")
 }
 
 /// Returns the library that a span is in, and the span in its text. Returns `None` for a span in the user's file.
@@ -91,8 +104,9 @@ impl<'t> ComponentWords<'t> {
         let mut words = Self::default();
         for (at, pair) in word_pairs(text) {
             match pair {
-                ["kind", name] if at.outside => words.kinds.insert(name),
-                ["verb", name] if !at.outside => words.verbs.insert(name),
+                // The checker refuses other names, and the words keep their own meaning.
+                ["kind", name] if at.outside && !is_item_word(name) => words.kinds.insert(name),
+                ["verb", name] if !at.outside && !is_verb_word(name) => words.verbs.insert(name),
                 _ => false,
             };
         }
@@ -123,7 +137,7 @@ struct PairPlace {
     outside: bool,
 }
 
-// The pairs of words that stand next to each other.
+// The pairs of words that stand next to each other on one line.
 fn word_pairs(text: &str) -> Vec<(PairPlace, [&str; 2])> {
     let (tokens, mut depth, mut pairs) = (lex(text).tokens, 0u32, Vec::new());
     let word = |span: Span| &text[span.start as usize..span.end as usize];
@@ -131,7 +145,7 @@ fn word_pairs(text: &str) -> Vec<(PairPlace, [&str; 2])> {
         match two[0].kind {
             TokenKind::LeftBrace => depth += 1,
             TokenKind::RightBrace => depth = depth.saturating_sub(1),
-            TokenKind::Word if two[1].kind == TokenKind::Word => {
+            TokenKind::Word if two[1].kind == TokenKind::Word && !two[1].first => {
                 pairs.push((PairPlace { outside: depth == 0 }, [word(two[0].span), word(two[1].span)]));
             }
             _ => {}

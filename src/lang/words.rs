@@ -162,6 +162,11 @@ pub fn is_verb_word(word: &str) -> bool {
     (known || is_reserved(word)) && !matches!(word, "cancel" | "register")
 }
 
+/// Returns whether an item of the language begins with this word, so that a kind cannot have this name.
+pub fn is_item_word(word: &str) -> bool {
+    ITEMS.contains(&word) || is_reserved(word)
+}
+
 /// Returns whether this word is reserved, so that it is never a name.
 pub fn is_reserved(word: &str) -> bool {
     RESERVED.contains(&word)

@@ -21,7 +21,7 @@ kind lamp {
     atomic warm = false
     verb plug makes { presses = 1 }
     verb press { presses += 1; ask glow(presses) }
-    verb wave all { ask speak(1, ..) }
+    verb wave(..) all { ask speak(1, ..) }
     glow(n): dark -> lit by request { on() }
     speak(x, ..): during dark | lit by request { say(x, ..) }
     fade: lit -> dark when presses > 1 && none lit at most 2 { off(); if presses == 3 { stage = broken } }
@@ -159,6 +159,7 @@ fn refusals_of_kinds() {
     error("stage a; events during b", "`k` has no stage `b`");
     error("stage a; verb make { }", "`make` is declared twice");
     error("stage a; verb post { }", "a verb cannot be called `post`");
+    assert_eq!(first_error("kind var { stage a }\nvar x = 0"), "error: a kind cannot be called `var`");
     error("stage a; verb v { ask r() }", "`k` has no row `r`");
     error("stage a; verb v { ask r() }; r: during a { }", "the row `r` needs no request");
     error("stage a; r: during a when asked r { }", "the row `r` needs no request");
@@ -189,9 +190,11 @@ fn errors_in_a_kind_name_the_component() {
 /// The words of kinds and verbs are names in every other place, and in files without components.
 #[test]
 fn words_stay_names() {
-    let text = "var kind = 0; var state = 1; var start = 2; var single = 3; var during = 4
+    let text = "const kind = 5; var other = 0; var state = 1; var start = 2; var single = 3; var during = 4
 looper main
-task bind(ask) { kind = ask; state += start; single = during }
+task bind(ask) { other = ask; state += start; single = during }
+const LAST = kind
+const NEXT = 1
 thread t { bind(1); start = 3; post bind(2) to main }";
     assert_eq!(first_error(text), "ok");
     assert_eq!(first_error("thread t { start Player }"), "error: `start` does not begin a statement");

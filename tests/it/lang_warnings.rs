@@ -61,3 +61,24 @@ fn an_exception_with_the_name_of_java() {
     with("thread u { throw NullPointerException }", &["`NullPointerException` is an exception of the model's own"]);
     with("thread u { throw Oops }", &[]);
 }
+
+#[test]
+fn parts_of_kinds_that_do_nothing() {
+    let kind = "looper main\nkind lamp {\n    stage dark, lit, broken, odd\n    verb plug makes { ask glow() }\n";
+    let rows =
+        "    glow: dark -> lit by request { if true { stage = odd } }\n    blink: during lit by request { skip }\n}\n";
+    let text = format!("{kind}{rows}lamp L on main {{ }}\n");
+    check(
+        &format!("{text}thread t {{ plug L }}\n"),
+        &["no row reaches the stage `broken`", "no verb asks for the row `blink`"],
+    );
+    check(
+        &format!("{text}thread t {{ skip }}\n"),
+        &[
+            "nothing uses the kind `lamp`",
+            "no row reaches the stage `broken`",
+            "no verb asks for the row `blink`",
+            "nothing uses the component `L`",
+        ],
+    );
+}

@@ -64,7 +64,7 @@ pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<Ex
                 // The model was parsed and written out before, so neither can fail.
                 let file = load::parsed(&model.source, &context.out)?;
                 let written = expand(&file).ok().flatten();
-                write!(context.out, "{}", print(written.as_ref().unwrap_or(&file)));
+                context.out.file(&print(written.as_ref().unwrap_or(&file)));
             }
             Ok(model) => {
                 let warnings = load::warnings(&model.source, context);

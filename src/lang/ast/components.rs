@@ -140,7 +140,7 @@ pub struct Instances {
     pub state: Vec<Field>,
     /// The stages; an instance begins in the first one.
     pub stages: Vec<Name>,
-    /// Whether there is one instance at a time: until the stage, or for ever.
+    /// Whether there is one instance at a time: until the stage, or forever.
     pub single: Option<Option<Name>>,
 }
 
@@ -157,6 +157,9 @@ pub struct Member {
     pub looper: Name,
     /// Whether the text is that of the kind, so that it may change platform memory and must not touch shared memory.
     pub of_kind: bool,
+    /// Whether the last parameter is a `..` for a callback that the component lacks, so that further arguments have no
+    /// effect.
+    pub open: bool,
     /// The parameters without `this`.
     pub params: Vec<Param>,
     /// The type of the result.

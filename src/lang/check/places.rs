@@ -161,9 +161,15 @@ impl Checker {
             self.error(at, format!("{} has no fields", article(&ty)), format!("so it has no `{}`", name.text));
             return None;
         };
+        // The text of a kind does not know the fields of the component, so a state of the kind comes first.
+        if self.scope.of_kind
+            && let Some(place) = self.state_field(&object, class, name)
+        {
+            return Some(place);
+        }
         let fields = &self.out.classes[class].fields;
         let Some(field) = fields.iter().position(|f| f.name == name.text) else {
-            if let Some(place) = self.platform_field(&object, class, name) {
+            if let Some(place) = self.parameter(&object, class, name) {
                 return Some(place);
             }
             let fields = &self.out.classes[class].fields;

@@ -6,7 +6,7 @@ use super::names::NameMeaning;
 use super::places::PlaceMeaning;
 use super::scope::LocalMeaning;
 use super::types::{article, word};
-use crate::event::{ComponentId, SiteId, SiteKind};
+use crate::event::{ComponentId, NULL, SiteId, SiteKind};
 use crate::lang::Diagnostic;
 use crate::lang::ast::{self, At, BinaryOp, ExprKind as Ast, Name, UnaryOp, VerbMode};
 use crate::lang::expand::{STAGE, member_name, verb_name};
@@ -43,29 +43,30 @@ impl Checker {
         }
     }
 
-    /// Returns the meaning of a field of an instance that is not in its class. Returns `None` for other fields.
-    pub(super) fn platform_field(&mut self, object: &Expr, class: ClassId, name: &Name) -> Option<PlaceMeaning> {
+    /// Returns the meaning of a parameter of the component of an instance. Returns `None` for other fields.
+    pub(super) fn parameter(&mut self, object: &Expr, class: ClassId, name: &Name) -> Option<PlaceMeaning> {
         let id = *self.components.of_class.get(&class)?;
-        let component = &self.out.components.all[id];
-        let index = |at: usize| u32::try_from(at).expect("tables are bounded");
-        if let Some(at) = component.params.iter().position(|(param, _)| *param == name.text) {
-            let ty = component.params[at].1.clone();
-            let site = self.instance_site(object);
-            let parameter = PlatformExpr::Parameter { instance: Box::new(object.clone()), index: index(at), site };
-            return Some(PlaceMeaning::Value(Expr::new(ExprKind::Platform(parameter), ty)));
-        }
-        if !self.scope.of_kind {
-            return None;
-        }
+        let params = &self.out.components.all[id].params;
+        let at = params.iter().position(|(param, _)| *param == name.text)?;
+        let (ty, index) = (params[at].1.clone(), u32::try_from(at).expect("tables are bounded"));
+        let site = self.instance_site(object);
+        let parameter = PlatformExpr::Parameter { instance: Box::new(object.clone()), index, site };
+        Some(PlaceMeaning::Value(Expr::new(ExprKind::Platform(parameter), ty)))
+    }
+
+    /// Returns the meaning of the stage or a `state` field of an instance. Returns `None` for other fields.
+    pub(super) fn state_field(&mut self, object: &Expr, class: ClassId, name: &Name) -> Option<PlaceMeaning> {
+        let id = *self.components.of_class.get(&class)?;
         if name.text == STAGE {
             let site = self.instance_site(object);
             let place = PlatformPlace::Stage { instance: object.clone(), site };
             return Some(PlaceMeaning::Platform(place, Type::Int));
         }
-        let at = component.fields.iter().position(|field| field.name == name.text)?;
-        let ty = component.fields[at].ty.clone();
+        let fields = &self.out.components.all[id].fields;
+        let at = fields.iter().position(|field| field.name == name.text)?;
+        let (ty, field) = (fields[at].ty.clone(), u32::try_from(at).expect("tables are bounded"));
         let site = self.instance_site(object);
-        Some(PlaceMeaning::Platform(PlatformPlace::Field { instance: object.clone(), field: index(at), site }, ty))
+        Some(PlaceMeaning::Platform(PlatformPlace::Field { instance: object.clone(), field, site }, ty))
     }
 
     /// Returns the meaning of a `state` of the app. Only the text of a kind can use it.
@@ -208,7 +209,7 @@ impl Checker {
         &mut self,
         verb: &Name,
         target: &ast::Expr,
-        args: &[ast::Expr],
+        all: &[ast::Expr],
         at: At,
     ) -> Option<Expr> {
         let named = match &target.kind {
@@ -242,7 +243,8 @@ impl Checker {
         match (instance, mode) {
             (None, VerbMode::One) if single => {
                 let ty = Type::Object(self.out.components.all[component].class);
-                values.push(Expr::new(ExprKind::Platform(PlatformExpr::Single { component }), ty));
+                // The verb determines the instance itself.
+                values.push(word(NULL, ty));
             }
             (None, VerbMode::One) => {
                 let message = format!("`{}` needs an instance of `{name}`", verb.text);
@@ -261,6 +263,13 @@ impl Checker {
             }
         }
         let params = self.signatures[body].params.get(values.len()..).unwrap_or_default().to_vec();
+        let mut args = all;
+        if self.components.open.contains(&body) {
+            let (of_params, without_effect) = all.split_at(all.len().min(params.len()));
+            args = of_params;
+            // No callback gets the further arguments. They are checked and not evaluated.
+            self.in_dead(true, |c| without_effect.iter().for_each(|arg| _ = c.value(arg)));
+        }
         values.extend(self.args_for(&params, &full, args, at)?);
         let ty = self.signatures[body].result.clone()?;
         let site = self.site(SiteKind::Request, full.text.clone(), at);

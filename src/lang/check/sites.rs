@@ -48,11 +48,11 @@ pub(super) struct LabelState {
 impl Checker {
     /// Creates a site. Returns [`NO_SITE`] in dead code, and in contexts that have no sites.
     pub(super) fn site(&mut self, kind: SiteKind, place: String, at: At) -> SiteId {
+        self.of_kind_only(kind, at);
         let Some(body) = self.scope.body else { return NO_SITE };
         if self.scope.dead || !matches!(self.scope.mode, Mode::Body | Mode::Await) {
             return NO_SITE;
         }
-        self.of_kind_only(kind, at);
         // The reader has no library at hand, so its sites are shown at the component.
         let shown = self.scope.home.filter(|_| library_text(at.0).is_some()).unwrap_or(at.0);
         let (line, column) = self.lines.place(shown.start);
@@ -76,8 +76,9 @@ impl Checker {
 
     // Reports an access of shared memory in the text of a kind.
     fn of_kind_only(&mut self, kind: SiteKind, at: At) {
-        use SiteKind::{Free, Read, Use, Write};
-        if self.scope.of_kind && matches!(kind, Read | Write | Use | Free) {
+        use SiteKind::{AtomicRead, Free, Read, Use, Write};
+        let in_condition = self.scope.mode == Mode::When && kind == AtomicRead;
+        if in_condition || self.scope.of_kind && matches!(kind, Read | Write | Use | Free) {
             self.error_help(
                 at,
                 "the text of a kind touches shared memory",

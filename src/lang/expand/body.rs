@@ -7,7 +7,7 @@ use super::super::ast::{
 use super::super::diagnostic::Diagnostic;
 use super::super::near::near;
 use super::Writer;
-use super::component::member_name;
+use super::component::{kind_member_name, member_name};
 use super::kinds::KindText;
 use super::names::{HOST, Members};
 use std::collections::BTreeSet;
@@ -16,6 +16,8 @@ use std::collections::BTreeSet;
 pub(super) struct Follower<'f> {
     pub(super) component: &'f Component,
     pub(super) pair: &'f Following,
+    /// The full name of its callback.
+    pub(super) own: String,
 }
 
 /// Writes the bodies of one component.
@@ -78,7 +80,12 @@ impl<'w, 'f> BodyWriter<'w, 'f> {
     }
 
     pub(super) fn member_name(&self, member: &Name) -> Name {
-        Name { text: member_name(&self.component.name.text, &member.text), at: member.at }
+        let text = if self.of_kind {
+            kind_member_name(self.component, self.kind, &member.text)
+        } else {
+            member_name(&self.component.name.text, &member.text)
+        };
+        Name { text, at: member.at }
     }
 
     pub(super) fn declare_params(&mut self, params: &[Param]) {
@@ -122,8 +129,8 @@ impl<'w, 'f> BodyWriter<'w, 'f> {
     }
 
     /// Returns the parameters that `..` stands for in a part of a kind: those that the component gives the callback that
-    /// gets the `..`, beyond the ones that the kind gives it.
-    pub(super) fn rest_of(&mut self, params: &'f Params, body: &'f Block) -> Vec<Param> {
+    /// gets the `..`, beyond the ones that the kind gives it. Returns `None` if the component lacks the callback.
+    pub(super) fn rest_of(&mut self, params: &'f Params, body: &'f Block) -> Option<Vec<Param>> {
         let mut found: Vec<&Name> = Vec::new();
         let mut seen = BTreeSet::new();
         self.callbacks_with_rest(body, &mut seen, &mut found);
@@ -134,22 +141,22 @@ impl<'w, 'f> BodyWriter<'w, 'f> {
             [] => {
                 let error = Diagnostic::new(at.0, "`..` stands for nothing", "no callback gets it");
                 self.error(error.help("pass `..` on to a callback, a task, or a row, as in `connected(..)`"));
-                Vec::new()
+                Some(Vec::new())
             }
             [callback] => self.further(callback),
             [first, second, ..] => {
                 let message = format!("`..` stands for the parameters of `{}` and of `{}`", first.text, second.text);
                 self.error(Diagnostic::new(at.0, message, "of which one?").help("name the parameters of one of them"));
-                Vec::new()
+                Some(Vec::new())
             }
         }
     }
 
     // The parameters of a callback beyond those that the kind gives it.
-    fn further(&self, callback: &Name) -> Vec<Param> {
+    fn further(&self, callback: &Name) -> Option<Vec<Param>> {
         let given = self.kind.callbacks.iter().find(|(name, _)| name.text == callback.text);
-        let own = self.members.callbacks.get(callback.text.as_str()).copied().flatten().unwrap_or_default();
-        own.get(given.map_or(0, |(_, params)| params.list.len())..).unwrap_or_default().to_vec()
+        let own = self.members.callbacks.get(callback.text.as_str()).copied().flatten()?;
+        Some(own.get(given.map_or(0, |(_, params)| params.list.len())..).unwrap_or_default().to_vec())
     }
 
     // Finds the callbacks that get a `..` from this body, or from the rows and tasks that get it from this body.
@@ -235,7 +242,7 @@ impl<'w, 'f> BodyWriter<'w, 'f> {
                 left: Box::new(expr(host)),
                 right: Box::new(object.clone()),
             };
-            let name = Name { text: member_name(&component.text, &follower.pair.own.text), at };
+            let name = Name { text: follower.own.clone(), at };
             let call = StmtKind::Expr(expr(ExprKind::Call { name, args: vec![it] }));
             let block = |kind| Block { stmts: vec![Stmt { label: None, kind, at }], at };
             let test = StmtKind::If { cond: Cond::Expr(expr(is_host)), then: block(call), other: None };

@@ -20,7 +20,7 @@ struct Shared<'a> {
 impl Shared<'_> {
     fn member(&self, name: Name, role: Role, params: Vec<Param>, body: Block) -> Member {
         let (component, looper) = (self.component.name.clone(), self.looper.clone());
-        Member { component, name, role, looper, of_kind: false, params, result: None, body }
+        Member { component, name, role, looper, of_kind: false, open: false, params, result: None, body }
     }
 }
 
@@ -138,7 +138,8 @@ impl<'f> Writer<'f> {
                         .iter()
                         .any(|part| matches!(part, ComponentPart::On { name, .. } if name.text == pair.own.text));
                 if !lacks {
-                    all.push(Follower { component, pair });
+                    let own = kind_member_name(component, kind, &pair.own.text);
+                    all.push(Follower { component, pair, own });
                 }
             }
         }
@@ -192,17 +193,17 @@ impl<'f> BodyWriter<'_, 'f> {
     fn kind_text(&mut self, made: &[Param], shared: &Shared<'_>, out: &mut Vec<Member>) {
         let kind = self.kind;
         for verb in &kind.verbs {
-            let own = self.begin_kind(verb.params, verb.body);
+            let (own, open) = self.begin_kind(verb.params, verb.body);
             let body = self.block(verb.body);
             let mut params = if verb.mode == super::super::ast::VerbMode::Makes { made.to_vec() } else { Vec::new() };
             params.extend(own);
             let text = verb_name(&verb.name.text, &shared.component.name.text);
             let name = Name { text, at: verb.name.at };
             let member = shared.member(name, Role::Verb(verb.mode), params, body);
-            out.push(Member { of_kind: true, ..member });
+            out.push(Member { of_kind: true, open, ..member });
         }
         for row in &kind.rows {
-            let params = self.begin_kind(&row.params, &row.body);
+            let (params, _) = self.begin_kind(&row.params, &row.body);
             let when = row.when.as_ref().map(|when| self.expr(when));
             let at_most = row.at_most.as_ref().map(|most| self.expr(most));
             let body = self.block(&row.body);
@@ -212,24 +213,27 @@ impl<'f> BodyWriter<'_, 'f> {
             out.push(Member { of_kind: true, ..member });
         }
         for task in &kind.tasks {
-            let params = self.begin_kind(task.params, task.body);
+            let (params, _) = self.begin_kind(task.params, task.body);
             let body = self.block(task.body);
             let member = shared.member(self.member_name(task.name), Role::Task, params, body);
             out.push(Member { of_kind: true, result: task.result.cloned(), ..member });
         }
     }
 
-    // Begins a part of the kind's text. Returns its parameters, with those that `..` stands for.
-    fn begin_kind(&mut self, params: &'f Params, body: &'f Block) -> Vec<Param> {
+    // Begins a part of the kind's text. Returns its parameters, with those that `..` stands for, and whether `..` is for a
+    // callback that the component lacks.
+    fn begin_kind(&mut self, params: &'f Params, body: &'f Block) -> (Vec<Param>, bool) {
         self.begin(true);
-        let mut all = params.list.clone();
+        let (mut all, mut open) = (params.list.clone(), false);
         if params.rest.is_some() {
             let rest = self.rest_of(params, body);
+            open = rest.is_none();
+            let rest = rest.unwrap_or_default();
             self.set_rest(&rest);
             all.extend(rest);
         }
         self.declare_params(&all);
-        all
+        (all, open)
     }
 
     // The parameters of a callback. One without a type has the type that the kind gives it.
@@ -247,6 +251,20 @@ impl<'f> BodyWriter<'_, 'f> {
 /// Returns the name of the body of a verb.
 pub(in crate::lang) fn verb_name(verb: &str, component: &str) -> String {
     format!("{verb} {component}")
+}
+
+/// Returns the full name of a callback, task or row that the text of a kind names. A row or task of the kind can have the
+/// name of a member of the component, and then has three parts.
+pub(super) fn kind_member_name(component: &Component, kind: &KindText<'_>, member: &str) -> String {
+    let of_kind = kind.rows.iter().map(|row| &row.name).chain(kind.tasks.iter().map(|task| task.name));
+    let own = component.parts.iter().any(|part| match part {
+        ComponentPart::Event { name, .. } | ComponentPart::Task { name, .. } => name.text == member,
+        _ => false,
+    });
+    if own && of_kind.into_iter().any(|name| name.text == member) {
+        return member_name(&member_name(&component.name.text, &kind.name.text), member);
+    }
+    member_name(&component.name.text, member)
 }
 
 /// Returns the name of a callback, task or row of a component.

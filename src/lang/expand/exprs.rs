@@ -34,7 +34,7 @@ impl BodyWriter<'_, '_> {
             ExprKind::Binary { op, left, right } => {
                 ExprKind::Binary { op: *op, left: Box::new(self.expr(left)), right: Box::new(self.expr(right)) }
             }
-            ExprKind::Op(op) => ExprKind::Op(Box::new(self.op(op, at))),
+            ExprKind::Op(op) => ExprKind::Op(Box::new(self.op(op))),
             ExprKind::Other { some, stage, .. } => {
                 if let Err(error) = self.kind.stage(stage) {
                     self.error(error);
@@ -151,7 +151,7 @@ impl BodyWriter<'_, '_> {
         }
     }
 
-    fn op(&mut self, op: &Op, at: At) -> Op {
+    fn op(&mut self, op: &Op) -> Op {
         match op {
             Op::Post { object, task, args, target, time, is_async, options, instance } => {
                 let (target, args) = (self.expr(target), self.args(args));
@@ -166,10 +166,12 @@ impl BodyWriter<'_, '_> {
                 };
                 let object = object.as_ref().map(|object| self.expr(object));
                 let own = object.is_none() && self.is_task(task);
-                let this = own.then(|| Expr { kind: ExprKind::This, at });
+                let this = own.then(|| Expr { kind: ExprKind::This, at: task.at });
+                let args = this.into_iter().chain(args).collect();
+                let task = if own { self.member_name(task) } else { task.clone() };
                 Op::Post {
-                    object: object.or(this),
-                    task: task.clone(),
+                    object,
+                    task,
                     args,
                     target,
                     time,

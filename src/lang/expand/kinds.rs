@@ -4,9 +4,13 @@ use super::super::ast::{Block, Field, Following, Kind, KindPart, Name, Params, R
 use super::super::diagnostic::Diagnostic;
 use super::super::near::near;
 use super::super::program::MOST_STAGES;
-use super::super::words::is_verb_word;
+use super::super::words::{is_item_word, is_verb_word};
 use super::declared_twice;
 use std::collections::BTreeMap;
+
+/// What messages call the members of a kind that the text of a component can use.
+pub(super) const CALLBACK: &str = "a callback of the kind";
+pub(super) const FIELD: &str = "a field of the kind";
 
 /// The text of a kind.
 pub(super) struct KindText<'f> {
@@ -77,7 +81,7 @@ impl<'f> KindText<'f> {
         }
         text.names_are_unique(errors);
         text.stages_exist(errors);
-        text.verbs_are_new(errors);
+        text.words_are_new(errors);
         text.follows_own(errors);
         text
     }
@@ -85,9 +89,9 @@ impl<'f> KindText<'f> {
     /// Returns every name of the kind except its verbs, and what it is.
     pub(super) fn members(&self) -> Vec<(&'f Name, &'static str)> {
         let mut all: Vec<(&Name, &str)> = Vec::new();
-        all.extend(self.callbacks.iter().map(|(name, _)| (*name, "a callback of the kind")));
+        all.extend(self.callbacks.iter().map(|(name, _)| (*name, CALLBACK)));
         all.extend(self.stages.iter().map(|name| (*name, "a stage of the kind")));
-        all.extend(self.fields.iter().map(|(_, field)| (&field.name, "a field of the kind")));
+        all.extend(self.fields.iter().map(|(_, field)| (&field.name, FIELD)));
         all.extend(self.states.iter().map(|field| (&field.name, "a state of the kind")));
         all.extend(self.rows.iter().map(|row| (&row.name, "a row of the kind")));
         all.extend(self.tasks.iter().map(|task| (task.name, "a task of the kind")));
@@ -143,7 +147,11 @@ impl<'f> KindText<'f> {
         }
     }
 
-    fn verbs_are_new(&self, errors: &mut Vec<Diagnostic>) {
+    fn words_are_new(&self, errors: &mut Vec<Diagnostic>) {
+        if is_item_word(&self.name.text) {
+            let message = format!("a kind cannot be called `{}`", self.name.text);
+            errors.push(Diagnostic::new(self.name.at.0, message, "an item of the language begins with this word"));
+        }
         for verb in &self.verbs {
             if is_verb_word(&verb.name.text) {
                 let message = format!("a verb cannot be called `{}`", verb.name.text);

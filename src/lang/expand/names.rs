@@ -4,7 +4,7 @@ use super::super::ast::{Component, ComponentPart, Name, Param};
 use super::super::diagnostic::Diagnostic;
 use super::super::near::near;
 use super::declared_twice;
-use super::kinds::KindText;
+use super::kinds::{CALLBACK, FIELD, KindText};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The name of the implicit field that holds the component which an instance follows.
@@ -32,8 +32,10 @@ pub(super) struct Members<'f> {
 
 impl<'f> Members<'f> {
     pub(super) fn new(component: &'f Component, kind: &KindText<'f>, errors: &mut Vec<Diagnostic>) -> Self {
+        // The rest of a kind is not visible in the text of a component, so its names can occur there again.
+        let visible = kind.members().into_iter().filter(|(_, what)| matches!(*what, CALLBACK | FIELD));
         let mut names: BTreeMap<&str, (&Name, &str)> =
-            kind.members().into_iter().map(|(name, what)| (name.text.as_str(), (name, what))).collect();
+            visible.map(|(name, what)| (name.text.as_str(), (name, what))).collect();
         let kind_fields: BTreeSet<&str> = kind.fields.iter().map(|(_, field)| field.name.text.as_str()).collect();
         let mut members = Self {
             fields: kind_fields.clone(),
