@@ -3,8 +3,8 @@
 //!
 //! Pages of the manual link to files beside it, such as models and benchmarks. A website that contained only `docs/`
 //! would not have these. So the website keeps the folders of the repository: the manual is in `docs/`, the README is
-//! the first page, and each file that a page links to is copied to its place. Pages in Markdown that are reached in this
-//! way become pages of the book.
+//! the first page, and each file that a page links to is copied to its place. Pages in Markdown that are reached in
+//! this way become pages of the book.
 
 mod links;
 mod pages;
