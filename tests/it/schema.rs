@@ -223,7 +223,9 @@ fn broken_logs_do_not_meet_the_schema_of_sarif() {
             "results": [{
                 "message": { "text": "a race" },
                 "level": "error",
-                "locations": [{ "physicalLocation": { "region": { "startLine": 1 } } }],
+                "locations": [{
+                    "physicalLocation": { "artifactLocation": { "uri": "a.race" }, "region": { "startLine": 1 } },
+                }],
             }],
         }],
     });

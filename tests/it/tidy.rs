@@ -52,6 +52,10 @@ fn rust_files(folder: &str) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     let mut open: Vec<PathBuf> = vec![top.join(folder)];
     while let Some(path) = open.pop() {
+        // Packages below `tests` are built there, with generated files.
+        if path.ends_with("target") {
+            continue;
+        }
         if path.is_dir() {
             open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
         } else if path.extension().is_some_and(|e| e == "rs") {
