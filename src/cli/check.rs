@@ -62,7 +62,7 @@ pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus
                 // The model was parsed and written out before, so neither can fail.
                 let file = load::parsed(&model.source, &context.out)?;
                 let written = expand(&file).ok().flatten();
-                write!(context.out, "{}", print(written.as_ref().unwrap_or(&file)));
+                context.out.file(&print(written.as_ref().unwrap_or(&file)));
             }
             Ok(model) => {
                 let warnings = load::warnings(&model.source, context);

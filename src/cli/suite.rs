@@ -97,7 +97,7 @@ impl Suite {
     ) -> Result<BTreeSet<String>, Refusal> {
         let source = load::source(path)?;
         let file = load::parsed(&source, out)?;
-        let names: BTreeSet<String> = constants(&file).map(str::to_owned).collect();
+        let names = constants(&file);
         let known = |all: &Defines| all.iter().filter(|(name, _)| names.contains(name)).cloned().collect::<Defines>();
         let own = known(given);
         let model = load::checked(path, source.clone(), &file, &own, out)?;

@@ -39,6 +39,18 @@ pub(super) fn library(name: &str) -> Option<Library> {
     libraries().find(|library| library.name == name)
 }
 
+/// Returns the full names of the constants of a library.
+pub(super) fn settings(name: &str) -> Vec<String> {
+    let Some(library) = library(name) else { return Vec::new() };
+    let constants = word_pairs(library.text).into_iter().filter(|(at, pair)| at.outside && pair[0] == "const");
+    constants.map(|(_, [_, constant])| qualified(name, constant)).collect()
+}
+
+/// Returns the full name of an item of a library.
+pub(super) fn qualified(library: &str, name: &str) -> String {
+    format!("{library}.{name}")
+}
+
 /// Returns the library that a span is in, and the span in its text. Returns `None` for a span in the user's file.
 pub(super) fn library_at(span: Span) -> Option<(Library, Span)> {
     let library = libraries().filter(|library| library.base <= span.start).last()?;

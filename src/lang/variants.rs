@@ -7,7 +7,8 @@
 //! other side.
 
 use super::Program;
-use super::ast::{BinaryOp, Expr, ExprKind, File, ItemKind, UnaryOp};
+use super::ast::{BinaryOp, Expr, ExprKind, File, Item, ItemKind, UnaryOp};
+use super::library::settings;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The largest number of combinations that are tested at once.
@@ -23,12 +24,14 @@ pub struct TooManyVariants(pub usize);
 /// Values of constants, by name.
 pub type Defines = Vec<(String, i64)>;
 
-/// Iterates over the names of the constants of a model.
-pub fn constants(file: &File) -> impl Iterator<Item = &str> {
-    file.items.iter().filter_map(|item| match &item.kind {
-        ItemKind::Const { name, .. } => Some(name.text.as_str()),
-        _ => None,
-    })
+/// Returns the names of the constants of a model, with those of the libraries that it uses (`android.rounds`).
+pub fn constants(file: &File) -> BTreeSet<String> {
+    let of = |item: &Item| match &item.kind {
+        ItemKind::Const { name, .. } => vec![name.text.clone()],
+        ItemKind::Use { library, .. } => settings(&library.text),
+        _ => Vec::new(),
+    };
+    file.items.iter().flat_map(of).collect()
 }
 
 /// Returns all variants, each with a value for every constant that a condition names or that is in `given`. `program`

@@ -5,7 +5,7 @@
 //! a use. A name counts as used if it occurs in an item that runs. No warning is therefore false, but some cases are
 //! missed.
 
-use super::ast::{File, Item, ItemKind, LockKind, Name, Span, Storage};
+use super::ast::{File, Item, ItemKind, Kind, KindPart, LockKind, Name, Span, Storage};
 use super::diagnostic::Diagnostic;
 use super::foreign::thrown;
 use super::lexer::lex;
@@ -44,6 +44,11 @@ pub fn warnings(source: &Source, file: &File) -> Vec<Diagnostic> {
             && let Some(warning) = unused(&item.kind)
         {
             all.push(warning);
+        }
+    }
+    for item in &file.items {
+        if let ItemKind::Kind(kind) = &item.kind {
+            all.extend(uses.idle_parts(item, kind));
         }
     }
     all.extend(uses.foreign_exceptions());
@@ -214,6 +219,35 @@ impl<'s> Uses<'s> {
             }
         }
         reached
+    }
+
+    // Warns about stages of a kind that no row reaches, and about rows that need a request but get none.
+    fn idle_parts(&self, item: &Item, kind: &Kind) -> Vec<Diagnostic> {
+        let from = self.tokens.partition_point(|token| token.span.start < item.at.0.start);
+        let inside = self.tokens[from..].iter().take_while(|token| token.span.end <= item.at.0.end);
+        let inside: Vec<(TokenKind, &str)> = inside.map(|token| (token.kind, self.word(token))).collect();
+        let assigned = |stage: &str| {
+            inside.windows(3).any(|w| w[0].1 == "stage" && w[1].0 == TokenKind::Assign && w[2].1 == stage)
+        };
+        let asked = |row: &str| inside.windows(2).any(|w| w[0].1 == "ask" && w[1].1 == row);
+        let rows = || kind.parts.iter().filter_map(|part| if let KindPart::Row(row) = part { Some(row) } else { None });
+        let reached = |stage: &str| rows().any(|row| row.to.as_ref().is_some_and(|to| to.text == stage));
+        let stages =
+            kind.parts.iter().filter_map(|part| if let KindPart::Stages(all) = part { Some(all) } else { None });
+        let mut found = Vec::new();
+        for stage in stages.flatten().skip(1) {
+            if !reached(&stage.text) && !assigned(&stage.text) {
+                let message = format!("no row reaches the stage `{}`", stage.text);
+                let help = format!("write a row `r: a -> {0}`, or `stage = {0}` in the kind", stage.text);
+                found.push(Diagnostic::new(stage.at.0, message, "no instance is ever in it").help(help));
+            }
+        }
+        for row in rows().filter(|row| row.by_request.is_some() && !asked(&row.name.text)) {
+            let message = format!("no verb asks for the row `{}`", row.name.text);
+            let help = format!("write `ask {}()` in a verb", row.name.text);
+            found.push(Diagnostic::new(row.name.at.0, message, "it never happens").help(help));
+        }
+        found
     }
 
     // Warns about exceptions with names of other languages: `throw NullPointerException` throws an exception of the

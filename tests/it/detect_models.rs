@@ -31,7 +31,6 @@ fn every_model_is_watched_the_same_twice() {
     let (mut seen, mut racy) = (0, 0);
     for path in files.iter().filter(|p| p.extension().is_some_and(|e| e == "race")) {
         let text = fs::read_to_string(path).unwrap();
-        // Models with components do not compile, because components are not supported yet.
         let Some(found) = candidates(&text, 5) else { continue };
         assert_eq!(Some(&found), candidates(&text, 5).as_ref(), "{}", path.display());
         seen += 1;

@@ -22,13 +22,10 @@ pub(crate) fn models(folder: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Returns every harness, and every model of the test tree that can run (components cannot yet).
+/// Returns every harness, and every model of the test tree.
 pub(crate) fn all_models() -> Vec<PathBuf> {
     let mut all = models("harnesses");
     all.extend(models("tests/models"));
-    all.retain(|p| {
-        !["mondal_ch5_components", "music_player_activity"].iter().any(|c| p.file_stem().is_some_and(|s| s == *c))
-    });
     all
 }
 

@@ -140,7 +140,7 @@ pub struct Instances {
     pub state: Vec<Field>,
     /// The stages; an instance begins in the first one.
     pub stages: Vec<Name>,
-    /// Whether there is one instance at a time: until the stage, or for ever.
+    /// Whether there is one instance at a time: until the stage, or forever.
     pub single: Option<Option<Name>>,
 }
 

@@ -7,11 +7,11 @@ use super::scope::{Mode, Scope};
 use super::types::{article, constant};
 use super::{Checker, Signature};
 use crate::base::Id;
-use crate::event::{BodyId, ComponentId};
+use crate::event::{BodyId, ComponentId, NULL};
 use crate::lang::Diagnostic;
 use crate::lang::ast::{self, Instances, Item, ItemKind, Member, Name, Param, Role, StmtKind, Storage, VerbMode};
 use crate::lang::program::{
-    ClassDef, ClassId, ComponentDef, EventDef, ExprKind, Init, KindDef, KindId, PlatformExpr, PlatformStmt, Row,
+    ClassDef, ClassId, ComponentDef, EventDef, ExprKind, Init, KindDef, KindId, NO_SITE, PlatformExpr, PlatformStmt, Row,
     Single, StageSet, StateDef, Stmt, Type,
 };
 use crate::lang::program::{Expr, LocalId};
@@ -192,17 +192,20 @@ impl Checker {
     pub(super) fn member_body(&mut self, member: &Member, id: BodyId) {
         let before = self.problems.count();
         self.row_conditions(member, id);
+        let component = self.component_of(&member.component);
         let makes = matches!(member.role, Role::Verb(VerbMode::Makes));
         let all = matches!(member.role, Role::Verb(VerbMode::All));
+        let one_instance = component.is_some_and(|id| self.out.components.all[id].single.is_some());
+        let single = one_instance && matches!(member.role, Role::Verb(VerbMode::One));
         let this = Name { text: THIS.to_owned(), at: member.name.at };
         let mut params: Vec<&Name> = if makes || all { Vec::new() } else { vec![&this] };
         params.extend(member.params.iter().map(|param| &param.name));
-        let component = self.component_of(&member.component);
         let home = self.names.get(&member.component.text).map(|entry| entry.span);
         let scope = Scope { of_kind: member.of_kind, home, ..Scope::default() };
         self.body_with(id, &params, &member.body, scope, |c, block| match component {
             Some(component) if makes => c.making(component, block),
             Some(component) if all => c.for_all(component, block),
+            Some(component) if single => c.of_single(component, block, asks_last(member)),
             _ => c.statements(block, asks_last(member)),
         });
         if member.of_kind {
@@ -225,6 +228,23 @@ impl Checker {
         stmts.extend(self.statements(block, false));
         stmts.push(Stmt::Return(Some(Expr::new(ExprKind::Local(this), ty))));
         stmts
+    }
+
+    // A verb of a component with one instance gets null where the statement names the component. It means that instance
+    // then, which is determined in the verb, as its making is part of the verb's step.
+    fn of_single(&mut self, component: ComponentId, block: &ast::Block, gives: bool) -> Vec<Stmt> {
+        let ty = Type::Object(self.out.components.all[component].class);
+        let this = LocalId(0);
+        let sides = [ExprKind::Local(this), ExprKind::Word(NULL)].map(|kind| Box::new(Expr::new(kind, ty.clone())));
+        let [left, right] = sides;
+        let is_null = ExprKind::Binary { op: ast::BinaryOp::Eq, left, right, site: NO_SITE };
+        let single = Expr::new(ExprKind::Platform(PlatformExpr::Single { component }), ty);
+        let choose = Stmt::If {
+            cond: Expr::new(is_null, Type::Bool),
+            then: vec![Stmt::SetLocal(this, single)],
+            other: Vec::new(),
+        };
+        std::iter::once(choose).chain(self.statements(block, gives)).collect()
     }
 
     fn for_all(&mut self, component: ComponentId, block: &ast::Block) -> Vec<Stmt> {

@@ -6,7 +6,7 @@ use super::names::NameMeaning;
 use super::places::PlaceMeaning;
 use super::scope::LocalMeaning;
 use super::types::{article, word};
-use crate::event::{ComponentId, SiteId, SiteKind};
+use crate::event::{ComponentId, NULL, SiteId, SiteKind};
 use crate::lang::Diagnostic;
 use crate::lang::ast::{self, At, BinaryOp, ExprKind as Ast, Name, UnaryOp, VerbMode};
 use crate::lang::expand::{STAGE, member_name, verb_name};
@@ -242,7 +242,8 @@ impl Checker {
         match (instance, mode) {
             (None, VerbMode::One) if single => {
                 let ty = Type::Object(self.out.components.all[component].class);
-                values.push(Expr::new(ExprKind::Platform(PlatformExpr::Single { component }), ty));
+                // The verb determines the instance itself.
+                values.push(word(NULL, ty));
             }
             (None, VerbMode::One) => {
                 let message = format!("`{}` needs an instance of `{name}`", verb.text);

@@ -2,7 +2,7 @@
 
 use super::super::ast::{At, Expr, ExprKind, Field, File, Item, ItemKind, Name, Span};
 use super::super::diagnostic::Diagnostic;
-use super::super::library::{Library, libraries, library};
+use super::super::library::{Library, libraries, library, qualified};
 use super::super::near::near;
 use super::super::parser::parse_library;
 use std::collections::BTreeSet;
@@ -70,10 +70,6 @@ impl Libraries {
         }
         items
     }
-}
-
-fn qualified(library: &str, name: &str) -> String {
-    format!("{library}.{name}")
 }
 
 // The name of an item of a library, for the items that a library may have besides kinds.
