@@ -1,7 +1,8 @@
 //! Components at run time: rows, requests, names, detection, tokens.
 
 use crate::agree::{compare, search};
-use crate::component_models::{compare_ends, generate};
+use crate::component_models::generate;
+use crate::component_runs::compare_ends;
 use crate::explore::context;
 use crate::stateless::{facts, words};
 use raceflip::detect::{Candidates, Hybrid};

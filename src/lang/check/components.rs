@@ -11,8 +11,8 @@ use crate::event::{BodyId, ComponentId, NULL};
 use crate::lang::Diagnostic;
 use crate::lang::ast::{self, Instances, Item, ItemKind, Member, Name, Param, Role, StmtKind, Storage, VerbMode};
 use crate::lang::program::{
-    ClassDef, ClassId, ComponentDef, EventDef, ExprKind, Init, KindDef, KindId, NO_SITE, PlatformExpr, PlatformStmt, Row,
-    Single, StageSet, StateDef, Stmt, Type,
+    ClassDef, ClassId, ComponentDef, EventDef, ExprKind, Init, KindDef, KindId, NO_SITE, PlatformExpr, PlatformStmt,
+    Row, Single, StageSet, StateDef, Stmt, Type,
 };
 use crate::lang::program::{Expr, LocalId};
 use std::collections::BTreeMap;
