@@ -161,8 +161,6 @@ struct Checker {
     // Whether the file contains components. Expectations are then skipped, because components would define some of
     // their names, and further uses of components are not reported.
     components: bool,
-    // Whether some statement removes one message, so that the values of posts are handles.
-    handles: bool,
     // Number of cells that are allocated so far, and number of nodes in the current property.
     cells: u64,
     terms: u64,
@@ -187,6 +185,7 @@ impl Checker {
                 conditions: Vec::new(),
                 rwlocks: Vec::new(),
                 semaphores: Vec::new(),
+                handles: crate::lang::lexer::cancels_messages(source.text()),
                 barriers: Vec::new(),
                 handlers: Vec::new(),
                 listeners: IndexVec::new(),
@@ -217,7 +216,6 @@ impl Checker {
             registered: BTreeMap::new(),
             scope: scope::Scope::default(),
             components: false,
-            handles: crate::lang::lexer::cancels_messages(source.text()),
             cells: 0,
             terms: 0,
         }
