@@ -60,6 +60,8 @@ pub struct Program {
     pub rwlocks: Vec<RwLock>,
     /// Semaphores: name and initial count.
     pub semaphores: Vec<(String, i64)>,
+    /// Whether the values of posts are handles of messages, because some statement removes one message.
+    pub handles: bool,
     /// Barriers: name and number of parties.
     pub barriers: Vec<(String, i64)>,
     /// Handlers: name and the index of their looper in `threads`.

@@ -178,8 +178,6 @@ struct Checker {
     registered: BTreeMap<ListenerId, BTreeSet<BodyId>>,
     scope: scope::Scope,
     components: components::ComponentTables,
-    // Whether some statement removes one message, so that the values of posts are handles.
-    handles: bool,
     // Number of cells that are allocated so far, and number of nodes in the current property.
     cells: u64,
     terms: u64,
@@ -204,6 +202,7 @@ impl Checker {
                 conditions: Vec::new(),
                 rwlocks: Vec::new(),
                 semaphores: Vec::new(),
+                handles: crate::lang::lexer::cancels_messages(source.text()),
                 barriers: Vec::new(),
                 handlers: Vec::new(),
                 listeners: IndexVec::new(),
@@ -235,7 +234,6 @@ impl Checker {
             registered: BTreeMap::new(),
             scope: scope::Scope::default(),
             components: components::ComponentTables::default(),
-            handles: crate::lang::lexer::cancels_messages(source.text()),
             cells: 0,
             terms: 0,
         }

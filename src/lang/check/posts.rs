@@ -43,7 +43,7 @@ impl Checker {
             with: if let Some(token) = with { Some(token?) } else { None },
             every: if let Some(period) = every { Some(period?) } else { None },
             daemon: options.daemon,
-            handle: self.handles,
+            handle: self.out.handles,
         };
         if !fits {
             return None;

@@ -239,7 +239,7 @@ impl Checker {
     // Converts a message to whether it was accepted. Without handles its value is that truth value already.
     fn accepted(&self, message: Expr) -> Expr {
         let at = message.at;
-        let kind = if self.handles { ExprKind::Accepted(Box::new(message)) } else { message.kind };
+        let kind = if self.out.handles { ExprKind::Accepted(Box::new(message)) } else { message.kind };
         Expr { at, ..Expr::new(kind, Type::Bool) }
     }
 

@@ -71,10 +71,11 @@ impl Parser<'_> {
         }
     }
 
-    /// Returns whether the next words are those of `cancel task on place`, which removes messages by their task, and not
-    /// of `cancel m`, which removes one message.
+    /// Returns whether the next words are those of `cancel task on place`, which removes messages by their task, and
+    /// not of `cancel m`, which removes one message.
     pub(super) fn at_removal(&self) -> bool {
-        self.word_at(1) == "all" || matches!(self.word_at(2), "on" | "with")
+        let is_name = self.kind_at(1) == TokenKind::Word;
+        is_name && (self.word_at(1) == "all" || matches!(self.word_at(2), "on" | "with"))
     }
 
     /// Returns whether an operation begins here, in a position where no operation is allowed. The test is stricter than

@@ -165,7 +165,7 @@ struct Compiler<'p> {
 
 impl<'p> Compiler<'p> {
     fn new(program: &'p Program, body: &'p program::Body, shared: &'p mut ProgramTables) -> Self {
-        let mut regs = Registers::default();
+        let mut regs = Registers::new(program.handles);
         let locals = body
             .locals
             .iter()
@@ -199,7 +199,7 @@ impl<'p> Compiler<'p> {
             code: Vec::new(),
             blamed: Vec::new(),
             handlers: Vec::new(),
-            regs: Registers::default(),
+            regs: Registers::new(program.handles),
             locals: IndexVec::new(),
             scopes: Vec::new(),
             constants: BTreeMap::new(),
@@ -265,7 +265,7 @@ impl<'p> Compiler<'p> {
         // that its code and its digest stay the same as in older versions.
         c.shared.fragments.truncate(fragments);
         c.shared.fragments_blamed.truncate(blamed);
-        (c.regs, c.thrifty) = (Registers::default(), true);
+        (c.regs, c.thrifty) = (Registers::new(program.handles), true);
         let id = c.fragment(expr);
         c.check_size()?;
         Ok(id)
@@ -286,7 +286,7 @@ impl<'p> Compiler<'p> {
                 open.extend([&**left, &**right]);
                 continue;
             }
-            (c.regs, c.constants) = (Registers::default(), BTreeMap::new());
+            (c.regs, c.constants) = (Registers::new(program.handles), BTreeMap::new());
             c.fragment(expr);
             fits &= c.check_size().is_ok();
         }

@@ -72,6 +72,7 @@ impl<'p> Compiler<'p> {
     /// Returns a register that holds the constant. It must not be written: the constants of a body have registers of
     /// their own, which are filled when the body is entered.
     pub(super) fn constant(&mut self, kind: WordKind, value: i64) -> Reg {
+        let kind = self.regs.kind(kind);
         // No frame is entered for a condition, so no constants are filled in for it.
         if !self.pure {
             if let Some(reg) = self.constants.get(&(kind, value)) {

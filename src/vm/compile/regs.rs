@@ -11,12 +11,24 @@ pub(super) struct Registers {
     /// The kind of each register.
     pub(super) kinds: Vec<WordKind>,
     pub(super) overflowed: bool,
+    // Whether the values of posts are handles. Otherwise they are plain words, and so are their registers.
+    handles: bool,
     // Free ranges of registers, by the kinds of their registers.
     free: BTreeMap<Vec<WordKind>, Vec<Reg>>,
     in_use: Vec<(Vec<WordKind>, Reg)>,
 }
 
 impl Registers {
+    /// Returns an allocator that has allocated nothing. `handles` says whether the values of posts are handles.
+    pub(super) fn new(handles: bool) -> Self {
+        Self { handles, ..Self::default() }
+    }
+
+    /// Returns the kind of the register for a value of this kind.
+    pub(super) fn kind(&self, kind: WordKind) -> WordKind {
+        if kind == WordKind::Message && !self.handles { WordKind::Word } else { kind }
+    }
+
     /// Allocates registers for the rest of the body: those of locals. Sets `overflowed` and returns 0 if there are too
     /// many.
     pub(super) fn fixed(&mut self, kinds: &[WordKind]) -> Reg {
@@ -28,7 +40,8 @@ impl Registers {
             self.overflowed = true;
             return 0;
         }
-        self.kinds.extend_from_slice(kinds);
+        let kinds: Vec<WordKind> = kinds.iter().map(|kind| self.kind(*kind)).collect();
+        self.kinds.extend(kinds);
         first
     }
 
@@ -39,6 +52,7 @@ impl Registers {
 
     /// Allocates a range of temporaries.
     pub(super) fn temps(&mut self, kinds: Vec<WordKind>) -> Regs {
+        let kinds: Vec<WordKind> = kinds.into_iter().map(|kind| self.kind(kind)).collect();
         let count = kinds.len() as u16;
         if count == 0 {
             return Regs { first: 0, count };
