@@ -87,6 +87,7 @@ mod candidate;
 mod clock;
 mod delayed;
 mod detectors;
+mod exchanges;
 mod executions;
 mod fasttrack;
 mod findings;

@@ -31,14 +31,19 @@ pub(super) fn partners(how: How) -> Vec<(How, How)> {
         Down => vec![(Up, Down)],
         Interrupt => vec![one(Wait), one(Sleep)],
         Sleep => vec![one(Interrupt)],
+        Send => vec![one(Send), one(Close), one(Look)],
+        Receive => vec![one(Receive), one(Close), one(Look)],
+        Close => vec![one(Send), one(Receive), (Close, Look)],
+        Look => vec![one(Send), one(Receive), one(Close)],
         Acquire | Release | AcquireRead | ReleaseRead | AcquireWrite | ReleaseWrite | Announce | ReleaseForWait
         | EndWait | AcquireAfterWait | Arrive | Pass | Await | Join | Make | Begin | Attach | AddFence
-        | RemoveFence | Register | Perform | EndSleep => Vec::new(),
+        | RemoveFence | Register | Perform | EndSleep | EndSend | EndReceive | Select | EndSelect => Vec::new(),
     }
 }
 
 /// What an operation touches besides plain memory and without what it threw at: an atomic of an object whose life has
-/// ended is not touched, and a compare-and-swap that has not swapped only reads.
+/// ended is not touched, a compare-and-swap that has not swapped only reads, and a select touches the channel of the
+/// case that went.
 pub(super) fn touched(
     world: &World,
     thread: ThreadId,
@@ -46,8 +51,9 @@ pub(super) fn touched(
     value: Value,
 ) -> impl Iterator<Item = (Thing, How)> + use<> {
     let done = atomic(world, op, value);
-    world.effects(thread, op).touches().filter_map(move |(thing, how)| match thing {
-        Thing::Memory(_) => None,
+    let selected = world.selected_effects(op, value);
+    world.effects(thread, op).touches().chain(selected).filter_map(move |(thing, how)| match thing {
+        Thing::Memory(_) | Thing::ChannelsOfSelect => None,
         Thing::Atomic(_) => done.map(|(_, writes)| (thing, if writes { How::Write } else { How::Read })),
         _ => Some((thing, how)),
     })
@@ -130,12 +136,13 @@ pub(super) fn touches(
 fn in_section(thing: Thing, how: How) -> Option<AccessKind> {
     use How::*;
     match how {
-        Read | Perform | Sleep | Await => Some(AccessKind::Read),
+        Read | Perform | Sleep | Await | Look => Some(AccessKind::Read),
         Wait if matches!(thing, Thing::Interrupts(_)) => Some(AccessKind::Read),
         Write | Wait | Notify | Up | Down | Arrive | Post(..) | Cancel(..) | Attach | AddFence | Quit | Enable
-        | Disable | Register | Interrupt => Some(AccessKind::Write),
+        | Disable | Register | Interrupt | Send | Receive | Close => Some(AccessKind::Write),
         // The order of locks is that of the sections. What is left has its place in the relation, or no partner.
         Acquire | Release | AcquireRead | ReleaseRead | AcquireWrite | ReleaseWrite | Announce | ReleaseForWait
-        | EndWait | AcquireAfterWait | Pass | Join | Make | Begin | RemoveFence | EndSleep => None,
+        | EndWait | AcquireAfterWait | Pass | Join | Make | Begin | RemoveFence | EndSleep | EndSend | EndReceive
+        | Select | EndSelect => None,
     }
 }

@@ -8,11 +8,13 @@
 //! - the arrivals at a barrier to the passing of its generation;
 //! - the write that enabled an await to the end of the await (an await whose condition held from the start has no
 //!   known cause);
+//! - sends, receives and closes of the language's channels (`exchanges`);
 //! - a quit to the end of the looper's loop.
 //!
 //! The channels of a run are numbered in the order of the first sends on them.
 
 use super::awaits::{Awaits, ConditionChange};
+use super::exchanges::Exchanges;
 use crate::base::IdSet;
 use crate::event::{
     BarrierId, Event, EventKind, ListenerId, Location, Op, RwLockId, SemaphoreId, ThreadId, Value, WaitSet,
@@ -47,6 +49,7 @@ pub struct Signals {
     woken: BTreeMap<ThreadId, u32>,
     interrupts: BTreeMap<ThreadId, u32>,
     changes: BTreeMap<ThreadId, u32>,
+    exchanges: Exchanges,
 }
 
 impl Signals {
@@ -121,6 +124,16 @@ impl Signals {
             Op::Pass { .. } => passed.receives.extend(self.passes.remove(&thread)),
             Op::Wait { .. } | Op::Reacquire { .. } | Op::Notify { .. } | Op::Interrupt(_) | Op::Sleep(_) | Op::Wake => {
                 self.signal(world, thread, (op, value), passed);
+            }
+            Op::Send { .. }
+            | Op::Sent { .. }
+            | Op::Receive { .. }
+            | Op::Received { .. }
+            | Op::Close(_)
+            | Op::ChannelRead { .. }
+            | Op::Select { .. }
+            | Op::Selected { .. } => {
+                self.exchanges.perform(world, thread, (op, value), &mut next, passed);
             }
             _ => self.memory(world, (op, value), changes, passed),
         }

@@ -25,6 +25,7 @@ pub struct Choice {
     /// - Clock: the instant to advance to, in milliseconds.
     /// - Branch: 0 or 1.
     /// - Notify with several waiters: the index of the waiter that wakes up, in the order in which they began to wait.
+    /// - Select with several cases that can go: the index of the case among these.
     /// - Every other step: 0.
     pub argument: u64,
 }

@@ -1,8 +1,8 @@
 //! The visible operations: the steps that a thread can perform, with resolved operands.
 
 use super::{
-    BarrierId, BodyId, ConditionId, EventId, HandlerId, ListId, ListenerId, LockId, ObjectId, RwLockId, SemaphoreId,
-    ThreadId,
+    BarrierId, BodyId, ChannelId, ConditionId, EventId, HandlerId, ListId, ListenerId, LockId, ObjectId, RwLockId,
+    SemaphoreId, ThreadId,
 };
 
 /// A value of the running app: an integer, a truth value (0 or 1), or the index of a thread, object, handler, lock or
@@ -115,6 +115,30 @@ pub enum Op {
     Arrive(BarrierId),
     /// Second half of a barrier. Blocks until all threads of the generation have arrived.
     Pass { barrier: BarrierId, generation: u32 },
+    /// Sends a value to a channel. Without a channel (null) it blocks for ever; otherwise it blocks while a bounded
+    /// buffer is full. A rendezvous needs a receiver: if none is parked, the thread parks and is then pending at
+    /// [`Op::Sent`].
+    Send { channel: Option<ChannelId>, value: Value },
+    /// Second half of a send. Blocks until a receiver has taken the value, or the channel was closed.
+    Sent { channel: ChannelId },
+    /// Receives a value from a channel. Without a channel (null) it blocks for ever; otherwise it blocks while the
+    /// buffer is empty and the channel is open. A rendezvous needs a sender: if none is parked, the thread parks and
+    /// is then pending at [`Op::Received`]. A receive that iterates ends its iteration at a closed channel.
+    Receive { channel: Option<ChannelId>, iterates: bool },
+    /// Second half of a receive. Blocks until a sender has handed over a value, or the channel was closed.
+    Received { channel: ChannelId, iterates: bool },
+    /// Closes a channel.
+    Close(ChannelId),
+    /// Reads the state of a channel.
+    ChannelRead { channel: ChannelId, what: ChannelRead },
+    /// Performs one case of a select that can go, which is a choice if there are several. Blocks until a case can go or
+    /// the deadline has passed, unless the select goes on `otherwise`. A select with a case of a rendezvous parks at
+    /// its channels instead, and is then pending at [`Op::Selected`]. Its value: the index of the case; the number of
+    /// cases if the deadline has passed, and one more if no case could go. The arguments are
+    /// [`SelectCase`](crate::world::SelectCase)s.
+    Select { cases: Args, timeout: Option<i64>, otherwise: bool },
+    /// Second half of a select. Blocks until a partner of one of its cases has arrived or the deadline has passed.
+    Selected { cases: Args },
     /// Awaits a condition, which the guest evaluates. Blocks until the condition holds or the deadline has passed. Its
     /// value: 1 if the condition holds, else 0.
     Await { timeout: Option<i64> },
@@ -176,11 +200,19 @@ impl Op {
     }
 
     /// Returns whether the operation is the second half of one with two halves: the return from a wait, the passing of
-    /// a barrier, the end of a sleep. An execution of such a statement counts once, at its first half.
+    /// a barrier, the end of a sleep, the completion of a send, receive or select. An execution of such a statement counts once, at its first half.
     #[inline]
     #[must_use]
     pub fn is_second_half(&self) -> bool {
-        matches!(self, Op::Reacquire { .. } | Op::Pass { .. } | Op::Wake)
+        matches!(
+            self,
+            Op::Reacquire { .. }
+                | Op::Pass { .. }
+                | Op::Wake
+                | Op::Sent { .. }
+                | Op::Received { .. }
+                | Op::Selected { .. }
+        )
     }
 
     /// Returns whether there are states in which the operation is not enabled.
@@ -196,6 +228,12 @@ impl Op {
                 | Op::Down(_)
                 | Op::DownFor { .. }
                 | Op::Pass { .. }
+                | Op::Send { .. }
+                | Op::Sent { .. }
+                | Op::Receive { .. }
+                | Op::Received { .. }
+                | Op::Select { .. }
+                | Op::Selected { .. }
                 | Op::Await { .. }
                 | Op::Join(_)
                 | Op::Post { .. }
@@ -203,6 +241,15 @@ impl Op {
                 | Op::Wake
         )
     }
+}
+
+/// The kinds of reads of a channel's state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ChannelRead {
+    /// Reads whether the channel is closed.
+    Closed,
+    /// Reads the number of values in the buffer.
+    Len,
 }
 
 /// The kinds of reads of a list.

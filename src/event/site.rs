@@ -182,6 +182,11 @@ site_kinds! {
     Branch = "branch",
     Skip = "skip",
     Yield = "yield",
+    Send = "send",
+    Receive = "recv",
+    Close = "close",
+    ChannelRead = "channel read",
+    Select = "select",
     /// No operation: the place of an assert, a fail or a throw.
     Check = "check",
 }

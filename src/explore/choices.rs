@@ -67,7 +67,7 @@ pub(super) fn most(world: &World, clock: Clock) -> u64 {
 // Returns the number of ways in which the operation of an actor can be performed.
 fn answers(world: &World, actor: Actor) -> u64 {
     match world.question(actor) {
-        Some(Question::Waiter(waiters)) => waiters as u64,
+        Some(Question::Waiter(open) | Question::Case(open)) => open as u64,
         Some(Question::Branch) => 2,
         Some(Question::Instant) | None => 1,
     }

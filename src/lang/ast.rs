@@ -74,6 +74,8 @@ pub enum ItemKind {
     RwLock { name: Name, prefer: Option<Name> },
     /// `semaphore name = expr`
     Semaphore { name: Name, value: Expr },
+    /// `channel name[count]: type[size]`; `conflated` as a size
+    Channel { name: Name, count: Option<Expr>, of: Type },
     /// `barrier name = expr`
     Barrier { name: Name, value: Expr },
     /// `looper name { block }`
@@ -147,6 +149,8 @@ pub enum BaseType {
     Name(Name),
     /// `list[T]`
     List(Box<Type>),
+    /// `channel[T]`
+    Channel(Box<Type>),
 }
 
 /// `lock`, `mutex`, `condition`
@@ -290,6 +294,10 @@ pub enum StmtKind {
     Transaction { name: Option<TextLiteral>, body: Block },
     /// `verb e`, a statement of a verb with one operand
     Verb { verb: Verb, operand: Expr },
+    /// `send channel value`
+    Send { channel: Expr, value: Expr },
+    /// `select { cases }`
+    Select { cases: Vec<SelectCase> },
     /// `skip`
     Skip,
     /// `yield`
@@ -310,6 +318,31 @@ pub enum StmtKind {
     Perform { listener: Name, args: Vec<Expr> },
     /// `start A(args)` and the like. Component statements are parsed, but not yet supported.
     Component { verb: ComponentVerb, name: Name, args: Vec<Expr> },
+}
+
+/// A case of a `select`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SelectCase {
+    /// The condition of the case.
+    pub kind: SelectKind,
+    /// The block that runs if the case goes.
+    pub body: Block,
+    /// The position of the case without its block.
+    pub at: At,
+}
+
+/// The kinds of cases of a `select`.
+#[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "a variant's line names its fields")]
+pub enum SelectKind {
+    /// `recv channel as value, received`
+    Receive { channel: Expr, value: Option<Name>, received: Option<Name> },
+    /// `send channel value`
+    Send { channel: Expr, value: Expr },
+    /// `after delay`
+    After(Expr),
+    /// `else`
+    Else,
 }
 
 /// The branch after `else`.
@@ -335,7 +368,7 @@ pub enum Cond {
 pub enum Over {
     /// `a..b`
     Range(Range),
-    /// The elements of a list.
+    /// The elements of a list, or the values that a channel gives.
     List(Expr),
 }
 
@@ -377,6 +410,7 @@ pub enum Verb {
     Arrive,
     Down,
     Up,
+    Close,
     Sleep,
 }
 
@@ -532,6 +566,8 @@ pub enum Op {
     Wait { object: Expr, with: Option<Expr>, timeout: Option<Expr> },
     /// `down place for d`; without a timeout it is a [`Verb`].
     Down { semaphore: Expr, timeout: Expr },
+    /// `recv place`
+    Receive { channel: Expr },
     /// `await cond for d`
     Await { cond: Expr, timeout: Option<Expr> },
 }

@@ -5,8 +5,9 @@
 
 use super::ast::{AccessSelector, BinaryOp, Span, UnaryOp, When};
 use crate::base::IndexVec;
-use crate::event::{BodyId, EventId, ListenerId, Site, SiteId};
+use crate::event::{BodyId, ChannelRead, EventId, ListenerId, Site, SiteId};
 pub use crate::event::{EndValue, GlobalId};
+pub use crate::world::Capacity;
 use std::sync::Arc;
 
 crate::define_id! {
@@ -54,6 +55,8 @@ pub struct Program {
     pub semaphores: Vec<(String, i64)>,
     /// Barriers: name and number of parties.
     pub barriers: Vec<(String, i64)>,
+    /// Channels. An array of channels has one entry for each element. The index of a channel is its channel value.
+    pub channels: Vec<ChannelDef>,
     /// Handlers: name and the index of their looper in `threads`.
     pub handlers: Vec<(String, usize)>,
     /// Names of the listeners.
@@ -78,7 +81,8 @@ pub struct Program {
     pub expectations: Vec<Expectation>,
     /// Texts of the program: messages and instance names.
     pub texts: IndexVec<TextId, String>,
-    /// Exception names. The built-in ones come first, in the order of [`BUILT_IN_EXCEPTIONS`].
+    /// Exception names. The built-in ones come first, in the order of [`BUILT_IN_EXCEPTIONS`]; in a program with
+    /// channels, [`CLOSED`] follows.
     pub exceptions: IndexVec<ExceptionId, String>,
 }
 
@@ -95,6 +99,10 @@ pub const BUILT_IN_EXCEPTIONS: [&str; 10] = [
     "ConcurrentModification",
     "StackOverflow",
 ];
+
+/// The exception of operations on closed channels. It is built in where a program has channels, so that the table of
+/// exceptions of other programs stays as it was.
+pub const CLOSED: &str = "Closed";
 
 /// The scope that an uncaught exception ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -135,6 +143,8 @@ pub enum Type {
     /// The result of `post`: true if the message was accepted. It can be used as a bool, and compared with null
     /// (refused).
     Message,
+    /// A channel of values of this type, or null.
+    Channel(Arc<Type>),
     /// The type of the literal `null`.
     Null,
     /// The type of a call without a value.
@@ -143,6 +153,54 @@ pub enum Type {
     List(Arc<Type>),
     /// `T[n]`; nested for several dimensions, outermost first. T is one word or a list.
     Array(Arc<Type>, u32),
+}
+
+/// A channel.
+#[derive(Clone, Debug)]
+pub struct ChannelDef {
+    /// The name of the channel.
+    pub name: String,
+    /// The type of its values.
+    pub of: Type,
+    /// The size of its buffer.
+    pub capacity: Capacity,
+    /// The value of a receive from the channel when it is closed and empty.
+    pub zero: i64,
+}
+
+/// A `select` statement. It has at least one case, a deadline or an `else`, and not both of the last two.
+#[derive(Clone, Debug)]
+pub struct SelectStmt {
+    /// The sends and receives.
+    pub cases: Vec<SelectArm>,
+    /// `after d { }`
+    pub after: Option<(Expr, Vec<Stmt>)>,
+    /// `else { }`
+    pub otherwise: Option<Vec<Stmt>>,
+}
+
+impl SelectStmt {
+    /// Returns the blocks of all cases.
+    pub(in crate::lang) fn blocks(&self) -> impl Iterator<Item = &[Stmt]> {
+        let cases = self.cases.iter().map(|case| case.body.as_slice());
+        let after = self.after.iter().map(|(_, body)| body.as_slice());
+        cases.chain(after).chain(self.otherwise.iter().map(Vec::as_slice))
+    }
+}
+
+/// `recv c as value, received { }` or `send c v { }`
+#[derive(Clone, Debug)]
+pub struct SelectArm {
+    /// The channel.
+    pub channel: Expr,
+    /// The value of a send; `None` for a receive.
+    pub sends: Option<Expr>,
+    /// The local that gets the received value.
+    pub value: Option<LocalId>,
+    /// The local that gets whether a value was received.
+    pub received: Option<LocalId>,
+    /// The block of the case.
+    pub body: Vec<Stmt>,
 }
 
 /// A class of objects.
@@ -289,6 +347,10 @@ pub enum Stmt {
     /// `for x in list`: a read when the iterator is made, and a read for each step. A step throws
     /// ConcurrentModification if the list has changed in between.
     ForList { local: LocalId, list: MemoryPlace, body: Vec<Stmt>, site: SiteId },
+    /// `for v in c`: a receive before each round; the loop ends when the channel is closed and empty.
+    ForChannel { local: LocalId, channel: Expr, body: Vec<Stmt>, site: SiteId },
+    /// `select { }`
+    Select(Box<SelectStmt>, SiteId),
     /// `break`
     Break,
     /// `continue`
@@ -344,6 +406,10 @@ pub enum Simple {
     Down(Expr),
     /// `up e`
     Up(Expr),
+    /// `send e v`
+    Send { channel: Expr, value: Expr },
+    /// `close e`
+    Close(Expr),
     /// `sleep e` (milliseconds)
     Sleep(Expr),
     /// `skip`
@@ -385,6 +451,8 @@ impl Simple {
             | Self::Arrive(e)
             | Self::Down(e)
             | Self::Up(e)
+            | Self::Send { channel: e, .. }
+            | Self::Close(e)
             | Self::Quit { looper: e, .. }
             | Self::Cancel { target: e, .. } => Some(e),
             Self::Sleep(_)
@@ -493,6 +561,10 @@ pub enum ExprKind {
     Wait { object: Box<Expr>, with: Option<Box<Expr>>, timeout: Option<Box<Expr>>, site: SiteId },
     /// `down s for d`: Bool, whether the count was taken within the timeout.
     DownFor { semaphore: Box<Expr>, timeout: Box<Expr>, site: SiteId },
+    /// `recv c`
+    Receive { channel: Box<Expr>, site: SiteId },
+    /// `c.closed`: Bool; `c.len`: Int
+    ChannelRead { channel: Box<Expr>, what: ChannelRead, site: SiteId },
     /// `await cond for d`: Bool. The condition is evaluated without steps: the reads in it ([`ExprKind::Read`] etc.)
     /// have sites, but are no steps. It contains only reads, locals, operators and words.
     Await { cond: Box<Expr>, timeout: Option<Box<Expr>>, site: SiteId },

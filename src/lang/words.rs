@@ -9,7 +9,7 @@ pub const RESERVED: [&str; 24] = [
 ];
 
 /// The words that begin an item.
-pub const ITEMS: [&str; 25] = [
+pub const ITEMS: [&str; 26] = [
     "app",
     "const",
     "var",
@@ -22,6 +22,7 @@ pub const ITEMS: [&str; 25] = [
     "rwlock",
     "semaphore",
     "barrier",
+    "channel",
     "looper",
     "handler",
     "listener",
@@ -38,7 +39,7 @@ pub const ITEMS: [&str; 25] = [
 ];
 
 /// The words that begin a statement, except verbs. Used for suggestions.
-pub const STATEMENTS: [&str; 36] = [
+pub const STATEMENTS: [&str; 39] = [
     "let",
     "if",
     "while",
@@ -75,6 +76,9 @@ pub const STATEMENTS: [&str; 36] = [
     "fence",
     "wait",
     "await",
+    "send",
+    "recv",
+    "select",
 ];
 
 /// The words that begin an expectation, after `expect` and `no`.
@@ -82,7 +86,7 @@ pub const EXPECTATIONS: [&str; 9] =
     ["race", "order", "failure", "deadlock", "stuck", "livelock", "atomicity", "outcomes", "races"];
 
 /// The names of the built-in types.
-pub const TYPES: [&str; 15] = [
+pub const TYPES: [&str; 16] = [
     "int",
     "bool",
     "Object",
@@ -97,11 +101,12 @@ pub const TYPES: [&str; 15] = [
     "barrier",
     "fence",
     "message",
+    "channel",
     "list",
 ];
 
 /// The words that occur inside items, statements and expectations.
-pub const PARTICLES: [&str; 28] = [
+pub const PARTICLES: [&str; 29] = [
     "after",
     "all",
     "always",
@@ -109,6 +114,7 @@ pub const PARTICLES: [&str; 28] = [
     "as",
     "async",
     "at",
+    "conflated",
     "end",
     "executes_before",
     "for",
@@ -160,7 +166,7 @@ macro_rules! words {
 words!(Verb:
     Use = "use", Delete = "delete", Lift = "lift", Join = "join", Interrupt = "interrupt", Acquire = "acquire",
     Release = "release", Notify = "notify", NotifyAll = "notify_all", Signal = "signal", SignalAll = "signal_all",
-    Arrive = "arrive", Down = "down", Up = "up", Sleep = "sleep",
+    Arrive = "arrive", Down = "down", Up = "up", Close = "close", Sleep = "sleep",
 );
 words!(ComponentVerb:
     Start = "start", Finish = "finish", Bind = "bind", Unbind = "unbind", Broadcast = "broadcast", Execute = "execute",

@@ -273,9 +273,17 @@ impl Holding {
         if let Some(thread) = runs {
             return match world.thread(thread).pending {
                 Op::Acquire(_) | Op::ReadLock(_) | Op::WriteLock(_) => ReleaseReason::Lock,
-                Op::Await { .. } | Op::Reacquire { .. } | Op::Down(_) | Op::DownFor { .. } | Op::Pass { .. } => {
-                    ReleaseReason::Await
-                }
+                Op::Await { .. }
+                | Op::Reacquire { .. }
+                | Op::Down(_)
+                | Op::DownFor { .. }
+                | Op::Pass { .. }
+                | Op::Send { .. }
+                | Op::Sent { .. }
+                | Op::Receive { .. }
+                | Op::Received { .. }
+                | Op::Select { .. }
+                | Op::Selected { .. } => ReleaseReason::Await,
                 Op::Join(_) => ReleaseReason::Join,
                 Op::Begin => ReleaseReason::Queue,
                 _ => ReleaseReason::NeverReached,
@@ -357,7 +365,7 @@ impl Strategy for Holding {
             && let Some(recorded) = self.following.argument(&self.holds.guide, view.world, actor)
         {
             let fits = match question {
-                Question::Waiter(n) => recorded < n as u64,
+                Question::Waiter(n) | Question::Case(n) => recorded < n as u64,
                 Question::Branch => recorded < 2,
                 Question::Instant => {
                     view.world.instants_into(&mut self.instants);

@@ -1,7 +1,7 @@
 //! The instructions of compiled bodies. An [`Instr::Visible`] stops its thread; all other instructions belong to the
 //! preceding step.
 
-use crate::event::{BodyId, EventId, ListenerId, SiteId};
+use crate::event::{BodyId, ChannelRead, EventId, ListenerId, SiteId};
 use crate::lang::ast::{BinaryOp, UnaryOp};
 use crate::lang::program::{ExceptionId, TextId};
 
@@ -89,45 +89,111 @@ pub(super) enum Visible {
     AtomicWrite(Address, Reg),
     ListRead(Address, ListGet),
     ListWrite(Address, ListPut),
-    Cas { at: Address, old: Reg, new: Reg },
+    Cas {
+        at: Address,
+        old: Reg,
+        new: Reg,
+    },
     FetchAdd(Address, Reg),
     Exchange(Address, Reg),
     Use(Reg),
     Free(Reg),
     Acquire(LockRef),
     Release(LockRef),
-    Wait { on: WaitRef, lock: LockRef, timeout: Option<Reg> },
-    Notify { on: WaitRef, all: bool },
+    Wait {
+        on: WaitRef,
+        lock: LockRef,
+        timeout: Option<Reg>,
+    },
+    Notify {
+        on: WaitRef,
+        all: bool,
+    },
     ReadLock(Reg),
     Announce(Reg),
     WriteLock(Reg),
     ReadUnlock(Reg),
     WriteUnlock(Reg),
     Down(Reg),
-    DownFor { semaphore: Reg, timeout: Reg },
+    DownFor {
+        semaphore: Reg,
+        timeout: Reg,
+    },
     Up(Reg),
     Arrive(Reg),
-    Await { condition: FragmentId, timeout: Option<Reg> },
+    Await {
+        condition: FragmentId,
+        timeout: Option<Reg>,
+    },
     Join(Reg),
-    Fork { body: BodyId, args: Regs },
+    Fork {
+        body: BodyId,
+        args: Regs,
+    },
     SpawnLooper,
-    Post { target: TargetRef, body: BodyId, args: Regs, time: Time, is_async: bool, instance: Option<TextId> },
+    Post {
+        target: TargetRef,
+        body: BodyId,
+        args: Regs,
+        time: Time,
+        is_async: bool,
+        instance: Option<TextId>,
+    },
     Begin,
     AttachQueue,
     Fence(Reg),
     Lift(Reg),
-    Cancel { target: TargetRef, body: Option<BodyId> },
-    Quit { looper: Reg, safely: bool },
+    Cancel {
+        target: TargetRef,
+        body: Option<BodyId>,
+    },
+    Quit {
+        looper: Reg,
+        safely: bool,
+    },
     NewHandler(Reg),
-    Enable { event: EventId, args: Regs, instance: Option<TextId> },
+    Enable {
+        event: EventId,
+        args: Regs,
+        instance: Option<TextId>,
+    },
     Disable(EventId),
-    Register { listener: ListenerId, body: BodyId },
-    Perform { listener: ListenerId, args: Regs },
+    Register {
+        listener: ListenerId,
+        body: BodyId,
+    },
+    Perform {
+        listener: ListenerId,
+        args: Regs,
+    },
     Interrupt(Reg),
     Sleep(Reg),
     Branch,
     Skip,
     Yield,
+    Send {
+        channel: Reg,
+        value: Reg,
+    },
+    /// A receive. With `exit` it is the head of an iteration over the channel, which jumps there at its end.
+    Receive {
+        channel: Reg,
+        exit: Option<u32>,
+    },
+    Close(Reg),
+    ChannelRead {
+        channel: Reg,
+        what: ChannelRead,
+    },
+    /// A select. `cases` are three registers for each case: its channel, whether it sends, and its value. The value
+    /// that case `i` receives goes to the `i`-th register of `values`, and whether one was sent to `received`.
+    Select {
+        cases: Regs,
+        timeout: Option<Reg>,
+        otherwise: bool,
+        values: Regs,
+        received: Reg,
+    },
 }
 
 /// One instruction.
@@ -257,7 +323,10 @@ impl Instr {
         match &mut self {
             Instr::Jump(to) | Instr::JumpIf { to, .. } | Instr::JumpUnless { to, .. } => *to += entry,
             Instr::ForNext { body, .. } => *body += entry,
-            Instr::Visible { op: Visible::ListRead(_, ListGet::Next { exit, .. }), .. } => *exit += entry,
+            Instr::Visible {
+                op: Visible::ListRead(_, ListGet::Next { exit, .. }) | Visible::Receive { exit: Some(exit), .. },
+                ..
+            } => *exit += entry,
             _ => {}
         }
         self

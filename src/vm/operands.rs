@@ -3,8 +3,8 @@
 use super::instr::{ListGet, ListPut, LockRef, Reg, Regs, TargetRef, Time, Visible, WaitRef};
 use super::pure::location;
 use crate::event::{
-    BarrierId, ConditionId, ListRead, ListWrite, Location, LockId, NULL, Op, PostTime, RwLockId, SemaphoreId, SiteId,
-    Target, ThreadId, Value, WaitSet,
+    BarrierId, ChannelId, ConditionId, ListRead, ListWrite, Location, LockId, NULL, Op, PostTime, RwLockId,
+    SemaphoreId, SiteId, Target, ThreadId, Value, WaitSet,
 };
 use crate::world::{Next, ThrownException, World};
 use smallvec::SmallVec;
@@ -172,6 +172,15 @@ fn pending(op: Visible, regs: &[Value], world: &mut World) -> Result<Op, ThrownE
         Visible::Perform { listener, .. } => Op::Perform(listener),
         Visible::Interrupt(r) => Op::Interrupt(thread(r)?),
         Visible::Sleep(r) => Op::Sleep(get(r)),
+        Visible::Send { channel, value } => Op::Send { channel: index(channel).ok().map(ChannelId), value: get(value) },
+        Visible::Receive { channel, exit } => {
+            Op::Receive { channel: index(channel).ok().map(ChannelId), iterates: exit.is_some() }
+        }
+        Visible::Close(r) => Op::Close(ChannelId(index(r)?)),
+        Visible::ChannelRead { channel, what } => Op::ChannelRead { channel: ChannelId(index(channel)?), what },
+        Visible::Select { cases, timeout, otherwise, .. } => {
+            Op::Select { cases: world.keep_args(range(regs, cases)), timeout: timeout.map(get), otherwise }
+        }
         Visible::Branch => Op::Branch,
         Visible::Skip => Op::Skip,
         Visible::Yield => Op::Yield,

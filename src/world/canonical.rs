@@ -41,6 +41,7 @@ pub(super) enum Part {
     RwLock(usize),
     Semaphore(usize),
     Barrier(usize),
+    Channel(usize),
     Environment,
     /// Words that the caller has added (`Canonicalizer::distinguish`).
     Else,
@@ -60,6 +61,7 @@ impl Part {
             Part::Barrier(n) => (8, n),
             Part::Environment => (9, 0),
             Part::Else => (10, 0),
+            Part::Channel(n) => (11, n),
         };
         kind << 32 | number as u64
     }

@@ -9,7 +9,7 @@
 
 use super::World;
 use crate::event::{
-    Access, AccessKind, AccessPlace, BarrierId, BodyId, EventId, ListenerId, Location, LockId, Op, RwLockId,
+    Access, AccessKind, AccessPlace, BarrierId, BodyId, ChannelId, EventId, ListenerId, Location, LockId, Op, RwLockId,
     SemaphoreId, Target, ThreadId, Value, WaitSet,
 };
 
@@ -46,6 +46,10 @@ pub enum Thing {
     Fence(Value),
     /// The numbering of threads and handlers. Numbers are assigned in order of creation.
     Numbers,
+    /// A channel.
+    Channel(ChannelId),
+    /// The channels of a select.
+    ChannelsOfSelect,
 }
 
 /// How an operation touches a [`Thing`].
@@ -121,6 +125,22 @@ pub enum How {
     Sleep,
     /// Ends a sleep.
     EndSleep,
+    /// Sends to a channel.
+    Send,
+    /// Completes a send that has parked.
+    EndSend,
+    /// Receives from a channel.
+    Receive,
+    /// Completes a receive that has parked.
+    EndReceive,
+    /// Closes a channel.
+    Close,
+    /// Reads the state of a channel.
+    Look,
+    /// Sends to or receives from one of several channels.
+    Select,
+    /// Completes a select that has parked.
+    EndSelect,
 }
 
 /// Role of an operation in wake-ups: whether it wakes threads that wait for a thing, or is the operation with which
@@ -160,12 +180,17 @@ impl How {
     fn row(self) -> (bool, Signal) {
         match self {
             How::Down | How::Pass | How::Await | How::Join => (true, Signal::Receives),
+            How::Receive | How::EndReceive | How::EndSend => (true, Signal::Receives),
+            How::Send => (true, Signal::Sends),
+            How::Close => (false, Signal::Sends),
+            How::Select | How::EndSelect => (true, Signal::Neither),
             How::EndWait | How::EndSleep => (false, Signal::Receives),
             How::Notify | How::Up | How::Arrive | How::Interrupt | How::Write => (false, Signal::Sends),
             How::Acquire | How::AcquireAfterWait | How::AcquireRead | How::AcquireWrite | How::Post(..) => {
                 (true, Signal::Neither)
             }
             How::Read
+            | How::Look
             | How::Release
             | How::ReleaseRead
             | How::ReleaseWrite
@@ -254,6 +279,8 @@ impl Thing {
             Thing::Barrier(id) => format!("barrier {}", setup.barriers[id.0 as usize].0),
             Thing::Fence(token) => format!("fence {token}"),
             Thing::Numbers => "the numbers of threads and handlers".to_owned(),
+            Thing::Channel(id) => format!("channel {}", setup.channels[id].name),
+            Thing::ChannelsOfSelect => "the channels of a select".to_owned(),
         }
     }
 }
@@ -376,7 +403,22 @@ impl World {
             Op::Interrupt(other) => one(Thing::Interrupts(other), How::Interrupt),
             Op::Sleep(_) => one(Thing::Interrupts(thread), How::Sleep).timed(),
             Op::Wake => one(Thing::Interrupts(thread), How::EndSleep).timed(),
+            Op::Send { channel: Some(channel), .. } => self.on_channel(channel, How::Send),
+            Op::Sent { channel } => self.on_channel(channel, How::EndSend),
+            Op::Receive { channel: Some(channel), .. } => self.on_channel(channel, How::Receive),
+            Op::Received { channel, .. } => self.on_channel(channel, How::EndReceive),
+            Op::Close(channel) => self.on_channel(channel, How::Close),
+            Op::ChannelRead { channel, .. } => self.on_channel(channel, How::Look),
+            Op::Select { .. } => one(Thing::ChannelsOfSelect, How::Select).timed(),
+            Op::Selected { .. } => one(Thing::ChannelsOfSelect, How::EndSelect).timed(),
+            // An operation on a null channel is never enabled.
+            Op::Send { channel: None, .. } | Op::Receive { channel: None, .. } => Effects::NONE,
             Op::Branch | Op::Skip | Op::Yield => Effects::NONE,
         }
+    }
+
+    // A parked select whose deadline passes leaves its channels.
+    fn on_channel(&self, channel: ChannelId, how: How) -> Effects {
+        Effects { uses_clock: self.has_parked_select(true), ..Effects::one(Thing::Channel(channel), how) }
     }
 }

@@ -6,7 +6,7 @@
 
 use super::World;
 use super::clock::due;
-use super::effects::Thing;
+use super::pending::PendingAt;
 use super::setup::Prefer;
 use super::sync::ThreadSet;
 use super::threads::ThreadStage;
@@ -84,17 +84,8 @@ pub enum Question {
     Branch,
     /// To which instant the clock moves (see [`World::instants`]).
     Instant,
-}
-
-// The thing that a pending operation may have to wait for. It keeps the set of threads that are pending there.
-pub(super) enum PendingAt {
-    Nothing,
-    Lock(LockId),
-    RwLock(crate::event::RwLockId),
-    Semaphore(crate::event::SemaphoreId),
-    Barrier(crate::event::BarrierId),
-    Thread(ThreadId),
-    Memory,
+    /// Which case of a select goes. The number of cases that can go: the answer is less than it.
+    Case(usize),
 }
 
 impl World {
@@ -104,56 +95,6 @@ impl World {
         match target {
             Target::Thread(thread) => thread,
             Target::Handler(handler) => self.handlers[handler],
-        }
-    }
-
-    #[inline]
-    pub(super) fn pending_at(&self, thread: ThreadId, op: &Op) -> PendingAt {
-        let waits = self.effects(thread, op).touches().find(|(_, how)| how.may_wait());
-        match waits {
-            None => PendingAt::Nothing,
-            Some((Thing::Lock(lock), _)) => PendingAt::Lock(lock),
-            Some((Thing::RwLock(lock), _)) => PendingAt::RwLock(lock),
-            Some((Thing::Semaphore(semaphore), _)) => PendingAt::Semaphore(semaphore),
-            Some((Thing::Barrier(barrier), _)) => PendingAt::Barrier(barrier),
-            Some((Thing::End(thread) | Thing::Queue(thread), _)) => PendingAt::Thread(thread),
-            Some((Thing::AllMemory, _)) => PendingAt::Memory,
-            Some((
-                Thing::Memory(_)
-                | Thing::Atomic(_)
-                | Thing::WaitSet(_)
-                | Thing::Event(_)
-                | Thing::Interrupts(_)
-                | Thing::Listener(_)
-                | Thing::Fence(_)
-                | Thing::Numbers,
-                _,
-            )) => unreachable!("no operation waits there until another thread's step"),
-        }
-    }
-
-    fn pending_set_mut(&mut self, object: &PendingAt) -> Option<&mut IdSet<ThreadId>> {
-        match object {
-            PendingAt::Nothing => None,
-            PendingAt::Lock(id) => Some(&mut self.locks[*id].pending_set.0),
-            PendingAt::RwLock(id) => Some(&mut self.rwlocks[*id].pending_set.0),
-            PendingAt::Semaphore(id) => Some(&mut self.semaphores[*id].pending_set.0),
-            PendingAt::Barrier(id) => Some(&mut self.barriers[*id].pending_set.0),
-            PendingAt::Thread(id) => Some(&mut self.threads[*id].pending_set.0),
-            PendingAt::Memory => Some(&mut self.awaiting),
-        }
-    }
-
-    /// Copies the set of threads that are pending at one thing from another state.
-    pub(super) fn copy_pending_set(&mut self, from: &World, object: &PendingAt) {
-        match object {
-            PendingAt::Nothing => {}
-            PendingAt::Lock(id) => self.locks[*id].pending_set.clone_from(&from.locks[*id].pending_set),
-            PendingAt::RwLock(id) => self.rwlocks[*id].pending_set.clone_from(&from.rwlocks[*id].pending_set),
-            PendingAt::Semaphore(id) => self.semaphores[*id].pending_set.clone_from(&from.semaphores[*id].pending_set),
-            PendingAt::Barrier(id) => self.barriers[*id].pending_set.clone_from(&from.barriers[*id].pending_set),
-            PendingAt::Thread(id) => self.threads[*id].pending_set.clone_from(&from.threads[*id].pending_set),
-            PendingAt::Memory => self.awaiting.clone_from(&from.awaiting),
         }
     }
 
@@ -313,6 +254,12 @@ impl World {
             // A begin without a queue, or inside a task, does not block: it throws.
             Op::Begin => t.in_task() || t.queue.as_ref().is_none_or(|q| q.quit || q.ready(self.now)),
             Op::Wake => t.interrupted || due(t.deadline, self.now),
+            op @ (Op::Send { .. }
+            | Op::Sent { .. }
+            | Op::Receive { .. }
+            | Op::Received { .. }
+            | Op::Select { .. }
+            | Op::Selected { .. }) => self.channel_enabled(thread, op),
             _ => true,
         }
     }
@@ -422,6 +369,7 @@ impl World {
             return match self.threads[thread].pending {
                 Op::Branch => Some(Question::Branch),
                 Op::Notify { on, all: false } => self.which_waiter(on),
+                Op::Select { cases, .. } => self.which_case(thread, cases),
                 _ => None,
             };
         }
@@ -432,6 +380,12 @@ impl World {
     fn which_waiter(&self, on: WaitSet) -> Option<Question> {
         let waiters = self.waiters(on).len();
         (waiters > 1).then_some(Question::Waiter(waiters))
+    }
+
+    #[inline(never)]
+    fn which_case(&self, thread: ThreadId, cases: crate::event::Args) -> Option<Question> {
+        let open = self.open_case_count(thread, cases);
+        (open > 1).then_some(Question::Case(open))
     }
 
     /// Returns the threads in a wait set, in the order in which they began to wait.

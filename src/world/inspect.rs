@@ -43,7 +43,8 @@ impl World {
             + size_of_val(&*self.locks)
             + of_enables
             + self.contexts.bytes()
-            + size_of_val(&*self.args);
+            + size_of_val(&*self.args)
+            + self.channels.iter().map(|c| size_of_val(c) + c.items.len() * size_of::<Value>()).sum::<usize>();
         sum as u64
     }
 
@@ -148,6 +149,15 @@ impl World {
                 parties: Some(barrier.parties),
                 blocked: blocked(&barrier.pending_set),
                 ..plain(format!("barrier {}", setup.barriers[id.0 as usize].0))
+            });
+        }
+        for (id, channel) in self.channels.enumerate() {
+            let parked = |list: &[super::channels::Parked]| list.iter().map(|p| p.thread).collect::<Vec<_>>();
+            all.push(SyncObjectState {
+                count: channel.items.len() as i64,
+                blocked: blocked(&channel.pending_set),
+                waiters: [parked(&channel.receivers), parked(&channel.senders)].concat(),
+                ..plain(format!("{}channel {}", if channel.closed { "closed " } else { "" }, setup.channels[id].name))
             });
         }
         all

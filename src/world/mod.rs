@@ -17,6 +17,7 @@
 //! The other items serve strategies and guests.
 
 mod canonical;
+mod channels;
 mod class;
 mod clock;
 mod contexts;
@@ -24,6 +25,7 @@ mod effects;
 mod enabled;
 mod ending;
 mod environment;
+mod exchange;
 mod in_place;
 mod independent;
 mod inspect;
@@ -31,6 +33,7 @@ mod kind;
 mod machine;
 mod memory;
 mod neighbour;
+mod pending;
 mod perform;
 mod program;
 mod queue;
@@ -42,6 +45,7 @@ mod threads;
 mod waiting;
 
 pub use canonical::{Canonical, Canonicalizer, DeclaredCounts, Parts};
+pub use channels::{Capacity, ChannelSetup, Exchanged, Handover, SelectCase};
 pub(crate) use class::{PostClass, Time};
 pub use clock::Scale;
 pub(crate) use clock::divisor;
@@ -65,9 +69,10 @@ pub use threads::{ThreadRecord, ThreadStage};
 
 use crate::base::{IdSet, IndexVec, Pool};
 use crate::event::{
-    Args, BarrierId, ConditionId, ContextId, Event, EventId, EventKind, HandlerId, LimitKind, ListenerId, LockId,
-    Outcome, RwLockId, SemaphoreId, SiteId, ThreadId, Value,
+    Args, BarrierId, ChannelId, ConditionId, ContextId, Event, EventId, EventKind, HandlerId, LimitKind, ListenerId,
+    LockId, Outcome, RwLockId, SemaphoreId, SiteId, ThreadId, Value,
 };
+use channels::Channel;
 use environment::EventState;
 use memory::ANYTHING;
 use std::sync::Arc;
@@ -85,6 +90,11 @@ pub struct World {
     rwlocks: IndexVec<RwLockId, RwLock>,
     semaphores: IndexVec<SemaphoreId, Semaphore>,
     barriers: IndexVec<BarrierId, Barrier>,
+    channels: IndexVec<ChannelId, Channel>,
+    // Decisions for parked threads that have not gone on yet.
+    handovers: Vec<Handover>,
+    // How the send, receive or case of the last step on a channel ended. Not part of the state.
+    exchanged: Exchanged,
     handlers: IndexVec<HandlerId, ThreadId>,
     listeners: IndexVec<ListenerId, Vec<crate::event::BodyId>>,
     events: IndexVec<EventId, EventState>,
@@ -105,6 +115,8 @@ pub struct World {
     daemons: IdSet<ThreadId>,
     // Threads that are pending at an `await`.
     awaiting: IdSet<ThreadId>,
+    // Threads that are pending at a `select`.
+    selecting: IdSet<ThreadId>,
     // Threads that are pending at an operation with a deadline.
     timed: IdSet<ThreadId>,
     // Threads with a message queue. A run may have many threads and few queues, and the clock asks all of them.
@@ -136,6 +148,9 @@ crate::clone_in_place!(World {
     rwlocks,
     semaphores,
     barriers,
+    channels,
+    handovers,
+    exchanged,
     handlers,
     listeners,
     events,
@@ -150,6 +165,7 @@ crate::clone_in_place!(World {
     fireable,
     daemons,
     awaiting,
+    selecting,
     timed,
     loopers,
     workers,
@@ -179,6 +195,9 @@ impl World {
             rwlocks: setup.rwlocks.iter().map(|(_, prefer)| RwLock::new(*prefer)).collect(),
             semaphores: count(setup.semaphores.len()),
             barriers: count(setup.barriers.len()),
+            channels: count(setup.channels.len()),
+            handovers: Vec::new(),
+            exchanged: Exchanged::Sent,
             handlers: IndexVec::new(),
             listeners: count(setup.listeners.len()),
             events: count(setup.events.len()),
@@ -193,6 +212,7 @@ impl World {
             fireable: IdSet::new(),
             daemons: IdSet::new(),
             awaiting: IdSet::new(),
+            selecting: IdSet::new(),
             timed: IdSet::new(),
             loopers: IdSet::new(),
             workers: IdSet::new(),
@@ -217,6 +237,8 @@ impl World {
         self.fireable.clear();
         self.daemons.clear();
         self.awaiting.clear();
+        self.selecting.clear();
+        self.handovers.clear();
         self.timed.clear();
         self.loopers.clear();
         self.workers.clear();
@@ -253,6 +275,7 @@ impl World {
         for (barrier, (_, parties)) in self.barriers.iter_mut().zip(&setup.barriers) {
             barrier.renew(*parties);
         }
+        self.channels.iter_mut().for_each(Channel::renew);
         self.handlers.clear();
         self.handlers.extend(setup.handlers.iter().map(|(_, looper)| *looper));
         self.listeners.iter_mut().for_each(Vec::clear);

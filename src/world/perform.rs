@@ -26,8 +26,18 @@ pub enum Reply {
     LeaveLoop,
     /// The thread has to run the callbacks of this listener, in order of registration ([`World::callbacks`]).
     Callbacks(ListenerId),
-    /// The iterator is at the end of its list.
+    /// The iterator is at the end of its list, or of what its channel will ever give.
     Exhausted,
+    /// A select has performed this case: its index, the value that it received (if it has received, null or 0 of a
+    /// closed channel), and whether that value was sent.
+    Selected {
+        /// Index of the case; the number of cases if the deadline has passed, and one more for the `else`.
+        case: u32,
+        /// Received value.
+        value: Value,
+        /// Whether a value was received from the channel.
+        received: bool,
+    },
 }
 
 /// Exceptions that operations throw without a `throw` statement.
@@ -44,6 +54,7 @@ pub enum ThrownException {
     DoubleFree,
     ConcurrentModification,
     StackOverflow,
+    Closed,
 }
 
 impl World {
@@ -64,6 +75,9 @@ impl World {
         let reply = self.act(thread, argument, &mut made);
         let value = match reply {
             Reply::Value(value) | Reply::Awaited(value) => value,
+            Reply::Selected { case, .. } => Value::from(case),
+            // No case has gone yet.
+            Reply::Again if matches!(op, Op::Select { .. }) => NULL,
             Reply::Task(..) => when.map_or(0, |when| when as Value),
             _ => 0,
         };
@@ -380,6 +394,14 @@ impl World {
                 }
                 0
             }
+            Op::Send { .. }
+            | Op::Sent { .. }
+            | Op::Receive { .. }
+            | Op::Received { .. }
+            | Op::Close(_)
+            | Op::ChannelRead { .. }
+            | Op::Select { .. }
+            | Op::Selected { .. } => return self.act_on_channel(thread, argument),
             Op::Branch => i64::from(argument != 0),
             Op::Join(_) | Op::Pass { .. } | Op::Skip | Op::Yield => 0,
         };

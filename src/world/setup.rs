@@ -1,11 +1,12 @@
 //! Declarations of a program: names, counts and first values of what exists when a run starts. All runs of one program
 //! share them.
 
+use super::channels::ChannelSetup;
 use crate::base::IndexVec;
-use crate::event::{BodyId, EventId, HandlerId, ListenerId, Outcome, Site, SiteId, ThreadId, Value};
+use crate::event::{BodyId, ChannelId, EventId, HandlerId, ListenerId, Outcome, Site, SiteId, ThreadId, Value};
 
 /// Declarations of a program, as its guest provides them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Setup {
     /// Threads and loopers that start with the app.
     pub threads: IndexVec<ThreadId, ThreadSetup>,
@@ -27,6 +28,8 @@ pub struct Setup {
     pub semaphores: Vec<(String, i64)>,
     /// Barriers: name, and number of parties.
     pub barriers: Vec<(String, i64)>,
+    /// Channels.
+    pub channels: IndexVec<ChannelId, ChannelSetup>,
     /// Handlers: name, and looper.
     pub handlers: IndexVec<HandlerId, (String, ThreadId)>,
     /// Names of the listeners.
@@ -49,6 +52,38 @@ pub struct Setup {
     pub absolute_until: u64,
     /// Whether an uncaught exception ends only its thread and not the run.
     pub uncaught_ends_thread: bool,
+}
+
+// The digest of a program contains this text, and tokens contain the digest. So the text of a program that uses only
+// what the language had at first must not change: later fields are written only if they are used.
+impl std::fmt::Debug for Setup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut text = f.debug_struct("Setup");
+        text.field("threads", &self.threads)
+            .field("bodies", &self.bodies)
+            .field("sites", &self.sites)
+            .field("cell_names", &self.cell_names)
+            .field("field_names", &self.field_names)
+            .field("locks", &self.locks)
+            .field("conditions", &self.conditions)
+            .field("rwlocks", &self.rwlocks)
+            .field("semaphores", &self.semaphores)
+            .field("barriers", &self.barriers)
+            .field("handlers", &self.handlers)
+            .field("listeners", &self.listeners)
+            .field("events", &self.events)
+            .field("cells", &self.cells)
+            .field("classes", &self.classes)
+            .field("objects", &self.objects)
+            .field("delays", &self.delays)
+            .field("instants", &self.instants)
+            .field("absolute_until", &self.absolute_until)
+            .field("uncaught_ends_thread", &self.uncaught_ends_thread);
+        if !self.channels.is_empty() {
+            text.field("channels", &self.channels);
+        }
+        text.finish()
+    }
 }
 
 /// Declaration of a thread that starts with the app.

@@ -17,7 +17,7 @@ use super::threads::ThreadStage;
 use super::{Guest, Machine, World};
 use crate::base::Id;
 use crate::base::mutant::{self, Mutant};
-use crate::event::{HandlerId, ListId, LockId, NULL, ObjectId, Target, ThreadId, Value};
+use crate::event::{ChannelId, HandlerId, ListId, LockId, NULL, ObjectId, Target, ThreadId, Value};
 use smallvec::SmallVec;
 
 /// A guest whose whole state can be cloned, passed to another worker, and written to a canonical state.
@@ -60,8 +60,8 @@ pub trait Snapshot: Guest + Clone + Send {
 
 /// Writer of a canonical state.
 pub struct CanonicalWriter<'w> {
-    world: &'w World,
-    room: &'w mut Canonicalizer,
+    pub(super) world: &'w World,
+    pub(super) room: &'w mut Canonicalizer,
 }
 
 impl CanonicalWriter<'_> {
@@ -117,7 +117,7 @@ impl CanonicalWriter<'_> {
         self.word(if mutant::is(Mutant::ObjectsByAllocation) { u64::from(object.0) } else { number });
     }
 
-    fn thread(&mut self, thread: ThreadId) {
+    pub(super) fn thread(&mut self, thread: ThreadId) {
         let number = self.room.threads.of(thread);
         self.word(number);
     }
@@ -216,6 +216,9 @@ impl CanonicalWriter<'_> {
     // Writes the state of a live thread: the world's part of it, then the guest's.
     fn mark_pending<G: Snapshot>(&mut self, guest: &G, thread: ThreadId) {
         self.world.pending_words(thread).into_iter().for_each(|w| self.word(w));
+        if !self.world.channels.is_empty() {
+            self.handover(thread);
+        }
         guest.write_thread(thread, self);
     }
 
@@ -322,6 +325,10 @@ impl CanonicalWriter<'_> {
         for (i, barrier) in world.barriers.iter().enumerate() {
             self.word(barrier.arrived as u64);
             self.room.part(Part::Barrier(i));
+        }
+        for id in 0..world.channels.len() {
+            self.channel(ChannelId::new(id));
+            self.room.part(Part::Channel(id));
         }
     }
 

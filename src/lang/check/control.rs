@@ -1,7 +1,7 @@
 //! Lowers compound statements. Conditions on constants are folded: a branch that cannot run is dropped.
 
 use super::Checker;
-use super::places::set_site;
+use super::places::{Iterated, set_site};
 use super::scope::LocalMeaning;
 use super::sites::place_text;
 use super::types::{article, constant};
@@ -45,6 +45,7 @@ impl Checker {
             }
             Ast::Sync { mode: SyncMode::Sync, object, body } => self.sync(object, body, out)?,
             Ast::Sync { mode, object, body } => self.read_write(*mode == SyncMode::Write, object, body, out)?,
+            Ast::Select { cases } => self.select(cases, out)?,
             Ast::Transaction { name, body } => {
                 let name = name.as_ref().map(|name| {
                     self.transactions.insert(name.text.clone());
@@ -106,7 +107,7 @@ impl Checker {
         Some(())
     }
 
-    fn loop_body(&mut self, body: &ast::Block) -> Vec<Stmt> {
+    pub(super) fn loop_body(&mut self, body: &ast::Block) -> Vec<Stmt> {
         self.scope.loops += 1;
         let body = self.block(body);
         self.scope.loops -= 1;
@@ -125,14 +126,20 @@ impl Checker {
                 out.push(Stmt::ForRange { local, from: from?, to: to?, body });
             }
             Over::List(e) => {
-                let list = self.list(e, "`for ... in` needs a range or");
-                let Some((mut list, of)) = list else {
-                    // The body is lowered all the same, to report its errors.
-                    self.in_block(|c| {
-                        c.bind(name, LocalMeaning::Broken);
-                        c.loop_body(body)
-                    });
-                    return None;
+                let (mut list, of) = match self.iterated(e) {
+                    Some(Iterated::List(list, of)) => (list, of),
+                    Some(Iterated::Channel(channel, of)) => {
+                        out.push(self.for_channel(name, (channel, of), e, body));
+                        return Some(());
+                    }
+                    None => {
+                        // The body is lowered all the same, to report its errors.
+                        self.in_block(|c| {
+                            c.bind(name, LocalMeaning::Broken);
+                            c.loop_body(body)
+                        });
+                        return None;
+                    }
                 };
                 let site = self.site(SiteKind::Read, place_text(e), e.at);
                 set_site(&mut list, site);

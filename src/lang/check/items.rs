@@ -68,6 +68,7 @@ impl Checker {
                 _ => {}
             }
         }
+        self.channels(file);
         self.signatures(file);
         self.memory(file);
     }

@@ -15,6 +15,7 @@
 
 mod assign;
 mod calls;
+mod channels;
 mod consts;
 mod control;
 mod expects;
@@ -184,6 +185,7 @@ impl Checker {
                 conditions: Vec::new(),
                 rwlocks: Vec::new(),
                 semaphores: Vec::new(),
+                channels: Vec::new(),
                 barriers: Vec::new(),
                 handlers: Vec::new(),
                 listeners: IndexVec::new(),

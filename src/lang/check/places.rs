@@ -27,6 +27,14 @@ pub(super) enum PlaceMeaning {
     Value(Expr),
 }
 
+/// What a `for` iterates over, with the type of its elements.
+pub(super) enum Iterated {
+    /// A list.
+    List(MemoryPlace, Type),
+    /// A channel.
+    Channel(Expr, Type),
+}
+
 impl Checker {
     /// Lowers the path of a place: its object and its indices, without the access itself.
     pub(super) fn target(&mut self, e: &ast::Expr) -> Option<PlaceMeaning> {
@@ -141,8 +149,11 @@ impl Checker {
             self.error_help(name.at, format!("a list has no field `{}`", name.text), "unknown", help);
             return None;
         }
-        let at = object.at;
+        let (at, written) = (object.at, object);
         let object = self.load(target, object)?;
+        if let Type::Channel(_) = object.ty {
+            return self.channel_field(object, written, name, whole.at).map(PlaceMeaning::Value);
+        }
         let Type::Object(class) = object.ty else {
             let ty = self.name_of(&object.ty);
             self.error(at, format!("{} has no fields", article(&ty)), format!("so it has no `{}`", name.text));
@@ -285,7 +296,31 @@ impl Checker {
 
     /// Lowers an expression that must be a list, or reports an error. `what` names the construct that needs it.
     pub(super) fn list(&mut self, e: &ast::Expr, what: &str) -> Option<(MemoryPlace, Type)> {
-        match self.target(e)? {
+        let target = self.target(e)?;
+        self.list_at(target, e, what)
+    }
+
+    /// Lowers what a `for` iterates over: a list or a channel.
+    pub(super) fn iterated(&mut self, e: &ast::Expr) -> Option<Iterated> {
+        let target = match self.target(e)? {
+            target @ (PlaceMeaning::Value(_) | PlaceMeaning::Local { .. }) => {
+                PlaceMeaning::Value(self.load(target, e)?)
+            }
+            PlaceMeaning::Shared(place) if matches!(place.ty, Type::Channel(_)) => {
+                PlaceMeaning::Value(self.load(PlaceMeaning::Shared(place), e)?)
+            }
+            target => target,
+        };
+        if let PlaceMeaning::Value(channel) = &target
+            && let Type::Channel(of) = &channel.ty
+        {
+            return Some(Iterated::Channel(channel.clone(), (**of).clone()));
+        }
+        self.list_at(target, e, "`for ... in` needs a range or").map(|(list, of)| Iterated::List(list, of))
+    }
+
+    fn list_at(&mut self, target: PlaceMeaning, e: &ast::Expr, what: &str) -> Option<(MemoryPlace, Type)> {
+        match target {
             PlaceMeaning::Shared(place) if matches!(place.ty, Type::List(_)) => {
                 let Type::List(of) = &place.ty else { unreachable!() };
                 let of = (**of).clone();

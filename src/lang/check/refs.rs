@@ -4,7 +4,7 @@ use super::{Checker, did_you_mean};
 use crate::event::{SiteKind, labelled};
 use crate::lang::Diagnostic;
 use crate::lang::ast::{self, AccessSelector, FailureName};
-use crate::lang::program::{BUILT_IN_EXCEPTIONS, FailureRef, SiteRef};
+use crate::lang::program::{BUILT_IN_EXCEPTIONS, CLOSED, FailureRef, SiteRef};
 
 /// The kind of operations that a reference must select.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -172,7 +172,9 @@ impl Checker {
     }
 
     fn is_exception(&self, name: &str) -> bool {
-        BUILT_IN_EXCEPTIONS.contains(&name) || self.thrown.contains(name)
+        BUILT_IN_EXCEPTIONS.contains(&name)
+            || self.thrown.contains(name)
+            || self.exception_ids.contains_key(name) && name == CLOSED
     }
 
     fn exception_names(&self) -> impl Iterator<Item = &str> {

@@ -126,6 +126,7 @@ impl Checker {
             | Ast::For { .. }
             | Ast::Try { .. }
             | Ast::Sync { .. }
+            | Ast::Select { .. }
             | Ast::Transaction { .. } => self.compound(stmt, out)?,
             _ => {
                 let (op, kind, text) = self.verb(stmt, at)?;

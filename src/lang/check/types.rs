@@ -25,6 +25,7 @@ impl Type {
             "barrier" => Type::Barrier,
             "fence" => Type::Fence,
             "message" => Type::Message,
+            "channel" => Type::Channel(Arc::new(Type::Int)),
             "list" => Type::List(Arc::new(Type::Int)),
             _ => return None,
         })
@@ -40,7 +41,14 @@ impl Type {
     fn has_null(&self) -> bool {
         matches!(
             self,
-            Type::Object(_) | Type::Thread | Type::Looper | Type::Handler | Type::Lock | Type::Fence | Type::Null
+            Type::Object(_)
+                | Type::Thread
+                | Type::Looper
+                | Type::Handler
+                | Type::Lock
+                | Type::Fence
+                | Type::Channel(_)
+                | Type::Null
         )
     }
 
@@ -92,6 +100,10 @@ impl Checker {
     pub(super) fn ty(&mut self, ty: &ast::Type) -> Option<Type> {
         let mut result = match &ty.base {
             BaseType::Name(name) => self.named_type(name)?,
+            BaseType::Channel(of) => {
+                let element = self.ty(of)?;
+                Type::Channel(Arc::new(self.carried(element, of.at)?))
+            }
             BaseType::List(of) => {
                 let element = self.ty(of)?;
                 if !element.is_word() {
@@ -125,12 +137,13 @@ impl Checker {
     }
 
     fn named_type(&mut self, name: &ast::Name) -> Option<Type> {
-        if name.text == "list" {
+        if let word @ ("list" | "channel") = name.text.as_str() {
+            let elements = if word == "list" { "elements" } else { "values" };
             self.error_help(
                 name.at,
-                "a list needs the type of its elements",
-                "`list` of what?",
-                "for example `list[int]`",
+                format!("a {word} needs the type of its {elements}"),
+                format!("`{word}` of what?"),
+                format!("for example `{word}[int]`"),
             );
             return None;
         }
@@ -166,6 +179,7 @@ impl Checker {
             Type::Message => "message".into(),
             Type::Null => "null".into(),
             Type::Void => "nothing".into(),
+            Type::Channel(of) => format!("channel[{}]", self.name_of(of)),
             Type::List(of) => format!("list[{}]", self.name_of(of)),
             Type::Array(..) => {
                 let (mut base, mut lengths) = (ty, String::new());

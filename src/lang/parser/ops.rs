@@ -32,7 +32,7 @@ impl Parser<'_> {
     }
 
     /// Returns whether the token `ahead` can begin a place. A place does not begin with an operator.
-    fn place_at(&self, ahead: usize) -> bool {
+    pub(super) fn place_at(&self, ahead: usize) -> bool {
         self.operand_at(ahead) && !matches!(self.kind_at(ahead), TokenKind::Bang | TokenKind::Op(_))
     }
 
@@ -43,7 +43,7 @@ impl Parser<'_> {
             "post" | "fork" => self.name_at(1),
             "spawn" => self.word_at(1) == "looper",
             "handler" => self.word_at(1) == "on",
-            "fence" | "wait" | "down" => self.place_at(1),
+            "fence" | "wait" | "down" | "recv" => self.place_at(1),
             _ => false,
         }
     }
@@ -57,7 +57,7 @@ impl Parser<'_> {
             "post" | "fork" => self.name_at(1) && !followed,
             "spawn" => self.word_at(1) == "looper",
             "handler" => self.word_at(1) == "on" && self.name_at(2),
-            "fence" | "wait" | "down" => self.kind_at(1) == TokenKind::Word && self.place_at(1) && !followed,
+            "fence" | "wait" | "down" | "recv" => self.kind_at(1) == TokenKind::Word && self.place_at(1) && !followed,
             _ => false,
         }
     }
@@ -98,6 +98,7 @@ impl Parser<'_> {
                 let with = if self.eat_word("with") { Some(self.measured(&mut height, Self::place)?) } else { None };
                 Op::Wait { object, with, timeout: self.timeout(&mut height)? }
             }
+            "recv" => Op::Receive { channel: self.measured(&mut height, Self::place)? },
             "down" => {
                 let semaphore = self.measured(&mut height, Self::place)?;
                 let Some(timeout) = self.timeout(&mut height)? else {

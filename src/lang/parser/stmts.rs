@@ -85,6 +85,7 @@ impl Parser<'_> {
                 StmtKind::Throw { name, message }
             }
             "try" => return self.try_(),
+            "select" if self.kind_at(1) == TokenKind::LeftBrace => return self.select(),
             "sync" => return self.sync(SyncMode::Sync),
             "read" if self.operand_at(1) => return self.sync(SyncMode::Read),
             "write" if self.operand_at(1) => return self.sync(SyncMode::Write),

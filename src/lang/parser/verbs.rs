@@ -37,6 +37,11 @@ impl Parser<'_> {
         let alone =
             matches!(self.kind_at(1), TokenKind::Newline | TokenKind::Semi | TokenKind::RightBrace | TokenKind::End);
         let kind = match word {
+            "send" if self.place_at(1) => {
+                self.bump();
+                let (channel, value) = self.sent()?;
+                StmtKind::Send { channel, value }
+            }
             "skip" if alone => self.single(StmtKind::Skip),
             "yield" if alone => self.single(StmtKind::Yield),
             "attach" if self.word_at(1) == "queue" => {

@@ -46,6 +46,10 @@ impl TreePrinter {
                 self.place(semaphore);
                 self.timeout(Some(timeout));
             }
+            Op::Receive { channel } => {
+                self.push("recv ");
+                self.place(channel);
+            }
             Op::Await { cond, timeout } => {
                 self.push("await ");
                 self.expr(cond);

@@ -195,6 +195,17 @@ impl<'p> Compiler<'p> {
                 let timeout = self.delay(timeout);
                 self.visible(Visible::DownFor { semaphore, timeout }, WordKind::Word, *site)
             }
+            ExprKind::Receive { channel, site } => {
+                let channel = self.expr(channel);
+                self.visible(Visible::Receive { channel, exit: None }, kind(ty), *site)
+            }
+            ExprKind::ChannelRead { channel, what, site } => {
+                let blame = Blame::of(channel.at);
+                let channel = self.expr(channel);
+                let value = self.visible(Visible::ChannelRead { channel, what: *what }, WordKind::Word, *site);
+                self.blame(blame);
+                value
+            }
             ExprKind::Await { cond, timeout, site } => {
                 let timeout = timeout.as_deref().map(|d| self.delay(d));
                 let condition = self.fragment(cond);

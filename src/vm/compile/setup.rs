@@ -4,7 +4,7 @@ use crate::base::Id;
 use crate::event::{HandlerId, ThreadId};
 use crate::lang::Program;
 use crate::lang::program::{self, ExceptionScope, ExprKind, Init, Type};
-use crate::world::{EventSetup, FirstValue, Prefer, Setup, ThreadSetup, WordKind};
+use crate::world::{ChannelSetup, EventSetup, FirstValue, Prefer, Setup, ThreadSetup, WordKind};
 
 /// Returns the kinds of the cells or registers that a value of this type takes.
 pub(super) fn cell_kinds(ty: &Type) -> Vec<WordKind> {
@@ -74,6 +74,16 @@ pub(super) fn setup(program: &Program) -> Setup {
             .collect(),
         semaphores: program.semaphores.clone(),
         barriers: program.barriers.clone(),
+        channels: program
+            .channels
+            .iter()
+            .map(|c| ChannelSetup {
+                name: c.name.clone(),
+                capacity: c.capacity,
+                kind: super::kind(&c.of),
+                zero: c.zero,
+            })
+            .collect(),
         handlers: program
             .handlers
             .iter()

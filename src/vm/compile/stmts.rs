@@ -88,6 +88,8 @@ impl<'p> Compiler<'p> {
             }
             Stmt::ForRange { local, from, to, body } => self.for_range(*local, from, to, body),
             Stmt::ForList { local, list, body, site } => self.for_list(*local, list, body, *site),
+            Stmt::ForChannel { local, channel, body, site } => self.for_channel(*local, channel, body, *site),
+            Stmt::Select(select, site) => self.select(select, *site),
             Stmt::Break => self.leave_loop(false),
             Stmt::Continue => self.leave_loop(true),
             Stmt::Return(value) => {
@@ -245,6 +247,11 @@ impl<'p> Compiler<'p> {
             Simple::Arrive(e) => Visible::Arrive(self.expr(e)),
             Simple::Down(e) => Visible::Down(self.expr(e)),
             Simple::Up(e) => Visible::Up(self.expr(e)),
+            Simple::Send { channel, value } => {
+                let channel = self.expr(channel);
+                Visible::Send { channel, value: self.expr(value) }
+            }
+            Simple::Close(e) => Visible::Close(self.expr(e)),
             Simple::Sleep(e) => Visible::Sleep(self.delay(e)),
             Simple::Skip => Visible::Skip,
             Simple::Yield => Visible::Yield,
