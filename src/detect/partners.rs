@@ -29,15 +29,17 @@ pub(super) fn partners(how: How) -> Vec<(How, How)> {
         Up => vec![one(Down)],
         // Also a `down` that gives up: whether it comes before an `up` matters all the more.
         Down => vec![(Up, Down)],
-        Interrupt => vec![one(Wait), one(Sleep)],
+        Interrupt => vec![one(Wait), one(Sleep), one(Look)],
         Sleep => vec![one(Interrupt)],
         Send => vec![one(Send), one(Close), one(Look)],
         Receive => vec![one(Receive), one(Close), one(Look)],
         Close => vec![one(Send), one(Receive), (Close, Look)],
-        Look => vec![one(Send), one(Receive), one(Close)],
+        Look => vec![one(Interrupt), one(Send), one(Receive), one(Close)],
+        Count => vec![one(AwaitCount)],
+        AwaitCount => vec![one(Count)],
         Acquire | Release | AcquireRead | ReleaseRead | AcquireWrite | ReleaseWrite | Announce | ReleaseForWait
         | EndWait | AcquireAfterWait | Arrive | Pass | Await | Join | Make | Begin | Attach | AddFence
-        | RemoveFence | Register | Perform | EndSleep | EndSend | EndReceive | Select | EndSelect => Vec::new(),
+        | RemoveFence | Register | Perform | EndSleep | Try | EndSend | EndReceive | Select | EndSelect => Vec::new(),
     }
 }
 
@@ -140,9 +142,11 @@ fn in_section(thing: Thing, how: How) -> Option<AccessKind> {
         Wait if matches!(thing, Thing::Interrupts(_)) => Some(AccessKind::Read),
         Write | Wait | Notify | Up | Down | Arrive | Post(..) | Cancel(..) | Attach | AddFence | Quit | Enable
         | Disable | Register | Interrupt | Send | Receive | Close => Some(AccessKind::Write),
+        Count => Some(AccessKind::Write),
+        AwaitCount => Some(AccessKind::Read),
         // The order of locks is that of the sections. What is left has its place in the relation, or no partner.
         Acquire | Release | AcquireRead | ReleaseRead | AcquireWrite | ReleaseWrite | Announce | ReleaseForWait
-        | EndWait | AcquireAfterWait | Pass | Join | Make | Begin | RemoveFence | EndSleep | EndSend | EndReceive
+        | EndWait | AcquireAfterWait | Pass | Join | Make | Begin | RemoveFence | EndSleep | Try | EndSend | EndReceive
         | Select | EndSelect => None,
     }
 }

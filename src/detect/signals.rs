@@ -8,6 +8,7 @@
 //! - the arrivals at a barrier to the passing of its generation;
 //! - the write that enabled an await to the end of the await (an await whose condition held from the start has no
 //!   known cause);
+//! - each add to a wait group to each later end of a wait for it; an interrupt to a read of the flag that sees it;
 //! - sends, receives and closes of the language's channels (`exchanges`);
 //! - a quit to the end of the looper's loop.
 //!
@@ -17,7 +18,7 @@ use super::awaits::{Awaits, ConditionChange};
 use super::exchanges::Exchanges;
 use crate::base::IdSet;
 use crate::event::{
-    BarrierId, Event, EventKind, ListenerId, Location, Op, RwLockId, SemaphoreId, ThreadId, Value, WaitSet,
+    BarrierId, Event, EventKind, GroupId, ListenerId, Location, Op, RwLockId, SemaphoreId, ThreadId, Value, WaitSet,
 };
 use crate::world::World;
 use std::collections::BTreeMap;
@@ -49,6 +50,7 @@ pub struct Signals {
     woken: BTreeMap<ThreadId, u32>,
     interrupts: BTreeMap<ThreadId, u32>,
     changes: BTreeMap<ThreadId, u32>,
+    groups: BTreeMap<GroupId, u32>,
     exchanges: Exchanges,
 }
 
@@ -101,6 +103,12 @@ impl Signals {
             Op::Down(_) | Op::DownFor { .. } => {
                 passed.receives.extend(op.taken(value).and_then(|s| self.semaphores.get(&s)));
             }
+            Op::GroupAdd { group, .. } => passed.sends.push(*self.groups.entry(group).or_insert_with(next)),
+            Op::GroupWait(group) if !matches!(world.thread(thread).pending, Op::GroupPass { .. }) => {
+                passed.receives.extend(self.groups.get(&group));
+            }
+            Op::GroupPass { group, .. } => passed.receives.extend(self.groups.get(&group)),
+            Op::ReadInterrupt(other) if value != 0 => passed.receives.extend(self.interrupts.get(&other)),
             Op::Register { listener, .. } => passed.sends.push(*self.listeners.entry(listener).or_insert_with(next)),
             Op::Perform(listener) => passed.receives.extend(self.listeners.get(&listener)),
             Op::Quit { looper, .. } => passed.sends.push(*self.quits.entry(looper).or_insert_with(next)),

@@ -15,7 +15,7 @@ mod words;
 pub use access::{Access, AccessPlace};
 pub use choice::{Actor, Choice};
 pub use end_value::EndValue;
-pub use op::{Args, ChannelRead, ListRead, ListWrite, Location, NULL, Op, PostTime, Target, Value, WaitSet};
+pub use op::{Acquisition, Args, ChannelRead, ListRead, ListWrite, Location, NULL, Op, PostTime, Target, Value, WaitSet};
 pub use site::{AccessKind, Site, SiteKind, labelled};
 pub use trace::{
     BlockedThread, ContextId, DeadlockReport, Event, EventKind, Failure, FailureKind, LimitKind, Operand, Outcome,
@@ -40,6 +40,8 @@ crate::define_id! {
     SemaphoreId,
     /// A barrier.
     BarrierId,
+    /// A wait group.
+    GroupId,
     /// A channel.
     ChannelId,
     /// A handler of a looper.

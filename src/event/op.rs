@@ -1,7 +1,7 @@
 //! The visible operations: the steps that a thread can perform, with resolved operands.
 
 use super::{
-    BarrierId, BodyId, ChannelId, ConditionId, EventId, HandlerId, ListId, ListenerId, LockId, ObjectId, RwLockId,
+    BarrierId, BodyId, ChannelId, ConditionId, EventId, GroupId, HandlerId, ListId, ListenerId, LockId, ObjectId, RwLockId,
     SemaphoreId, ThreadId,
 };
 
@@ -83,6 +83,10 @@ pub enum Op {
     /// Acquires a lock. Blocks while another thread holds it. A lock that is not reentrant also blocks the thread that
     /// holds it.
     Acquire(LockId),
+    /// Acquires a lock, or one side of a reader-writer lock, before a deadline. Blocks while that is not possible and the
+    /// deadline has not passed. Its value: 1 if it acquired, else 0. A recorded event of one that acquired has the
+    /// operation without a deadline.
+    AcquireFor { of: Acquisition, timeout: i64 },
     /// Gives up one hold of a lock.
     Release(LockId),
     /// Gives up all holds of `lock` and enters the wait set of `on`. The thread is then pending at [`Op::Reacquire`].
@@ -180,6 +184,16 @@ pub enum Op {
     Sleep(i64),
     /// Second half of a sleep. Blocks until the deadline has passed or the thread is interrupted.
     Wake,
+    /// Adds to the counter of a wait group.
+    GroupAdd { group: GroupId, delta: i64 },
+    /// Waits for the counter of a wait group to be 0. If it is not, the thread is then pending at [`Op::GroupPass`].
+    GroupWait(GroupId),
+    /// Second half of a wait for a wait group. Blocks until the counter has been 0.
+    GroupPass { group: GroupId, generation: u32 },
+    /// Reads the interrupt flag of a thread, and leaves it as it is.
+    ReadInterrupt(ThreadId),
+    /// Reads the clock. Its value: the milliseconds since the start of the app.
+    Now,
     /// Takes either branch (`*` in the language), which is a choice. Its value: 0 or 1.
     Branch,
     /// Has no effect, but is a step of its own.
@@ -209,6 +223,7 @@ impl Op {
             Op::Reacquire { .. }
                 | Op::Pass { .. }
                 | Op::Wake
+                | Op::GroupPass { .. }
                 | Op::Sent { .. }
                 | Op::Received { .. }
                 | Op::Selected { .. }
@@ -222,6 +237,8 @@ impl Op {
         matches!(
             self,
             Op::Acquire(_)
+                | Op::AcquireFor { .. }
+                | Op::GroupPass { .. }
                 | Op::Reacquire { .. }
                 | Op::ReadLock(_)
                 | Op::WriteLock(_)
@@ -240,6 +257,29 @@ impl Op {
                 | Op::Begin
                 | Op::Wake
         )
+    }
+}
+
+/// What a timed acquisition acquires.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Acquisition {
+    /// A lock.
+    Lock(LockId),
+    /// The read side of a reader-writer lock.
+    Read(RwLockId),
+    /// The write side of a reader-writer lock.
+    Write(RwLockId),
+}
+
+impl Acquisition {
+    /// Returns the acquisition without a deadline.
+    #[must_use]
+    pub fn plain(self) -> Op {
+        match self {
+            Acquisition::Lock(lock) => Op::Acquire(lock),
+            Acquisition::Read(lock) => Op::ReadLock(lock),
+            Acquisition::Write(lock) => Op::WriteLock(lock),
+        }
     }
 }
 

@@ -187,6 +187,10 @@ site_kinds! {
     Close = "close",
     ChannelRead = "channel read",
     Select = "select",
+    GroupAdd = "add",
+    GroupWait = "wait for group",
+    ReadInterrupt = "read interrupt",
+    Now = "now",
     /// No operation: the place of an assert, a fail or a throw.
     Check = "check",
 }

@@ -327,6 +327,16 @@ fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
             (row.place, row.delay, row.value) = (Some(name.clone()), Some(*timeout), Some(value));
         }
         Op::Arrive(id) | Op::Pass { barrier: id, .. } => row.place = Some(setup.barriers[id.0 as usize].0.clone()),
+        Op::AcquireFor { of, timeout } => {
+            operation(world, &of.plain(), value, row);
+            (row.delay, row.value) = (Some(*timeout), Some(value));
+        }
+        Op::GroupAdd { group, delta } => {
+            (row.place, row.detail) = (Some(setup.groups[group.0 as usize].clone()), Some(delta.to_string()));
+        }
+        Op::GroupWait(group) | Op::GroupPass { group, .. } => row.place = Some(setup.groups[group.0 as usize].clone()),
+        Op::ReadInterrupt(t) => (row.place, row.value) = (Some(world.thread_name(*t)), Some(value)),
+        Op::Now => row.value = Some(value),
         Op::Send { channel, value } => {
             (row.place, row.detail) = (Some(world.channel_name(*channel).to_owned()), Some(value.to_string()));
         }

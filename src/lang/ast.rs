@@ -76,6 +76,8 @@ pub enum ItemKind {
     Semaphore { name: Name, value: Expr },
     /// `channel name[count]: type[size]`; `conflated` as a size
     Channel { name: Name, count: Option<Expr>, of: Type },
+    /// `waitgroup name`
+    WaitGroup { name: Name },
     /// `barrier name = expr`
     Barrier { name: Name, value: Expr },
     /// `looper name { block }`
@@ -288,8 +290,10 @@ pub enum StmtKind {
     Throw { name: Name, message: Option<TextLiteral> },
     /// `try { } catch Name { } finally { }`
     Try { body: Block, catch: Vec<Catch>, finally: Option<Block> },
-    /// `sync e { }`, `read e { }`, `write e { }`
-    Sync { mode: SyncMode, object: Expr, body: Block },
+    /// `sync e for d { } else { }`; `read` and `write` for the sides of a `rwlock`
+    Sync { mode: SyncMode, object: Expr, timeout: Option<Expr>, body: Block, other: Option<Block> },
+    /// `acquire read e`, `release write e`: one side of a `rwlock`
+    Side { acquire: bool, mode: SyncMode, object: Expr },
     /// `transaction "name" { }`
     Transaction { name: Option<TextLiteral>, body: Block },
     /// `verb e`, a statement of a verb with one operand
@@ -566,6 +570,8 @@ pub enum Op {
     Wait { object: Expr, with: Option<Expr>, timeout: Option<Expr> },
     /// `down place for d`; without a timeout it is a [`Verb`].
     Down { semaphore: Expr, timeout: Expr },
+    /// `acquire place for d`, `acquire read place for d`; without a timeout it is a [`Verb`] or a statement.
+    Acquire { mode: SyncMode, object: Expr, timeout: Expr },
     /// `recv place`
     Receive { channel: Expr },
     /// `await cond for d`

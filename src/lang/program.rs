@@ -3,7 +3,7 @@
 //! `check` makes it from a syntax tree, and the virtual machine compiles it. A value is an untyped word (an `i64`) at
 //! run time; the types of the program say what each word means.
 
-use super::ast::{AccessSelector, BinaryOp, Span, UnaryOp, When};
+use super::ast::{AccessSelector, BinaryOp, Span, SyncMode, UnaryOp, When};
 use crate::base::IndexVec;
 use crate::event::{BodyId, ChannelRead, EventId, ListenerId, Site, SiteId};
 pub use crate::event::{EndValue, GlobalId};
@@ -55,6 +55,8 @@ pub struct Program {
     pub semaphores: Vec<(String, i64)>,
     /// Barriers: name and number of parties.
     pub barriers: Vec<(String, i64)>,
+    /// Names of the wait groups.
+    pub groups: Vec<String>,
     /// Channels. An array of channels has one entry for each element. The index of a channel is its channel value.
     pub channels: Vec<ChannelDef>,
     /// Handlers: name and the index of their looper in `threads`.
@@ -104,6 +106,10 @@ pub const BUILT_IN_EXCEPTIONS: [&str; 10] = [
 /// exceptions of other programs stays as it was.
 pub const CLOSED: &str = "Closed";
 
+/// The exceptions of wait groups, built in where a program has one: a counter below 0, and an add before a wait that was
+/// already over has returned.
+pub const GROUP_EXCEPTIONS: [&str; 2] = ["NegativeCounter", "GroupReused"];
+
 /// The scope that an uncaught exception ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ExceptionScope {
@@ -143,6 +149,8 @@ pub enum Type {
     /// The result of `post`: true if the message was accepted. It can be used as a bool, and compared with null
     /// (refused).
     Message,
+    /// A wait group.
+    Group,
     /// A channel of values of this type, or null.
     Channel(Arc<Type>),
     /// The type of the literal `null`.
@@ -166,6 +174,25 @@ pub struct ChannelDef {
     pub capacity: Capacity,
     /// The value of a receive from the channel when it is closed and empty.
     pub zero: i64,
+}
+
+/// A block that holds a lock if it could be acquired in time, and another block if not.
+#[derive(Clone, Debug)]
+pub struct SyncForStmt {
+    /// What is acquired.
+    pub mode: SyncMode,
+    /// The lock.
+    pub object: Expr,
+    /// The longest time to wait, in milliseconds.
+    pub timeout: Expr,
+    /// The block that holds the lock.
+    pub body: Vec<Stmt>,
+    /// The block that runs if the time has passed.
+    pub other: Vec<Stmt>,
+    /// The site of the acquisition.
+    pub acquire: SiteId,
+    /// The site of the release.
+    pub release: SiteId,
 }
 
 /// A `select` statement. It has at least one case, a deadline or an `else`, and not both of the last two.
@@ -349,6 +376,8 @@ pub enum Stmt {
     ForList { local: LocalId, list: MemoryPlace, body: Vec<Stmt>, site: SiteId },
     /// `for v in c`: a receive before each round; the loop ends when the channel is closed and empty.
     ForChannel { local: LocalId, channel: Expr, body: Vec<Stmt>, site: SiteId },
+    /// `sync e for d { } else { }`; `read` and `write` as well
+    SyncFor(Box<SyncForStmt>),
     /// `select { }`
     Select(Box<SelectStmt>, SiteId),
     /// `break`
@@ -406,6 +435,10 @@ pub enum Simple {
     Down(Expr),
     /// `up e`
     Up(Expr),
+    /// `acquire read e`, `release write e` (a reader-writer lock)
+    Side { acquire: bool, write: bool, lock: Expr },
+    /// The announcement of a writer, before it acquires the lock by hand
+    Announce(Expr),
     /// `send e v`
     Send { channel: Expr, value: Expr },
     /// `close e`
@@ -453,6 +486,8 @@ impl Simple {
             | Self::Up(e)
             | Self::Send { channel: e, .. }
             | Self::Close(e)
+            | Self::Side { lock: e, .. }
+            | Self::Announce(e)
             | Self::Quit { looper: e, .. }
             | Self::Cancel { target: e, .. } => Some(e),
             Self::Sleep(_)
@@ -561,6 +596,16 @@ pub enum ExprKind {
     Wait { object: Box<Expr>, with: Option<Box<Expr>>, timeout: Option<Box<Expr>>, site: SiteId },
     /// `down s for d`: Bool, whether the count was taken within the timeout.
     DownFor { semaphore: Box<Expr>, timeout: Box<Expr>, site: SiteId },
+    /// `acquire l for d`: Bool. With a side it is one of a reader-writer lock.
+    AcquireFor { mode: SyncMode, lock: Box<Expr>, timeout: Box<Expr>, site: SiteId },
+    /// `w.add(n)`, `w.done()`: Void
+    GroupAdd { group: Box<Expr>, delta: Box<Expr>, site: SiteId },
+    /// `w.wait()`: Void
+    GroupWait { group: Box<Expr>, site: SiteId },
+    /// `t.interrupted`: Bool
+    ReadInterrupt { thread: Box<Expr>, site: SiteId },
+    /// `now`: Int
+    Now { site: SiteId },
     /// `recv c`
     Receive { channel: Box<Expr>, site: SiteId },
     /// `c.closed`: Bool; `c.len`: Int

@@ -9,7 +9,7 @@ pub const RESERVED: [&str; 24] = [
 ];
 
 /// The words that begin an item.
-pub const ITEMS: [&str; 26] = [
+pub const ITEMS: [&str; 27] = [
     "app",
     "const",
     "var",
@@ -22,6 +22,7 @@ pub const ITEMS: [&str; 26] = [
     "rwlock",
     "semaphore",
     "barrier",
+    "waitgroup",
     "channel",
     "looper",
     "handler",
@@ -86,7 +87,7 @@ pub const EXPECTATIONS: [&str; 9] =
     ["race", "order", "failure", "deadlock", "stuck", "livelock", "atomicity", "outcomes", "races"];
 
 /// The names of the built-in types.
-pub const TYPES: [&str; 16] = [
+pub const TYPES: [&str; 17] = [
     "int",
     "bool",
     "Object",
@@ -101,6 +102,7 @@ pub const TYPES: [&str; 16] = [
     "barrier",
     "fence",
     "message",
+    "waitgroup",
     "channel",
     "list",
 ];

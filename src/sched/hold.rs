@@ -272,12 +272,13 @@ impl Holding {
         let runs = world.threads().ids().find(|t| world.contexts().is(world.thread(*t).context, owner));
         if let Some(thread) = runs {
             return match world.thread(thread).pending {
-                Op::Acquire(_) | Op::ReadLock(_) | Op::WriteLock(_) => ReleaseReason::Lock,
+                Op::Acquire(_) | Op::AcquireFor { .. } | Op::ReadLock(_) | Op::WriteLock(_) => ReleaseReason::Lock,
                 Op::Await { .. }
                 | Op::Reacquire { .. }
                 | Op::Down(_)
                 | Op::DownFor { .. }
                 | Op::Pass { .. }
+                | Op::GroupPass { .. }
                 | Op::Send { .. }
                 | Op::Sent { .. }
                 | Op::Receive { .. }

@@ -171,6 +171,23 @@ pub(super) enum Visible {
     Branch,
     Skip,
     Yield,
+    AcquireFor {
+        lock: LockRef,
+        timeout: Reg,
+    },
+    /// Acquires one side of a reader-writer lock before a deadline.
+    SideFor {
+        lock: Reg,
+        write: bool,
+        timeout: Reg,
+    },
+    GroupAdd {
+        group: Reg,
+        delta: Reg,
+    },
+    GroupWait(Reg),
+    ReadInterrupt(Reg),
+    Now,
     Send {
         channel: Reg,
         value: Reg,

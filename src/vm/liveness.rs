@@ -241,7 +241,21 @@ fn operands(op: &Visible, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
         | Visible::NewHandler(reg)
         | Visible::Interrupt(reg)
         | Visible::Close(reg)
+        | Visible::GroupWait(reg)
+        | Visible::ReadInterrupt(reg)
         | Visible::Sleep(reg) => f(reg),
+        Visible::AcquireFor { lock: l, timeout } => {
+            f(lock(l));
+            f(timeout);
+        }
+        Visible::SideFor { lock: reg, timeout, .. } => {
+            f(reg);
+            f(timeout);
+        }
+        Visible::GroupAdd { group, delta } => {
+            f(group);
+            f(delta);
+        }
         Visible::Send { channel, value } => {
             f(channel);
             f(value);
@@ -274,6 +288,7 @@ fn operands(op: &Visible, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
         | Visible::Disable(_)
         | Visible::Register { .. }
         | Visible::Branch
+        | Visible::Now
         | Visible::Skip
         | Visible::Yield => {}
     }

@@ -42,6 +42,7 @@ pub(super) enum Part {
     Semaphore(usize),
     Barrier(usize),
     Channel(usize),
+    Group(usize),
     Environment,
     /// Words that the caller has added (`Canonicalizer::distinguish`).
     Else,
@@ -62,6 +63,7 @@ impl Part {
             Part::Environment => (9, 0),
             Part::Else => (10, 0),
             Part::Channel(n) => (11, n),
+            Part::Group(n) => (12, n),
         };
         kind << 32 | number as u64
     }

@@ -9,7 +9,7 @@
 
 use super::World;
 use crate::event::{
-    Access, AccessKind, AccessPlace, BarrierId, BodyId, ChannelId, EventId, ListenerId, Location, LockId, Op, RwLockId,
+    Access, AccessKind, AccessPlace, Acquisition, BarrierId, BodyId, ChannelId, EventId, GroupId, ListenerId, Location, LockId, Op, RwLockId,
     SemaphoreId, Target, ThreadId, Value, WaitSet,
 };
 
@@ -46,6 +46,8 @@ pub enum Thing {
     Fence(Value),
     /// The numbering of threads and handlers. Numbers are assigned in order of creation.
     Numbers,
+    /// A wait group.
+    Group(GroupId),
     /// A channel.
     Channel(ChannelId),
     /// The channels of a select.
@@ -125,6 +127,12 @@ pub enum How {
     Sleep,
     /// Ends a sleep.
     EndSleep,
+    /// Tries to acquire a lock, or one side of a reader-writer lock, before a deadline.
+    Try,
+    /// Adds to the counter of a wait group.
+    Count,
+    /// Waits for the counter of a wait group.
+    AwaitCount,
     /// Sends to a channel.
     Send,
     /// Completes a send that has parked.
@@ -181,6 +189,9 @@ impl How {
         match self {
             How::Down | How::Pass | How::Await | How::Join => (true, Signal::Receives),
             How::Receive | How::EndReceive | How::EndSend => (true, Signal::Receives),
+            How::Try => (true, Signal::Neither),
+            How::Count => (false, Signal::Sends),
+            How::AwaitCount => (false, Signal::Receives),
             How::Send => (true, Signal::Sends),
             How::Close => (false, Signal::Sends),
             How::Select | How::EndSelect => (true, Signal::Neither),
@@ -279,6 +290,7 @@ impl Thing {
             Thing::Barrier(id) => format!("barrier {}", setup.barriers[id.0 as usize].0),
             Thing::Fence(token) => format!("fence {token}"),
             Thing::Numbers => "the numbers of threads and handlers".to_owned(),
+            Thing::Group(id) => format!("waitgroup {}", setup.groups[id.0 as usize]),
             Thing::Channel(id) => format!("channel {}", setup.channels[id].name),
             Thing::ChannelsOfSelect => "the channels of a select".to_owned(),
         }
@@ -403,6 +415,15 @@ impl World {
             Op::Interrupt(other) => one(Thing::Interrupts(other), How::Interrupt),
             Op::Sleep(_) => one(Thing::Interrupts(thread), How::Sleep).timed(),
             Op::Wake => one(Thing::Interrupts(thread), How::EndSleep).timed(),
+            Op::AcquireFor { of: Acquisition::Lock(lock), .. } => one(Thing::Lock(lock), How::Try).timed(),
+            Op::AcquireFor { of: Acquisition::Read(lock) | Acquisition::Write(lock), .. } => {
+                one(Thing::RwLock(lock), How::Try).timed()
+            }
+            Op::GroupAdd { group, .. } => one(Thing::Group(group), How::Count),
+            Op::GroupWait(group) => one(Thing::Group(group), How::AwaitCount),
+            Op::GroupPass { group, .. } => one(Thing::Group(group), How::Pass),
+            Op::ReadInterrupt(other) => one(Thing::Interrupts(other), How::Look),
+            Op::Now => Effects::NONE.timed(),
             Op::Send { channel: Some(channel), .. } => self.on_channel(channel, How::Send),
             Op::Sent { channel } => self.on_channel(channel, How::EndSend),
             Op::Receive { channel: Some(channel), .. } => self.on_channel(channel, How::Receive),

@@ -11,7 +11,7 @@ use super::setup::Prefer;
 use super::sync::ThreadSet;
 use super::threads::ThreadStage;
 use crate::base::{Id, IdSet};
-use crate::event::{Actor, EventId, LockId, Op, SemaphoreId, Target, ThreadId, WaitSet};
+use crate::event::{Acquisition, Actor, EventId, LockId, Op, RwLockId, SemaphoreId, Target, ThreadId, WaitSet};
 
 /// Number of open actors of each kind. It is created at every step, so it is one word: the threads in the low half, the
 /// events and two flags in the high half.
@@ -181,9 +181,17 @@ impl World {
     /// Decides again whether one thread is enabled. A waiter that has been woken joins the set of its lock.
     #[inline]
     pub(super) fn refresh(&mut self, thread: ThreadId) {
-        if let Op::Reacquire { lock, .. } = self.threads[thread].pending {
-            let woken = self.woken(thread);
-            self.locks[lock].pending_set.0.set(thread, woken);
+        match self.threads[thread].pending {
+            Op::Reacquire { lock, .. } => {
+                let woken = self.woken(thread);
+                self.locks[lock].pending_set.0.set(thread, woken);
+            }
+            // After its deadline the thread no longer needs the lock.
+            Op::AcquireFor { of: Acquisition::Lock(lock), .. } => {
+                let waits = !due(self.threads[thread].deadline, self.now);
+                self.locks[lock].pending_set.0.set(thread, waits);
+            }
+            _ => {}
         }
         let enabled = self.is_enabled(thread);
         self.enabled.set(thread, enabled);
@@ -232,16 +240,10 @@ impl World {
         match &t.pending {
             Op::Acquire(lock) => self.locks[*lock].free_for(thread),
             Op::Reacquire { lock, .. } => self.woken(thread) && self.locks[*lock].owner.is_none(),
-            Op::ReadLock(id) => {
-                let l = &self.rwlocks[*id];
-                l.writer.is_none() && (l.prefer != Prefer::Writers || l.announced.is_empty())
-            }
-            Op::WriteLock(id) => {
-                let l = &self.rwlocks[*id];
-                let reader_is_pending =
-                    || l.pending_set.0.iter().any(|u| matches!(self.threads[u].pending, Op::ReadLock(_)));
-                l.writer.is_none() && l.readers.is_empty() && !(l.prefer == Prefer::Readers && reader_is_pending())
-            }
+            Op::ReadLock(id) => self.can_read(*id),
+            Op::WriteLock(id) => self.can_write(*id),
+            Op::AcquireFor { of, .. } => due(t.deadline, self.now) || self.can_acquire(thread, *of),
+            Op::GroupPass { group, generation } => self.groups[*group].generation != *generation,
             Op::Down(id) => self.semaphores[*id].count > 0,
             Op::DownFor { semaphore, .. } => self.semaphores[*semaphore].count > 0 || due(t.deadline, self.now),
             Op::Pass { barrier, generation } => self.barriers[*barrier].generation != *generation,
@@ -261,6 +263,27 @@ impl World {
             | Op::Select { .. }
             | Op::Selected { .. }) => self.channel_enabled(thread, op),
             _ => true,
+        }
+    }
+
+    fn can_read(&self, id: RwLockId) -> bool {
+        let l = &self.rwlocks[id];
+        l.writer.is_none() && (l.prefer != Prefer::Writers || l.announced.is_empty())
+    }
+
+    fn can_write(&self, id: RwLockId) -> bool {
+        let l = &self.rwlocks[id];
+        let reads = |op: &Op| matches!(op, Op::ReadLock(_) | Op::AcquireFor { of: Acquisition::Read(_), .. });
+        let reader_is_pending = || l.pending_set.0.iter().any(|u| reads(&self.threads[u].pending));
+        l.writer.is_none() && l.readers.is_empty() && !(l.prefer == Prefer::Readers && reader_is_pending())
+    }
+
+    /// Returns whether a thread can acquire a lock, or one side of a reader-writer lock, now.
+    pub(super) fn can_acquire(&self, thread: ThreadId, of: Acquisition) -> bool {
+        match of {
+            Acquisition::Lock(lock) => self.locks[lock].free_for(thread),
+            Acquisition::Read(lock) => self.can_read(lock),
+            Acquisition::Write(lock) => self.can_write(lock),
         }
     }
 

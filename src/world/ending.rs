@@ -177,6 +177,11 @@ impl World {
                 let name = &self.setup.barriers[barrier.0 as usize].0;
                 format!("barrier {name} ({} of {} have arrived)", b.arrived, b.parties)
             }
+            Op::AcquireFor { of, .. } => self.waits_for(&of.plain(), thread),
+            Op::GroupPass { group, .. } => {
+                let name = &self.setup.groups[group.0 as usize];
+                format!("waitgroup {name} to become 0 (it is {})", self.groups[*group].count)
+            }
             Op::Send { channel, .. } => self.waits_for_channel("a receiver or room", *channel),
             Op::Sent { channel } => self.waits_for_channel("a receiver", Some(*channel)),
             Op::Receive { channel, .. } => self.waits_for_channel("a value", *channel),

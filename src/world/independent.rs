@@ -42,6 +42,7 @@ pub(crate) fn is_quiet(before: &World, after: &World, actor: Actor) -> bool {
         && !matches!(
             after.thread(thread).pending,
             Op::Await { timeout: Some(_) } | Op::DownFor { .. } | Op::ReadLock(_) | Op::Select { timeout: Some(_), .. }
+                | Op::AcquireFor { .. }
         )
 }
 
@@ -122,6 +123,7 @@ fn commutes(world: &World, (a, (thing, how)): (ThreadId, ThingEffect), b: Thread
         | Thing::Interrupts(_)
         | Thing::Listener(_)
         | Thing::Barrier(_)
+        | Thing::Group(_)
         | Thing::Fence(_)
         | Thing::Numbers => others.all(|(other, _)| other != thing),
     }

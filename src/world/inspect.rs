@@ -151,6 +151,13 @@ impl World {
                 ..plain(format!("barrier {}", setup.barriers[id.0 as usize].0))
             });
         }
+        for (id, group) in self.groups.enumerate() {
+            all.push(SyncObjectState {
+                count: group.count,
+                blocked: blocked(&group.pending_set),
+                ..plain(format!("waitgroup {}", setup.groups[id.0 as usize]))
+            });
+        }
         for (id, channel) in self.channels.enumerate() {
             let parked = |list: &[super::channels::Parked]| list.iter().map(|p| p.thread).collect::<Vec<_>>();
             all.push(SyncObjectState {

@@ -253,7 +253,9 @@ impl<G: Guest> Machine<G> {
             Next::Pending => {
                 match self.world.threads[thread].pending {
                     Op::Await { timeout } => self.begin_await(thread, timeout),
-                    Op::DownFor { timeout, .. } | Op::Select { timeout: Some(timeout), .. } => {
+                    Op::DownFor { timeout, .. }
+                    | Op::AcquireFor { timeout, .. }
+                    | Op::Select { timeout: Some(timeout), .. } => {
                         self.world.threads[thread].deadline = Some(self.world.after(timeout));
                     }
                     _ => {}
@@ -362,6 +364,8 @@ impl ThrownException {
             ThrownException::ConcurrentModification => "ConcurrentModification",
             ThrownException::StackOverflow => "StackOverflow",
             ThrownException::Closed => "Closed",
+            ThrownException::NegativeCounter => "NegativeCounter",
+            ThrownException::GroupReused => "GroupReused",
         }
     }
 }

@@ -69,14 +69,14 @@ pub use threads::{ThreadRecord, ThreadStage};
 
 use crate::base::{IdSet, IndexVec, Pool};
 use crate::event::{
-    Args, BarrierId, ChannelId, ConditionId, ContextId, Event, EventId, EventKind, HandlerId, LimitKind, ListenerId,
+    Args, BarrierId, ChannelId, ConditionId, ContextId, Event, EventId, EventKind, GroupId, HandlerId, LimitKind, ListenerId,
     LockId, Outcome, RwLockId, SemaphoreId, SiteId, ThreadId, Value,
 };
 use channels::Channel;
 use environment::EventState;
 use memory::ANYTHING;
 use std::sync::Arc;
-use sync::{Barrier, LockRecord, RwLock, Semaphore};
+use sync::{Barrier, Group, LockRecord, RwLock, Semaphore};
 
 /// State of a running app.
 pub struct World {
@@ -90,6 +90,7 @@ pub struct World {
     rwlocks: IndexVec<RwLockId, RwLock>,
     semaphores: IndexVec<SemaphoreId, Semaphore>,
     barriers: IndexVec<BarrierId, Barrier>,
+    groups: IndexVec<GroupId, Group>,
     channels: IndexVec<ChannelId, Channel>,
     // Decisions for parked threads that have not gone on yet.
     handovers: Vec<Handover>,
@@ -148,6 +149,7 @@ crate::clone_in_place!(World {
     rwlocks,
     semaphores,
     barriers,
+    groups,
     channels,
     handovers,
     exchanged,
@@ -195,6 +197,7 @@ impl World {
             rwlocks: setup.rwlocks.iter().map(|(_, prefer)| RwLock::new(*prefer)).collect(),
             semaphores: count(setup.semaphores.len()),
             barriers: count(setup.barriers.len()),
+            groups: count(setup.groups.len()),
             channels: count(setup.channels.len()),
             handovers: Vec::new(),
             exchanged: Exchanged::Sent,
@@ -275,6 +278,7 @@ impl World {
         for (barrier, (_, parties)) in self.barriers.iter_mut().zip(&setup.barriers) {
             barrier.renew(*parties);
         }
+        self.groups.iter_mut().for_each(Group::renew);
         self.channels.iter_mut().for_each(Channel::renew);
         self.handlers.clear();
         self.handlers.extend(setup.handlers.iter().map(|(_, looper)| *looper));

@@ -63,10 +63,10 @@ impl World {
             && self.args.len() == before.args.len()
             && self.horizon == before.horizon
             && self.awaiting.is_empty()
-            // A timed down or select has started a deadline, which changes more than the thread (`World::after`).
+            // A timed operation has started a deadline, which changes more than the thread (`World::after`).
             && !matches!(
                 self.threads[touched.thread].pending,
-                Op::DownFor { .. } | Op::Select { timeout: Some(_), .. }
+                Op::DownFor { .. } | Op::AcquireFor { .. } | Op::Select { timeout: Some(_), .. }
             )
     }
 

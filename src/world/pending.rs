@@ -3,7 +3,7 @@
 use super::World;
 use super::effects::Thing;
 use crate::base::IdSet;
-use crate::event::{BarrierId, ChannelId, LockId, Op, RwLockId, SemaphoreId, ThreadId};
+use crate::event::{BarrierId, ChannelId, GroupId, LockId, Op, RwLockId, SemaphoreId, ThreadId};
 
 // The thing that a pending operation may have to wait for. It keeps the set of threads that are pending there.
 pub(super) enum PendingAt {
@@ -14,6 +14,7 @@ pub(super) enum PendingAt {
     Barrier(BarrierId),
     Thread(ThreadId),
     Memory,
+    Group(GroupId),
     Channel(ChannelId),
     Select,
 }
@@ -30,6 +31,7 @@ impl World {
             Some((Thing::Barrier(barrier), _)) => PendingAt::Barrier(barrier),
             Some((Thing::End(thread) | Thing::Queue(thread), _)) => PendingAt::Thread(thread),
             Some((Thing::AllMemory, _)) => PendingAt::Memory,
+            Some((Thing::Group(group), _)) => PendingAt::Group(group),
             Some((Thing::Channel(channel), _)) => PendingAt::Channel(channel),
             Some((Thing::ChannelsOfSelect, _)) => PendingAt::Select,
             Some((
@@ -55,6 +57,7 @@ impl World {
             PendingAt::Barrier(id) => Some(&mut self.barriers[*id].pending_set.0),
             PendingAt::Thread(id) => Some(&mut self.threads[*id].pending_set.0),
             PendingAt::Memory => Some(&mut self.awaiting),
+            PendingAt::Group(id) => Some(&mut self.groups[*id].pending_set.0),
             PendingAt::Channel(id) => Some(&mut self.channels[*id].pending_set.0),
             PendingAt::Select => Some(&mut self.selecting),
         }
@@ -70,6 +73,7 @@ impl World {
             PendingAt::Barrier(id) => self.barriers[*id].pending_set.clone_from(&from.barriers[*id].pending_set),
             PendingAt::Thread(id) => self.threads[*id].pending_set.clone_from(&from.threads[*id].pending_set),
             PendingAt::Memory => self.awaiting.clone_from(&from.awaiting),
+            PendingAt::Group(id) => self.groups[*id].pending_set.clone_from(&from.groups[*id].pending_set),
             PendingAt::Channel(id) => self.channels[*id].pending_set.clone_from(&from.channels[*id].pending_set),
             PendingAt::Select => self.selecting.clone_from(&from.selecting),
         }

@@ -5,7 +5,7 @@ use super::contexts::CreationKind;
 use super::queue::{MessageKind, TaskMessage, fence_of, fence_value};
 use crate::base::mutant::{self, Mutant};
 use crate::event::{
-    Args, BodyId, ContextId, EventKind, LimitKind, ListWrite, ListenerId, NULL, Op, Outcome, PostTime, SiteId,
+    Acquisition, Args, BodyId, ContextId, EventKind, LimitKind, ListWrite, ListenerId, NULL, Op, Outcome, PostTime, SiteId,
     ThreadId, Value, WaitSet,
 };
 
@@ -55,6 +55,8 @@ pub enum ThrownException {
     ConcurrentModification,
     StackOverflow,
     Closed,
+    NegativeCounter,
+    GroupReused,
 }
 
 impl World {
@@ -80,6 +82,11 @@ impl World {
             Reply::Again if matches!(op, Op::Select { .. }) => NULL,
             Reply::Task(..) => when.map_or(0, |when| when as Value),
             _ => 0,
+        };
+        // A timed acquisition that has acquired is recorded as the acquisition.
+        let op = match op {
+            Op::AcquireFor { of, .. } if value != 0 => of.plain(),
+            op => op,
         };
         // The event of a begin belongs to the task that begins.
         let context = if begins { made.unwrap_or(context) } else { context };
@@ -394,6 +401,33 @@ impl World {
                 }
                 0
             }
+            Op::AcquireFor { of, .. } => {
+                self.threads[thread].deadline = None;
+                if !self.can_acquire(thread, of) {
+                    // A reader that has given up no longer holds back the writers of a lock that prefers readers.
+                    if let Acquisition::Read(id) | Acquisition::Write(id) = of {
+                        self.refresh_all(|w| &w.rwlocks[id].pending_set);
+                    }
+                    return Ok(Reply::Value(0));
+                }
+                self.threads[thread].pending = of.plain();
+                self.try_act(thread, argument, made)?;
+                1
+            }
+            Op::GroupAdd { group, delta } => self.count(group, delta)?,
+            Op::GroupWait(group) => {
+                let generation = self.groups[group].generation;
+                if self.groups[group].count > 0 {
+                    self.threads[thread].pending = Op::GroupPass { group, generation };
+                    return Ok(Reply::Again);
+                }
+                0
+            }
+            Op::GroupPass { group, .. } if self.groups[group].count > 0 => {
+                return Err(ThrownException::GroupReused);
+            }
+            Op::ReadInterrupt(other) => i64::from(self.threads[other].interrupted),
+            Op::Now => self.read_clock(),
             Op::Send { .. }
             | Op::Sent { .. }
             | Op::Receive { .. }
@@ -403,7 +437,7 @@ impl World {
             | Op::Select { .. }
             | Op::Selected { .. } => return self.act_on_channel(thread, argument),
             Op::Branch => i64::from(argument != 0),
-            Op::Join(_) | Op::Pass { .. } | Op::Skip | Op::Yield => 0,
+            Op::Join(_) | Op::GroupPass { .. } | Op::Pass { .. } | Op::Skip | Op::Yield => 0,
         };
         Ok(Reply::Value(value))
     }

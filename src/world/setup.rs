@@ -28,6 +28,8 @@ pub struct Setup {
     pub semaphores: Vec<(String, i64)>,
     /// Barriers: name, and number of parties.
     pub barriers: Vec<(String, i64)>,
+    /// Names of the wait groups.
+    pub groups: Vec<String>,
     /// Channels.
     pub channels: IndexVec<ChannelId, ChannelSetup>,
     /// Handlers: name, and looper.
@@ -79,6 +81,9 @@ impl std::fmt::Debug for Setup {
             .field("instants", &self.instants)
             .field("absolute_until", &self.absolute_until)
             .field("uncaught_ends_thread", &self.uncaught_ends_thread);
+        if !self.groups.is_empty() {
+            text.field("groups", &self.groups);
+        }
         if !self.channels.is_empty() {
             text.field("channels", &self.channels);
         }

@@ -326,6 +326,10 @@ impl CanonicalWriter<'_> {
             self.word(barrier.arrived as u64);
             self.room.part(Part::Barrier(i));
         }
+        for (i, group) in world.groups.iter().enumerate() {
+            self.word(group.count as u64);
+            self.room.part(Part::Group(i));
+        }
         for id in 0..world.channels.len() {
             self.channel(ChannelId::new(id));
             self.room.part(Part::Channel(id));

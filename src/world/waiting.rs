@@ -4,7 +4,7 @@
 use super::World;
 use super::memory::Memory;
 use super::perform::{Reply, ThrownException};
-use crate::event::{LockId, ObjectId, Op, Target, ThreadId, Value, WaitSet};
+use crate::event::{GroupId, LockId, ObjectId, Op, Target, ThreadId, Value, WaitSet};
 
 impl World {
     /// Performs the first half of a wait: releases all holds of the lock and enters the wait set. The second half,
@@ -29,6 +29,22 @@ impl World {
         t.pending = Op::Reacquire { on, lock };
         self.lock_is_free(lock);
         Ok(Reply::Again)
+    }
+
+    /// Adds to the counter of a wait group, and frees the waiting threads if it becomes 0.
+    pub(super) fn count(&mut self, id: GroupId, delta: i64) -> Result<Value, ThrownException> {
+        let group = &mut self.groups[id];
+        let count = group.count.saturating_add(delta);
+        if count < 0 {
+            return Err(ThrownException::NegativeCounter);
+        }
+        let ends = count == 0 && group.count > 0;
+        group.count = count;
+        if ends {
+            group.generation = group.generation.wrapping_add(1);
+            self.refresh_all(|w| &w.groups[id].pending_set);
+        }
+        Ok(0)
     }
 
     /// Wakes all threads in a wait set, or the one at index `which`.

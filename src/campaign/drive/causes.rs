@@ -101,7 +101,7 @@ impl Causes {
                 (Some((world.thread_of(*target), *time, *is_async)), late)
             }
             Op::Wake | Op::Reacquire { .. } | Op::Await { timeout: Some(_) } | Op::DownFor { .. } => (None, true),
-            Op::Select { timeout: Some(_), .. } | Op::Selected { .. } => (None, true),
+            Op::AcquireFor { .. } | Op::Select { timeout: Some(_), .. } | Op::Selected { .. } => (None, true),
             _ => (None, false),
         };
         let makes = made.filter(|_| !matches!(op, Op::Begin));

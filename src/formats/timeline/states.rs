@@ -31,7 +31,7 @@ pub(super) fn is_returning(world: &World, id: ThreadId) -> bool {
 pub(super) fn is_news(pending: &Op, own: bool) -> bool {
     match pending {
         Op::Wake | Op::Begin => false,
-        Op::Reacquire { .. } | Op::Pass { .. } | Op::Sent { .. } | Op::Received { .. } | Op::Selected { .. } => !own,
+        Op::Reacquire { .. } | Op::Pass { .. } | Op::GroupPass { .. } | Op::Sent { .. } | Op::Received { .. } | Op::Selected { .. } => !own,
         _ => true,
     }
 }
@@ -45,7 +45,9 @@ fn can_wait(pending: &Op) -> bool {
     );
     let channel = matches!(
         pending,
-        Op::Send { .. }
+        Op::AcquireFor { .. }
+            | Op::GroupPass { .. }
+            | Op::Send { .. }
             | Op::Sent { .. }
             | Op::Receive { .. }
             | Op::Received { .. }

@@ -80,6 +80,16 @@ impl Words {
                 format!("{word} {}{}: {result}", setup.semaphores[semaphore.0 as usize].0, timeout(&Some(*t)))
             }
             Op::Arrive(id) | Op::Pass { barrier: id, .. } => format!("{word} {}", setup.barriers[id.0 as usize].0),
+            Op::AcquireFor { of, timeout: t } => {
+                let what = self.operation(world, &of.plain(), value, None);
+                format!("{what}{}: timed out", timeout(&Some(*t)))
+            }
+            Op::GroupAdd { group, delta } => format!("{word} {delta} to {}", setup.groups[group.0 as usize]),
+            Op::GroupWait(group) | Op::GroupPass { group, .. } => {
+                format!("{word} {}", setup.groups[group.0 as usize])
+            }
+            Op::ReadInterrupt(t) => format!("{word} of {}: {}", thread(t), value != 0),
+            Op::Now => format!("{word}: {value}"),
             Op::Send { channel, value: sent } => {
                 let sent = channel.map_or_else(String::new, |c| channel_value(world, c, *sent));
                 format!("{word} {} {sent}{}", world.channel_name(*channel), parked(world))

@@ -165,6 +165,9 @@ impl Checker {
         args: &[ast::Expr],
         whole: &ast::Expr,
     ) -> Option<Expr> {
+        if self.is_group(object) {
+            return self.group_method(object, name, args, whole);
+        }
         const METHODS: [&str; 4] = ["push", "pop", "remove", "clear"];
         if !METHODS.contains(&name.text.as_str()) {
             return self.no_method(object, name, METHODS);

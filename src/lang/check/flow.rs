@@ -15,6 +15,7 @@ fn passes(stmt: &Stmt) -> bool {
         Stmt::If { then, other, .. } => falls_through(then) || falls_through(other),
         Stmt::Loop { body } => breaks(body),
         Stmt::Select(select, _) => select.blocks().any(falls_through),
+        Stmt::SyncFor(sync) => falls_through(&sync.body) || falls_through(&sync.other),
         Stmt::Try { body, catch, finally } => {
             finally.as_ref().is_none_or(|f| falls_through(f))
                 && (falls_through(body) || catch.iter().any(|(_, block)| falls_through(block)))
@@ -32,6 +33,7 @@ fn breaks(stmts: &[Stmt]) -> bool {
         Stmt::Break => true,
         Stmt::If { then, other, .. } => breaks(then) || breaks(other),
         Stmt::Select(select, _) => select.blocks().any(breaks),
+        Stmt::SyncFor(sync) => breaks(&sync.body) || breaks(&sync.other),
         Stmt::Try { body, catch, finally } => {
             breaks(body) || catch.iter().any(|(_, block)| breaks(block)) || finally.as_ref().is_some_and(|f| breaks(f))
         }

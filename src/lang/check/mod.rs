@@ -21,6 +21,7 @@ mod control;
 mod expects;
 mod exprs;
 mod flow;
+mod groups;
 mod fold;
 mod items;
 mod memory;
@@ -185,6 +186,7 @@ impl Checker {
                 conditions: Vec::new(),
                 rwlocks: Vec::new(),
                 semaphores: Vec::new(),
+                groups: Vec::new(),
                 channels: Vec::new(),
                 barriers: Vec::new(),
                 handlers: Vec::new(),

@@ -67,6 +67,10 @@ impl Checker {
             }
             None => {}
         }
+        if name.text == "now" && !self.names.contains_key("now") && self.scope.mode == Mode::Body {
+            let site = self.site(SiteKind::Now, String::new(), name.at);
+            return Some(PlaceMeaning::Value(Expr::new(ExprKind::Now { site }, Type::Int)));
+        }
         let constants = self.scope.mode == Mode::Const;
         let wanted = |n: &NameMeaning| if constants { matches!(n, NameMeaning::Const(..)) } else { n.is_value() };
         let named = self.find(name, "name", wanted)?;
@@ -151,6 +155,12 @@ impl Checker {
         }
         let (at, written) = (object.at, object);
         let object = self.load(target, object)?;
+        if matches!(object.ty, Type::Thread | Type::Looper) && name.text == "interrupted" {
+            self.only_in_body(whole.at, "the interrupt flag", false)?;
+            let site = self.site(SiteKind::ReadInterrupt, place_text(written), whole.at);
+            let kind = ExprKind::ReadInterrupt { thread: Box::new(object), site };
+            return Some(PlaceMeaning::Value(Expr::new(kind, Type::Bool)));
+        }
         if let Type::Channel(_) = object.ty {
             return self.channel_field(object, written, name, whole.at).map(PlaceMeaning::Value);
         }

@@ -126,6 +126,7 @@ impl Checker {
             | Ast::For { .. }
             | Ast::Try { .. }
             | Ast::Sync { .. }
+            | Ast::Side { .. }
             | Ast::Select { .. }
             | Ast::Transaction { .. } => self.compound(stmt, out)?,
             _ => {

@@ -25,6 +25,7 @@ impl Type {
             "barrier" => Type::Barrier,
             "fence" => Type::Fence,
             "message" => Type::Message,
+            "waitgroup" => Type::Group,
             "channel" => Type::Channel(Arc::new(Type::Int)),
             "list" => Type::List(Arc::new(Type::Int)),
             _ => return None,
@@ -179,6 +180,7 @@ impl Checker {
             Type::Message => "message".into(),
             Type::Null => "null".into(),
             Type::Void => "nothing".into(),
+            Type::Group => "waitgroup".into(),
             Type::Channel(of) => format!("channel[{}]", self.name_of(of)),
             Type::List(of) => format!("list[{}]", self.name_of(of)),
             Type::Array(..) => {

@@ -274,7 +274,7 @@ pub const FOREIGN: &[Foreign] = &[
         Word,
         &["CountDownLatch", "WaitGroup", "Latch"],
         "Java, Go, C++",
-        "count in a variable, and `await count == 0`; a `barrier` is for rounds",
+        "write `waitgroup w` with `w.add(1)`, `w.done()` and `w.wait()`; a `barrier` is for rounds",
         "^{} latch",
     ),
     row(

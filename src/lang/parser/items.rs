@@ -75,7 +75,7 @@ impl Parser<'_> {
             return Ok(ItemKind::Lock { kind, name, count });
         }
         match word {
-            "app" | "const" | "class" | "rwlock" | "semaphore" | "barrier" | "channel" | "looper" | "handler"
+            "app" | "const" | "class" | "rwlock" | "semaphore" | "barrier" | "waitgroup" | "channel" | "looper" | "handler"
             | "listener" | "daemon" | "thread" | "task" | "event" | "init" | "property" | "expect" => {
                 self.bump();
             }
@@ -109,6 +109,7 @@ impl Parser<'_> {
                     ItemKind::Barrier { name, value }
                 })
             }
+            "waitgroup" => Ok(ItemKind::WaitGroup { name: self.name("the name of the waitgroup")? }),
             "channel" => {
                 let name = self.name("the name of the channel")?;
                 let count = if self.eat(TokenKind::LeftBracket) {

@@ -3,7 +3,7 @@
 //! The words of operations are names, too. They begin an operation only at the start of a whole right side, of a
 //! statement or of parentheses, and only before an operand.
 
-use super::super::ast::{Expr, ExprKind, InstanceName, Op, PostTimeAst, TextLiteral, Verb};
+use super::super::ast::{Expr, ExprKind, InstanceName, Op, PostTimeAst, SyncMode, TextLiteral, Verb};
 use super::super::diagnostic::Diagnostic;
 use super::super::token::TokenKind;
 use super::super::words::is_reserved;
@@ -44,6 +44,7 @@ impl Parser<'_> {
             "spawn" => self.word_at(1) == "looper",
             "handler" => self.word_at(1) == "on",
             "fence" | "wait" | "down" | "recv" => self.place_at(1),
+            "acquire" => self.place_at(1) && self.timed_acquisition(),
             _ => false,
         }
     }
@@ -98,6 +99,14 @@ impl Parser<'_> {
                 let with = if self.eat_word("with") { Some(self.measured(&mut height, Self::place)?) } else { None };
                 Op::Wait { object, with, timeout: self.timeout(&mut height)? }
             }
+            "acquire" => {
+                let mode = self.side();
+                let object = self.measured(&mut height, Self::place)?;
+                let Some(timeout) = self.timeout(&mut height)? else {
+                    return Err(self.no_value(Verb::Acquire, word));
+                };
+                Op::Acquire { mode, object, timeout }
+            }
             "recv" => Op::Receive { channel: self.measured(&mut height, Self::place)? },
             "down" => {
                 let semaphore = self.measured(&mut height, Self::place)?;
@@ -114,6 +123,26 @@ impl Parser<'_> {
         let at = self.at_from(start);
         self.grow(height + 1, at)?;
         Ok(Expr { kind: ExprKind::Op(Box::new(op)), at })
+    }
+
+    // Parses the side of a `rwlock`, if one is named.
+    pub(super) fn side(&mut self) -> SyncMode {
+        match SyncMode::from_word(self.word()) {
+            Some(mode @ (SyncMode::Read | SyncMode::Write)) if self.place_at(1) => {
+                self.bump();
+                mode
+            }
+            _ => SyncMode::Sync,
+        }
+    }
+
+    // Returns whether the line goes on with `for`: an acquisition without a timeout is a statement.
+    fn timed_acquisition(&self) -> bool {
+        let ends = |kind| {
+            matches!(kind, TokenKind::Newline | TokenKind::Semi | TokenKind::LeftBrace | TokenKind::RightBrace)
+                || kind == TokenKind::End
+        };
+        (1..64).take_while(|ahead| !ends(self.kind_at(*ahead))).any(|ahead| self.word_at(ahead) == "for")
     }
 
     fn timeout(&mut self, height: &mut u32) -> Parse<Option<Expr>> {

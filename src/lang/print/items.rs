@@ -39,6 +39,7 @@ impl TreePrinter {
                     self.named_item(" prefer ", prefer);
                 }
             }
+            ItemKind::WaitGroup { name } => self.named_item("waitgroup ", name),
             ItemKind::Channel { name, count, of } => {
                 self.push("channel ");
                 self.name(name);

@@ -73,11 +73,15 @@ impl TreePrinter {
                     self.headed(" finally", body);
                 }
             }
-            StmtKind::Sync { mode, object, body } => {
+            StmtKind::Sync { mode, object, timeout, body, other } => {
                 self.push(mode.word());
                 self.push(" ");
                 self.expr(object);
+                self.timeout(timeout.as_ref());
                 self.block(body);
+                if let Some(other) = other {
+                    self.headed(" else", other);
+                }
             }
             StmtKind::Transaction { name, body } => {
                 self.push("transaction");
@@ -97,6 +101,12 @@ impl TreePrinter {
                 self.expr(operand);
             }
             StmtKind::Send { channel, value } => self.sends(channel, value),
+            StmtKind::Side { acquire, mode, object } => {
+                self.push(if *acquire { "acquire " } else { "release " });
+                self.push(mode.word());
+                self.push(" ");
+                self.place(object);
+            }
             StmtKind::Skip => self.push("skip"),
             StmtKind::Yield => self.push("yield"),
             StmtKind::AttachQueue => self.push("attach queue"),

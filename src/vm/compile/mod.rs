@@ -7,6 +7,7 @@ mod places;
 mod regs;
 mod setup;
 mod stmts;
+mod timed;
 
 use super::blame::{self, Blame, BlameList, Blames};
 use super::code::{self, BodyCode, Code, Fragment};

@@ -74,6 +74,7 @@ pub(super) fn setup(program: &Program) -> Setup {
             .collect(),
         semaphores: program.semaphores.clone(),
         barriers: program.barriers.clone(),
+        groups: program.groups.clone(),
         channels: program
             .channels
             .iter()
@@ -131,6 +132,11 @@ impl Times {
             ExprKind::Word(t) => self.instants.extend(u64::try_from(t).ok().filter(|t| *t > 0)),
             _ => self.computed = true,
         }
+    }
+
+    /// Records that the program reads the clock, so that every instant may matter later.
+    pub(super) fn reads_clock(&mut self) {
+        self.computed = true;
     }
 
     pub(super) fn write_to(self, setup: &mut Setup) {
