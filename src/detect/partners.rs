@@ -146,7 +146,7 @@ fn in_section(thing: Thing, how: How) -> Option<AccessKind> {
         AwaitCount => Some(AccessKind::Read),
         // The order of locks is that of the sections. What is left has its place in the relation, or no partner.
         Acquire | Release | AcquireRead | ReleaseRead | AcquireWrite | ReleaseWrite | Announce | ReleaseForWait
-        | EndWait | AcquireAfterWait | Pass | Join | Make | Begin | RemoveFence | EndSleep | Try | EndSend | EndReceive
-        | Select | EndSelect => None,
+        | EndWait | AcquireAfterWait | Pass | Join | Make | Begin | RemoveFence | EndSleep | Try | EndSend
+        | EndReceive | Select | EndSelect => None,
     }
 }

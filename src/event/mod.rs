@@ -15,7 +15,9 @@ mod words;
 pub use access::{Access, AccessPlace};
 pub use choice::{Actor, Choice};
 pub use end_value::EndValue;
-pub use op::{Acquisition, Args, ChannelRead, ListRead, ListWrite, Location, NULL, Op, PostTime, Target, Value, WaitSet};
+pub use op::{
+    Acquisition, Args, ChannelRead, ListRead, ListWrite, Location, NULL, Op, PostTime, Target, Value, WaitSet,
+};
 pub use site::{AccessKind, Site, SiteKind, labelled};
 pub use trace::{
     BlockedThread, ContextId, DeadlockReport, Event, EventKind, Failure, FailureKind, LimitKind, Operand, Outcome,

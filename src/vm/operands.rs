@@ -3,8 +3,8 @@
 use super::instr::{ListGet, ListPut, LockRef, Reg, Regs, TargetRef, Time, Visible, WaitRef};
 use super::pure::location;
 use crate::event::{
-    Acquisition, BarrierId, ChannelId, ConditionId, GroupId, ListRead, ListWrite, Location, LockId, NULL, Op, PostTime, RwLockId,
-    SemaphoreId, SiteId, Target, ThreadId, Value, WaitSet,
+    Acquisition, BarrierId, ChannelId, ConditionId, GroupId, ListRead, ListWrite, Location, LockId, NULL, Op, PostTime,
+    RwLockId, SemaphoreId, SiteId, Target, ThreadId, Value, WaitSet,
 };
 use crate::world::{Next, ThrownException, World};
 use smallvec::SmallVec;

@@ -9,8 +9,8 @@
 
 use super::World;
 use crate::event::{
-    Access, AccessKind, AccessPlace, Acquisition, BarrierId, BodyId, ChannelId, EventId, GroupId, ListenerId, Location, LockId, Op, RwLockId,
-    SemaphoreId, Target, ThreadId, Value, WaitSet,
+    Access, AccessKind, AccessPlace, Acquisition, BarrierId, BodyId, ChannelId, EventId, GroupId, ListenerId, Location,
+    LockId, Op, RwLockId, SemaphoreId, Target, ThreadId, Value, WaitSet,
 };
 
 /// A thing that operations of several threads can touch.

@@ -41,7 +41,10 @@ pub(crate) fn is_quiet(before: &World, after: &World, actor: Actor) -> bool {
         && after.thread(thread).status == ThreadStage::Alive
         && !matches!(
             after.thread(thread).pending,
-            Op::Await { timeout: Some(_) } | Op::DownFor { .. } | Op::ReadLock(_) | Op::Select { timeout: Some(_), .. }
+            Op::Await { timeout: Some(_) }
+                | Op::DownFor { .. }
+                | Op::ReadLock(_)
+                | Op::Select { timeout: Some(_), .. }
                 | Op::AcquireFor { .. }
         )
 }

@@ -69,8 +69,8 @@ pub use threads::{ThreadRecord, ThreadStage};
 
 use crate::base::{IdSet, IndexVec, Pool};
 use crate::event::{
-    Args, BarrierId, ChannelId, ConditionId, ContextId, Event, EventId, EventKind, GroupId, HandlerId, LimitKind, ListenerId,
-    LockId, Outcome, RwLockId, SemaphoreId, SiteId, ThreadId, Value,
+    Args, BarrierId, ChannelId, ConditionId, ContextId, Event, EventId, EventKind, GroupId, HandlerId, LimitKind,
+    ListenerId, LockId, Outcome, RwLockId, SemaphoreId, SiteId, ThreadId, Value,
 };
 use channels::Channel;
 use environment::EventState;

@@ -5,8 +5,8 @@ use super::contexts::CreationKind;
 use super::queue::{MessageKind, TaskMessage, fence_of, fence_value};
 use crate::base::mutant::{self, Mutant};
 use crate::event::{
-    Acquisition, Args, BodyId, ContextId, EventKind, LimitKind, ListWrite, ListenerId, NULL, Op, Outcome, PostTime, SiteId,
-    ThreadId, Value, WaitSet,
+    Acquisition, Args, BodyId, ContextId, EventKind, LimitKind, ListWrite, ListenerId, NULL, Op, Outcome, PostTime,
+    SiteId, ThreadId, Value, WaitSet,
 };
 
 /// Reply to a thread after its operation has been performed.

@@ -7,14 +7,17 @@ use raceflip::vm::Model;
 use crate::small::has_word;
 use crate::stateless::{facts, words};
 
-/// Declarations, each with the word that requires it. `$s` stands for the size of a buffer.
-const DECLARATIONS: [(&str, &str); 11] = [
+/// Declarations, each with the word that requires it. `$s` stands for the size of a buffer, `$p` for a
+/// preference.
+const DECLARATIONS: [(&str, &str); 13] = [
     ("Box", "class Box { var v = 0 }"),
     ("x", "var x = 0"),
     ("y", "var y = 0"),
     ("log", "var log: list[int]"),
     ("n", "atomic n = 0"),
     ("m", "lock m"),
+    ("w", "waitgroup w"),
+    ("rw", "rwlock rw$p"),
     ("r", "channel r: int[0]"),
     ("q", "channel q: int[0]"),
     ("c", "channel c: int$s"),
@@ -24,7 +27,7 @@ const DECLARATIONS: [(&str, &str); 11] = [
 
 /// Statements, each with its approximate number of steps. `$l` stands for another statement, `$c` for a channel of
 /// numbers, `$r` for one of them without a buffer, `$d` for a delay, `$n` for a new name.
-const STATEMENTS: [(u32, &str); 34] = [
+const STATEMENTS: [(u32, &str); 47] = [
     (1, "send $c 1"),
     (1, "send $c 2"),
     (2, "send $r 3"),
@@ -59,6 +62,19 @@ const STATEMENTS: [(u32, &str); 34] = [
     (1, "log.push(5)"),
     (1, "fetch_add(n, 1)"),
     (2, "sleep $d"),
+    (1, "w.add(1)"),
+    (2, "w.add(2); w.done()"),
+    (1, "w.done()"),
+    (2, "w.wait(); x = 8"),
+    (3, "sync m for $d { $l } else { y = 1 }"),
+    (2, "if !(acquire m for $d) { y = 2 }"),
+    (2, "release m"),
+    (3, "write rw for $d { $l } else { x = 5 }"),
+    (3, "read rw for $d { $l }"),
+    (2, "acquire write rw; $l; release write rw"),
+    (2, "acquire read rw; $l; release read rw"),
+    (2, "interrupt t0; if self.interrupted { x = 7 }"),
+    (2, "try { sleep $d } catch Interrupted { y = 6 }"),
 ];
 
 /// Returns the random model of a seed.
@@ -77,7 +93,8 @@ pub(crate) fn model(seed: u64) -> String {
     for (word, declaration) in DECLARATIONS.iter().rev() {
         if has_word(&text, word) || has_word(&head, word) {
             let size = g.pick(&["[1]", "[1]", "[2]", "[conflated]", ""]);
-            head += &format!("{}\n", declaration.replace("$s", size));
+            let prefer = g.pick(&["", " prefer readers", " prefer writers"]);
+            head += &format!("{}\n", declaration.replace("$s", size).replace("$p", prefer));
         }
     }
     head + &text

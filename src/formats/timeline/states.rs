@@ -31,7 +31,12 @@ pub(super) fn is_returning(world: &World, id: ThreadId) -> bool {
 pub(super) fn is_news(pending: &Op, own: bool) -> bool {
     match pending {
         Op::Wake | Op::Begin => false,
-        Op::Reacquire { .. } | Op::Pass { .. } | Op::GroupPass { .. } | Op::Sent { .. } | Op::Received { .. } | Op::Selected { .. } => !own,
+        Op::Reacquire { .. }
+        | Op::Pass { .. }
+        | Op::GroupPass { .. }
+        | Op::Sent { .. }
+        | Op::Received { .. }
+        | Op::Selected { .. } => !own,
         _ => true,
     }
 }

@@ -75,8 +75,8 @@ impl Parser<'_> {
             return Ok(ItemKind::Lock { kind, name, count });
         }
         match word {
-            "app" | "const" | "class" | "rwlock" | "semaphore" | "barrier" | "waitgroup" | "channel" | "looper" | "handler"
-            | "listener" | "daemon" | "thread" | "task" | "event" | "init" | "property" | "expect" => {
+            "app" | "const" | "class" | "rwlock" | "semaphore" | "barrier" | "waitgroup" | "channel" | "looper"
+            | "handler" | "listener" | "daemon" | "thread" | "task" | "event" | "init" | "property" | "expect" => {
                 self.bump();
             }
             _ => return Err(self.no_item()),
