@@ -142,7 +142,7 @@ impl Parser<'_> {
             matches!(kind, TokenKind::Newline | TokenKind::Semi | TokenKind::LeftBrace | TokenKind::RightBrace)
                 || kind == TokenKind::End
         };
-        (1..64).take_while(|ahead| !ends(self.kind_at(*ahead))).any(|ahead| self.word_at(ahead) == "for")
+        (1..).take_while(|ahead| !ends(self.kind_at(*ahead))).any(|ahead| self.word_at(ahead) == "for")
     }
 
     fn timeout(&mut self, height: &mut u32) -> Parse<Option<Expr>> {
