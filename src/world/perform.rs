@@ -5,8 +5,8 @@ use super::contexts::CreationKind;
 use super::queue::{MessageKind, TaskMessage, fence_of, fence_value};
 use crate::base::mutant::{self, Mutant};
 use crate::event::{
-    Acquisition, Args, BodyId, ContextId, EventKind, LimitKind, ListWrite, ListenerId, NULL, Op, Outcome, PostTime,
-    SiteId, ThreadId, Value, WaitSet,
+    Args, BodyId, ContextId, EventKind, LimitKind, ListWrite, ListenerId, NULL, Op, Outcome, PostTime, SiteId,
+    ThreadId, Value, WaitSet,
 };
 
 /// Reply to a thread after its operation has been performed.
@@ -402,30 +402,15 @@ impl World {
                 0
             }
             Op::AcquireFor { of, .. } => {
-                self.threads[thread].deadline = None;
-                if !self.can_acquire(thread, of) {
-                    // A reader that has given up no longer holds back the writers of a lock that prefers readers.
-                    if let Acquisition::Read(id) | Acquisition::Write(id) = of {
-                        self.refresh_all(|w| &w.rwlocks[id].pending_set);
-                    }
+                if !self.gets(thread, of) {
                     return Ok(Reply::Value(0));
                 }
-                self.threads[thread].pending = of.plain();
                 self.try_act(thread, argument, made)?;
                 1
             }
             Op::GroupAdd { group, delta } => self.count(group, delta)?,
-            Op::GroupWait(group) => {
-                let generation = self.groups[group].generation;
-                if self.groups[group].count > 0 {
-                    self.threads[thread].pending = Op::GroupPass { group, generation };
-                    return Ok(Reply::Again);
-                }
-                0
-            }
-            Op::GroupPass { group, .. } if self.groups[group].count > 0 => {
-                return Err(ThrownException::GroupReused);
-            }
+            Op::GroupWait(group) => return Ok(self.wait_for_group(thread, group)),
+            Op::GroupPass { group, .. } => self.pass_group(group)?,
             Op::ReadInterrupt(other) => i64::from(self.threads[other].interrupted),
             Op::Now => self.read_clock(),
             Op::Send { .. }
@@ -437,7 +422,7 @@ impl World {
             | Op::Select { .. }
             | Op::Selected { .. } => return self.act_on_channel(thread, argument),
             Op::Branch => i64::from(argument != 0),
-            Op::Join(_) | Op::GroupPass { .. } | Op::Pass { .. } | Op::Skip | Op::Yield => 0,
+            Op::Join(_) | Op::Pass { .. } | Op::Skip | Op::Yield => 0,
         };
         Ok(Reply::Value(value))
     }

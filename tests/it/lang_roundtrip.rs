@@ -309,10 +309,8 @@ fn stmt() -> impl Strategy<Value = Stmt> {
                     StmtKind::Sync { mode, object, timeout, body, other }
                 }
             ),
-            vec((select_kind(), body()), 0..4).prop_map(|cases| {
-                let case = |(kind, body)| SelectCase { kind, body, at: At::default() };
-                StmtKind::Select { cases: cases.into_iter().map(case).collect() }
-            }),
+            vec((select_kind(), body()).prop_map(|(kind, body)| SelectCase { kind, body, at: At::default() }), 0..4)
+                .prop_map(|cases| StmtKind::Select { cases }),
             (option::of(text()), body()).prop_map(|(name, body)| StmtKind::Transaction { name, body }),
         ])
     })
