@@ -228,7 +228,7 @@ fn analyses(page: &mut String, rounds: u32, divisor: usize) -> Result<(), String
         ),
         (
             "DroidRacer's rules, as in its source",
-            "`raceflip analyze --rules source`: a bit for each pair of nodes, so that it is quadratic at least (`src/detect/happens_before/source`). `--time` and Ctrl-C stop it.",
+            "`raceflip analyze --rules source`: a bit for each pair of nodes, so that it is quadratic at least (`src/detect/traces/happens_before/source`). `--time` and Ctrl-C stop it.",
             true,
         ),
     ];

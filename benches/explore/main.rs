@@ -1,8 +1,8 @@
 //! Measures exhaustive search: raceflip, SPIN and stateright with the same workloads.
 //!
-//! `cargo bench --bench explore` writes `docs/results/explore.md` and its two plots. With `-- --quick`, or if a test
-//! run starts it, it takes seconds and writes meaningless numbers below `target/tmp`. SPIN (the Debian package `spin`)
-//! and gcc are left out if they are not installed.
+//! `cargo bench --features peers --bench explore` writes `docs/results/explore.md` and its two plots. With `--
+//! --quick`, or if a test run starts it, it takes seconds and writes meaningless numbers below `target/tmp`. SPIN (the
+//! Debian package `spin`) and gcc are left out if they are not installed.
 
 #[path = "../common/machine.rs"]
 mod machine;

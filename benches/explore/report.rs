@@ -28,7 +28,7 @@ pub(crate) fn page(results: &Results) -> String {
     let out = &mut page;
     out.push_str(
         "# Exhaustive search\n\n\
-         Written by `cargo bench --bench explore`; [benches/explore](../../benches/explore) is what it does. Every number here was measured in one run of that command.\n\n",
+         Written by `cargo bench --features peers --bench explore`; [benches/explore](../../benches/explore/main.rs) is what it does. Every number here was measured in one run of that command.\n\n",
     );
     let mut others = vec![format!("stateright {}", locked("stateright"))];
     others.extend(results.spin.iter().flatten().cloned());

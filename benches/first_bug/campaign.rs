@@ -8,7 +8,9 @@
 use crate::runs::{Budget, by_seed};
 use crate::tally::Tally;
 use raceflip::base::mix;
-use raceflip::campaign::{CampaignContext, CampaignPlan, Explore, NoProgress, PairReport, Phase1, confirm, detect};
+use raceflip::campaign::{
+    CampaignContext, CampaignPlan, Explore, NoProgress, PairReport, Phase1, StatePlan, TrialPlan, confirm, detect,
+};
 use raceflip::vm::Model;
 use std::sync::atomic::AtomicBool;
 
@@ -21,8 +23,12 @@ fn first_failure(model: &Model, seed: u64, cap: u64) -> Option<u64> {
     let mut before = 0;
     let mut round = 0;
     while before < cap {
-        let plan =
-            CampaignPlan { seed: mix(seed, round), orders: true, explore: Explore::Off, ..CampaignPlan::new(model) };
+        let plan = CampaignPlan {
+            seed: mix(seed, round),
+            trials: TrialPlan { orders: true, ..TrialPlan::default() },
+            search: StatePlan { explore: Explore::Off, ..StatePlan::default() },
+            ..CampaignPlan::new(model)
+        };
         match one(&plan) {
             Ok(number) => return Some(before + number).filter(|n| *n <= cap),
             Err(runs) => before += runs.max(1),

@@ -1,10 +1,10 @@
 //! Counts schedules to the first bug: raceflip's strategies and campaigns are compared with published figures, and with
 //! shuttle and loom on the same programs.
 //!
-//! `cargo bench --bench first_bug -- TABLE` writes one page of `docs/results` ([`Table`] says which); without a table
-//! it writes all four, in about ten minutes on two cores. With `--quick`, or if a test run starts it, it takes seconds,
-//! its numbers are meaningless, and nothing is written. The numbers depend on seeds alone, not on the number of workers
-//! or the clock.
+//! `cargo bench --features peers --bench first_bug -- TABLE` writes one page of `docs/results` ([`Table`] says which);
+//! without a table it writes all four, in about ten minutes on two cores. With `--quick`, or if a test run starts it,
+//! it takes seconds, its numbers are meaningless, and nothing is written. The numbers depend on seeds alone, not on the
+//! number of workers or the clock.
 
 mod bugs;
 mod campaign;

@@ -5,7 +5,7 @@ use crate::published::Published;
 use crate::runs::{fails, load, seed};
 use crate::table::{columns, goals, head, row};
 use raceflip::base::mix;
-use raceflip::campaign::{CampaignContext, CampaignPlan, Confirmation, NoProgress, Verdict, confirm};
+use raceflip::campaign::{CampaignContext, CampaignPlan, Confirmation, NoProgress, TrialPlan, Verdict, confirm};
 use raceflip::detect::Pair;
 use raceflip::exec::{NoObserver, run};
 use raceflip::sched::Directed;
@@ -59,7 +59,12 @@ fn fuzz(model: &Model, pair: Pair, trials: u32) -> Fuzzed {
 
 fn kernel(model: &Model, trials: u32) -> Kernel {
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-    let plan = CampaignPlan { seed: seed(0), trials: trials.max(10), jobs, ..CampaignPlan::new(model) };
+    let plan = CampaignPlan {
+        seed: seed(0),
+        jobs,
+        trials: TrialPlan { count: trials.max(10), ..TrialPlan::default() },
+        ..CampaignPlan::new(model)
+    };
     let confirmed = confirm(&plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress });
     let pairs = confirmed.pairs.iter().map(|p| fuzz(model, p.pair, trials)).collect();
     Kernel { confirmed, pairs }

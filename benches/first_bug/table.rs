@@ -7,7 +7,7 @@ pub(crate) fn head(title: &str, table: &str, peers: &[&str]) -> String {
     let versions: Vec<String> = peers.iter().map(|name| format!("{name} {}", locked(name))).collect();
     let machine = machine(&versions).replace(", ;", ";");
     format!(
-        "# {title}\n\nWritten by `cargo bench --bench first_bug -- {table}` on {}; [benches/first_bug](../../benches/first_bug) is what it does. All numbers but the published ones were \
+        "# {title}\n\nWritten by `cargo bench --features peers --bench first_bug -- {table}` on {}; [benches/first_bug](../../benches/first_bug/main.rs) is what it does. All numbers but the published ones were \
          counted in one run of that command; they depend on seeds alone, so the same command gives the same numbers on every machine.\n\n{machine}\n\n",
         today()
     )

@@ -1,7 +1,7 @@
 //! Measures speed: raceflip, shuttle and loom with the same workloads.
 //!
-//! `cargo bench --bench speed` writes `docs/results/speed.md` and `docs/results/speed.svg`. With `-- --quick`, or if a
-//! test run starts it, it takes seconds and writes meaningless numbers below `target/tmp`.
+//! `cargo bench --features peers --bench speed` writes `docs/results/speed.md` and `docs/results/speed.svg`. With
+//! `-- --quick`, or if a test run starts it, it takes seconds and writes meaningless numbers below `target/tmp`.
 
 mod callgrind;
 #[path = "../common/machine.rs"]

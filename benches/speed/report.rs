@@ -46,7 +46,7 @@ pub(crate) fn page(rows: &[Row], effort: Effort) -> String {
     let out = &mut page;
     out.push_str(
         "# Speed\n\n\
-         Written by `cargo bench --bench speed`; [benches/speed](../../benches/speed) is what it does. Every number here was measured in one run of that command.\n\n",
+         Written by `cargo bench --features peers --bench speed`; [benches/speed](../../benches/speed/main.rs) is what it does. Every number here was measured in one run of that command.\n\n",
     );
     writeln!(out, "{}\n", machine(&["shuttle", "loom"].map(|name| format!("{name} {}", locked(name))))).expect(STRING);
     out.push_str("![Iterations a second, by workload and tool](speed.svg)\n\n");

@@ -32,6 +32,18 @@ const AT_START: [&str; 3] = ["::", "section_start:", "section_end:"];
 /// A name with more parts than this is deep.
 const DEEP: usize = 16;
 
+/// Formats a number with its noun.
+///
+/// ```
+/// assert_eq!(raceflip::base::counted(1u32, "pair"), "1 pair");
+/// assert_eq!(raceflip::base::counted(2u64, "pair"), "2 pairs");
+/// ```
+#[must_use]
+pub fn counted(n: impl Into<u64>, what: &str) -> String {
+    let n = n.into();
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
 /// Returns the name of a thread or task for a message. A name lists all makers of its thread, so it can be very long. A
 /// name of more than 16 parts is shortened to its first part, its last three parts and the number of its parts. Data
 /// files contain the whole name.

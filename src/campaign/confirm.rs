@@ -51,7 +51,7 @@ pub fn confirm<P: Program>(plan: &CampaignPlan<P>, context: CampaignContext<'_>)
     let (runs, longest) = (phase1.runs, phase1.longest);
     let mut campaign = Campaign { plan, context, stream: &stream, runs, longest, states, others: Failures::default() };
     let mut pairs = campaign.pairs(&phase1.candidates, 0);
-    let orders = if plan.orders && plan.explore != Explore::Only {
+    let orders = if plan.trials.orders && plan.search.explore != Explore::Only {
         campaign.pairs(&phase1.orders, phase1.candidates.len())
     } else {
         Vec::new()
@@ -149,14 +149,14 @@ impl<'c, P: Program> Campaign<'c, P> {
         let (plan, context) = (self.plan, self.context);
         let mut pair_trials = PairTrials::new(plan, context, candidate.pair, number, self.longest);
         pair_trials.look_at_detection(self.stream, self.runs);
-        if plan.explore != Explore::Only {
+        if plan.search.explore != Explore::Only {
             pair_trials.drive(candidate, self.stream);
         }
         let (mut refuted, mut undecided) = (None, None);
-        let searches = plan.explore != Explore::Off;
-        let asks = plan.explore == Explore::Only || !pair_trials.is_confirmed();
+        let searches = plan.search.explore != Explore::Off;
+        let asks = plan.search.explore == Explore::Only || !pair_trials.is_confirmed();
         if asks && searches && pair_trials.complete {
-            self.states = self.states.take().or_else(|| states(plan, plan.states, context));
+            self.states = self.states.take().or_else(|| states(plan, plan.search.states, context));
             match &self.states {
                 Some(Ok(states)) => match states.judge(&mut pair_trials, candidate.is_race()) {
                     Ok(refutation) => refuted = Some(refutation),
@@ -166,7 +166,8 @@ impl<'c, P: Program> Campaign<'c, P> {
                 None => {}
             }
         }
-        let open = refuted.is_none() && plan.explore != Explore::Only && candidate.is_race() && pair_trials.complete;
+        let open =
+            refuted.is_none() && plan.search.explore != Explore::Only && candidate.is_race() && pair_trials.complete;
         if open && !pair_trials.is_confirmed() {
             return PairResult::Open(Box::new(ResistantPair { pair_trials, undecided }));
         }
@@ -234,7 +235,7 @@ fn trials<P: Program>(pair_trials: &PairTrials<'_, P>) -> Trials {
         count: all.len() as u32,
         made: all.iter().filter_map(|i| made(pair_trials, *i, beside.contains(i))).collect(),
         ways: pair_trials.ways.clone(),
-        adjacent: beside.len() as u32,
+        adjacent: all.iter().filter(|i| beside.contains(i)).count() as u32,
         reached: all.iter().filter(|i| pair_trials.orders.reached(**i)).count() as u32,
         first_failure: all.iter().position(|i| pair_trials.trials[*i].failed()).map(|i| i as u32 + 1),
         limits: all.iter().filter(is_limit).count() as u32,

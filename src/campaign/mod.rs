@@ -39,7 +39,9 @@ pub use finding::{Confirmation, Finding, Harm, PairFacts, PairStatus, Results, R
 pub use judge::claims::{BELOW, CHANCE};
 pub use judge::continuations::SEEDS;
 pub use order::{First, Flip, InstancePair};
-pub use plan::{CampaignContext, CampaignPlan, CampaignProgress, Explore, NoProgress};
+pub use plan::{
+    CampaignContext, CampaignPlan, CampaignProgress, DetectionPlan, Explore, NoProgress, StatePlan, TrialPlan,
+};
 pub(crate) use report::best_way;
 pub use report::{
     Claim, Comparison, Coverage, Discovery, FailureReport, FrequencyDifference, LivelockCycle, MadeTrial, NeverClaim,

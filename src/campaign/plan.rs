@@ -15,11 +15,13 @@ use std::sync::atomic::AtomicBool;
 /// # Examples
 ///
 /// ```
-/// use raceflip::{campaign::CampaignPlan, vm::Model};
+/// use raceflip::campaign::{CampaignPlan, TrialPlan};
+/// use raceflip::vm::Model;
 ///
 /// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
-/// let plan = CampaignPlan { seed: 7, trials: 500, jobs: 4, ..CampaignPlan::new(&model) };
-/// assert_eq!(plan.runs, CampaignPlan::RUNS);
+/// let trials = TrialPlan { count: 500, ..TrialPlan::default() };
+/// let plan = CampaignPlan { seed: 7, trials, jobs: 4, ..CampaignPlan::new(&model) };
+/// assert_eq!(plan.detection.runs, CampaignPlan::RUNS);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct CampaignPlan<P = Model> {
@@ -29,6 +31,19 @@ pub struct CampaignPlan<P = Model> {
     pub limits: Limits,
     /// Seed of the campaign. Run `i` has the seed `mix(seed, i)`.
     pub seed: u64,
+    /// Detection of potential pairs.
+    pub detection: DetectionPlan,
+    /// Trials of pairs.
+    pub trials: TrialPlan,
+    /// Searches of all states.
+    pub search: StatePlan,
+    /// Number of workers.
+    pub jobs: usize,
+}
+
+/// Plan of the detection of potential pairs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DetectionPlan {
     /// Minimum number of detection runs. Detection continues until the last two thirds of its runs have shown nothing
     /// new, up to twenty times this number.
     pub runs: u32,
@@ -37,12 +52,22 @@ pub struct CampaignPlan<P = Model> {
     pub most_pairs: u32,
     /// Detectors that find the pairs.
     pub detectors: Vec<DetectorId>,
+}
+
+/// Plan of the trials: which pairs they drive, and how often.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TrialPlan {
+    /// Number of trials of each pair, for each kind of scheduler that drives it.
+    pub count: u32,
     /// Whether trials also drive order pairs.
     pub orders: bool,
     /// Pairs to drive, whether or not detection finds them; `None` for the pairs that detection finds.
     pub pairs: Option<Vec<Pair>>,
-    /// Number of trials of each pair, for each kind of scheduler that drives it.
-    pub trials: u32,
+}
+
+/// Plan of the searches of all states.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StatePlan {
     /// Whether the campaign searches all states: for pairs that no detection run shows, and for pairs that no run
     /// confirms.
     pub explore: Explore,
@@ -50,8 +75,6 @@ pub struct CampaignPlan<P = Model> {
     pub states: u64,
     /// Whether the campaign looks for possible livelocks even if no run reached the step limit.
     pub livelocks: bool,
-    /// Number of workers.
-    pub jobs: usize,
 }
 
 /// Part of a campaign that is left to a search of all states.
@@ -68,19 +91,39 @@ pub enum Explore {
 
 impl<P> Clone for CampaignPlan<P> {
     fn clone(&self) -> Self {
-        Self { program: self.program.clone(), detectors: self.detectors.clone(), pairs: self.pairs.clone(), ..*self }
+        let (program, detection, trials) = (self.program.clone(), self.detection.clone(), self.trials.clone());
+        Self { program, detection, trials, ..*self }
     }
 }
 
 impl CampaignPlan {
-    /// Default of [`runs`](Self::runs): the minimum number of detection runs.
+    /// Default of [`DetectionPlan::runs`]: the minimum number of detection runs.
     pub const RUNS: u32 = 50;
-    /// Default of [`most_pairs`](Self::most_pairs): potential pairs of one location.
+    /// Default of [`DetectionPlan::most_pairs`]: potential pairs of one location.
     pub const MOST_PAIRS: u32 = crate::detect::MOST_PAIRS;
-    /// Default of [`trials`](Self::trials).
+    /// Default of [`TrialPlan::count`].
     pub const TRIALS: u32 = 60;
-    /// Default of [`states`](Self::states).
+    /// Default of [`StatePlan::states`].
     pub const STATES: u64 = 20_000;
+}
+
+impl Default for DetectionPlan {
+    fn default() -> Self {
+        let (runs, most_pairs) = (CampaignPlan::RUNS, CampaignPlan::MOST_PAIRS);
+        Self { runs, most_pairs, detectors: vec![DetectorId::HYBRID] }
+    }
+}
+
+impl Default for TrialPlan {
+    fn default() -> Self {
+        Self { count: CampaignPlan::TRIALS, orders: false, pairs: None }
+    }
+}
+
+impl Default for StatePlan {
+    fn default() -> Self {
+        Self { explore: Explore::default(), states: CampaignPlan::STATES, livelocks: false }
+    }
 }
 
 impl<P> CampaignPlan<P> {
@@ -100,15 +143,9 @@ impl<P> CampaignPlan<P> {
             program,
             limits: Limits::default(),
             seed: 0,
-            runs: CampaignPlan::RUNS,
-            most_pairs: CampaignPlan::MOST_PAIRS,
-            detectors: vec![DetectorId::HYBRID],
-            orders: false,
-            pairs: None,
-            trials: CampaignPlan::TRIALS,
-            explore: Explore::default(),
-            states: CampaignPlan::STATES,
-            livelocks: false,
+            detection: DetectionPlan::default(),
+            trials: TrialPlan::default(),
+            search: StatePlan::default(),
             jobs: 1,
         }
     }
@@ -127,12 +164,10 @@ impl<P: Program> CampaignPlan<P> {
 
     /// Returns the plan of a campaign that is `times` as large and uses other seeds.
     pub(crate) fn larger(&self, times: u32) -> Self {
-        Self {
-            seed: mix(self.seed, u64::MAX),
-            runs: self.runs.saturating_mul(times),
-            trials: self.trials.saturating_mul(times),
-            ..self.clone()
-        }
+        let mut larger = Self { seed: mix(self.seed, u64::MAX), ..self.clone() };
+        larger.detection.runs = self.detection.runs.saturating_mul(times);
+        larger.trials.count = self.trials.count.saturating_mul(times);
+        larger
     }
 }
 

@@ -35,7 +35,7 @@ pub struct Coverage {
     /// unknown.
     pub limits: BTreeMap<(LimitKind, u64), u32>,
     /// Names of the locations, locks, queues and so on with more pairs than
-    /// [`CampaignPlan::most_pairs`](super::CampaignPlan::most_pairs). Some of their pairs are left out.
+    /// [`DetectionPlan::most_pairs`](super::DetectionPlan::most_pairs). Some of their pairs are left out.
     pub left_out: BTreeSet<String>,
     /// Whether no detection run was interrupted.
     pub complete: bool,
@@ -161,7 +161,7 @@ pub struct Trials {
     pub made: Vec<MadeTrial>,
     /// Trials by strategy, in the order in which the strategies were tried.
     pub ways: Vec<WayReport>,
-    /// Number of runs with both statements side by side.
+    /// Number of trials with both statements side by side.
     pub adjacent: u32,
     /// Number of trials that performed both statements.
     pub reached: u32,
@@ -270,6 +270,18 @@ pub enum UndecidedReason {
     CutOff,
     /// There are too many states.
     Cut,
+}
+
+impl UndecidedReason {
+    /// Returns the word for the reason in files: `cut-off`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            UndecidedReason::BothOrders => "both-orders",
+            UndecidedReason::CutOff => "cut-off",
+            UndecidedReason::Cut => "cut",
+        }
+    }
 }
 
 /// Proof that a pair is false.

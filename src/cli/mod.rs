@@ -1,60 +1,30 @@
-//! Implements the command line, in three layers: the arguments (`args`), the plan that they resolve to (`plan`), and
-//! the work (one file for each command).
+//! Implements the command line. Each room uses only those before it in this list:
+//!
+//! - `io`: files, models, output, exit statuses;
+//! - `args`: what the user typed, the options that commands share;
+//! - `run`: one run, drawn, replayed or shrunk;
+//! - `models`: files of models, their variants, saved failures;
+//! - `confirm`, `explore`, `test`, `trace`: campaigns, searches, tests, recorded traces;
+//! - `command`: the table of all commands.
 //!
 //! This is the only module that uses files, the environment and printing. A command is a file with `Args` and `run`,
-//! and a row in `args::Command`. Everything on stdout is the result, and deterministic. Notes, warnings, errors and
+//! and a row in `command::table`. Everything on stdout is the result, and deterministic. Notes, warnings, errors and
 //! progress go to stderr.
 
-mod analyze;
 mod args;
-mod beside;
-mod bug;
-mod campaign;
-mod check;
-mod completions;
+mod command;
 mod confirm;
-mod detect;
-mod exit;
 mod explore;
-mod files;
-mod fmt;
-mod followed;
-mod gate;
-mod interrupt;
-mod journal;
-mod load;
-mod man;
-mod merge;
-mod new;
-mod one_run;
-#[cfg(test)]
-mod options;
-mod outcome;
-mod output;
-mod pair_options;
-mod per_model;
-mod plan;
-mod progress;
-mod replay;
-mod replay_command;
-mod reports;
+mod io;
+mod models;
 mod run;
-mod seeds;
-mod shrink;
-mod shrink_mode;
-mod state;
-mod suite;
 mod test;
-mod timeline;
-mod timer;
-mod tolerance;
 mod trace;
-mod wrap;
 
-use crate::formats::shell;
 use clap::Parser;
-use exit::ExitStatus;
-use output::Output;
+use io::exit::ExitStatus;
+use io::output::{self, Output};
+use io::{bug, interrupt};
 use std::process::ExitCode;
 
 /// Context of a command: its output.
@@ -96,10 +66,10 @@ pub fn main() -> ExitCode {
 fn command_line() -> ExitStatus {
     let arguments: Vec<_> = std::env::args_os().collect();
     // Clap refuses the arguments before it returns any option, so `--color` is looked up separately.
-    let cli = match args::Cli::try_parse_from(&arguments) {
+    let cli = match command::Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) => {
-            let colour = args::colour_in(&arguments);
+            let colour = command::colour_in(&arguments);
             return output::usage(error, colour);
         }
     };
@@ -119,7 +89,7 @@ fn command_line() -> ExitStatus {
 /// or ask for help. The first argument is the name of the program.
 #[must_use]
 pub fn refusal(arguments: impl IntoIterator<Item = String>) -> Option<String> {
-    let error = args::Cli::try_parse_from(arguments).err().filter(clap::Error::use_stderr)?;
+    let error = command::Cli::try_parse_from(arguments).err().filter(clap::Error::use_stderr)?;
     Some(error.render().to_string())
 }
 

@@ -1,34 +1,23 @@
-//! The table of detectors, and the interface of those that read a trace.
+//! The table of detectors.
 //!
-//! A new detector is a file with a type that implements [`Detector`], and a row in [`DETECTORS`]. The command line
-//! (`--detector`, `analyze --rules`), the names in JSON and the table in `docs/detectors.md` are taken from the rows.
+//! A new detector is a file in `traces` with a type that implements [`Detector`], and a row in [`DETECTORS`]. The
+//! command line (`--detector`, `analyze --rules`), the names in JSON and the table in `docs/detectors.md` are taken
+//! from the rows.
 
-use super::fasttrack::FastTrack;
-use super::happens_before::{Analysis, HappensBefore, Options, SourceRules, TooLarge};
-use super::hybrid_trace::HybridTrace;
-use crate::trace::{OpNo, Operation, Trace};
-use std::sync::atomic::{AtomicBool, Ordering};
-
-/// A detector over the operations of a trace. It is created for one trace ([`Rules::make`]) and receives all operations
-/// in their order.
-pub trait Detector {
-    /// Processes the next operation.
-    fn step(&mut self, at: OpNo, operation: &Operation);
-
-    /// Returns the races. `None` if `stop` was set.
-    ///
-    /// # Errors
-    ///
-    /// If the trace is too large for the detector.
-    fn finish(self: Box<Self>, stop: &AtomicBool) -> Result<Option<Analysis>, TooLarge>;
-}
+use crate::detect::DetectorId;
+use crate::detect::traces::detector::{Detector, run};
+use crate::detect::traces::fasttrack::FastTrack;
+use crate::detect::traces::happens_before::{Analysis, HappensBefore, Options, SourceRules, TooLarge};
+use crate::detect::traces::hybrid_trace::HybridTrace;
+use crate::trace::Trace;
+use std::sync::atomic::AtomicBool;
 
 /// Creates a detector for a trace.
 pub type Make = for<'t> fn(&'t Trace, Options) -> Box<dyn Detector + 't>;
 
 /// A row of the table of detectors.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub struct DetectorRow {
     /// Name of the detector in `--detector` and in JSON.
     pub name: &'static str,
     /// Help for its name in `--detector`; `None` if the detector does not observe runs, so that only `analyze` has it.
@@ -63,13 +52,13 @@ pub struct Rules {
 }
 
 /// All detectors.
-pub static DETECTORS: [Row; 4] = [
-    Row {
+pub static DETECTORS: [DetectorRow; 4] = [
+    DetectorRow {
         name: "hybrid",
-        help: Some("Lock sets and the order that holds in every run; misses the fewest pairs"),
+        help: Some("Lock sets and the order that holds in every run; it misses the fewest pairs"),
         rules: Some(Rules {
             name: "hybrid",
-            help: "Lock sets and the order that holds in every run; misses the fewest pairs",
+            help: "Lock sets and the order that holds in every run; it misses the fewest pairs",
             title: "hybrid detection",
             has_ranks: true,
             has_coverage: false,
@@ -81,12 +70,12 @@ pub static DETECTORS: [Row; 4] = [
                 firing, FIFO and NOPRE of ordered posts, barriers; and lock sets",
         finds: "the most pairs",
     },
-    Row {
+    DetectorRow {
         name: "droidracer",
         help: Some("DroidRacer's happens-before for loopers, with locks and signals"),
         rules: Some(Rules {
             name: "printed",
-            help: "DroidRacer's, as its paper prints them",
+            help: "The rules that the paper on DroidRacer prints",
             title: "DroidRacer's rules, as printed",
             has_ranks: true,
             has_coverage: true,
@@ -98,12 +87,12 @@ pub static DETECTORS: [Row; 4] = [
                 partly transitive",
         finds: "fewer pairs; more of them are real",
     },
-    Row {
+    DetectorRow {
         name: "source",
         help: None,
         rules: Some(Rules {
             name: "source",
-            help: "DroidRacer's, as its source applies them",
+            help: "The rules that the source of DroidRacer applies",
             title: "DroidRacer's rules, as in its source",
             has_ranks: false,
             has_coverage: false,
@@ -114,12 +103,12 @@ pub static DETECTORS: [Row; 4] = [
         order: "the rules of the published program, which differ from the printed ones",
         finds: "the races that DroidRacer itself reports",
     },
-    Row {
+    DetectorRow {
         name: "fasttrack",
-        help: Some("FastTrack: only threads; a looper runs its tasks in order"),
+        help: Some("FastTrack: only threads race, and a looper runs its tasks in order"),
         rules: Some(Rules {
             name: "fasttrack",
-            help: "FastTrack's: threads alone, a looper in the order of its tasks",
+            help: "The rules of FastTrack: only threads race, and a looper runs its tasks in order",
             title: "FastTrack",
             has_ranks: false,
             has_coverage: false,
@@ -132,16 +121,7 @@ pub static DETECTORS: [Row; 4] = [
     },
 ];
 
-/// A detector that finds potential pairs, by its place in [`DETECTORS`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct DetectorId(u8);
-
 impl DetectorId {
-    /// Lock sets and the edges that every run has: [`Hybrid`](super::Hybrid).
-    pub const HYBRID: DetectorId = DetectorId(0);
-    /// No detector of one run: a search of all states, which has found the two accesses side by side.
-    pub const SEARCH: DetectorId = DetectorId(u8::MAX);
-
     /// Returns all detectors, in the order of the table.
     pub fn all() -> impl Iterator<Item = DetectorId> {
         (0..DETECTORS.len() as u8).map(DetectorId)
@@ -166,7 +146,7 @@ impl DetectorId {
 
     /// Returns the row of the detector; `None` for [`DetectorId::SEARCH`].
     #[must_use]
-    pub fn row(self) -> Option<&'static Row> {
+    pub fn row(self) -> Option<&'static DetectorRow> {
         DETECTORS.get(usize::from(self.0))
     }
 
@@ -177,15 +157,12 @@ impl DetectorId {
     }
 }
 
-// Number of operations between two checks of the stop flag.
-const ROUND: u32 = 1024;
-
 impl Rules {
     /// Returns the races that the detector finds in a trace. `None` if `stop` was set.
     ///
     /// # Errors
     ///
-    /// If the trace is too large for the detector.
+    /// Returns [`TooLarge`] if the trace is too large for the detector.
     ///
     /// # Examples
     ///
@@ -213,28 +190,13 @@ impl Rules {
     }
 }
 
-/// Runs a detector over its trace. `None` if `stop` was set.
-pub(super) fn run(
-    trace: &Trace,
-    mut detector: Box<dyn Detector + '_>,
-    stop: &AtomicBool,
-) -> Result<Option<Analysis>, TooLarge> {
-    for (at, operation) in trace.ops.enumerate() {
-        if at.0.is_multiple_of(ROUND) && stop.load(Ordering::Relaxed) {
-            return Ok(None);
-        }
-        detector.step(at, operation);
-    }
-    detector.finish(stop)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{DETECTORS, DetectorId, Row};
+    use super::{DETECTORS, DetectorId, DetectorRow};
     use std::collections::BTreeSet;
 
-    fn line(row: &Row) -> String {
-        let Row { heading, reads, order, finds, .. } = row;
+    fn line(row: &DetectorRow) -> String {
+        let DetectorRow { heading, reads, order, finds, .. } = row;
         let name = match row.help {
             Some(_) if DetectorId::named(row.name) == Some(DetectorId::HYBRID) => "`hybrid`, the default".to_owned(),
             Some(_) => format!("`{}`", row.name),

@@ -82,40 +82,24 @@
 //! Ranks double the time, since each relation has clocks of its own. Order pairs cost about as much as races: a step
 //! of a critical section looks up the earlier sections of its lock that touched the same and are not ordered with it.
 
-mod awaits;
-mod candidate;
-mod clock;
-mod delayed;
+mod detector_id;
 mod detectors;
-mod exchanges;
-mod executions;
-mod fasttrack;
-mod findings;
-pub mod happens_before;
-mod held;
 mod hybrid;
-mod hybrid_channels;
-mod hybrid_trace;
-mod order;
-mod order_pairs;
-mod partners;
-mod queues;
-mod record;
+mod pairs;
 mod relation;
-mod section;
-mod sets;
-mod signals;
-mod tape;
 #[cfg(test)]
 mod tests;
-mod watch;
+mod traces;
 
-pub use candidate::{Candidate, Candidates, ConflictPlace, ContextKind, FirstOccurrence, Instance, Pair, Rank};
-pub use detectors::{DETECTORS, Detector, DetectorId, Make, Row, Rules};
-pub(crate) use executions::MOST_PAIRS;
-pub use fasttrack::fasttrack;
-pub use hybrid::{Findings, Hybrid};
-pub use order_pairs::OrderPairs;
-pub use partners::things;
-pub use record::TraceRecorder;
-pub use signals::{EventChannels, Signals};
+pub use detector_id::DetectorId;
+pub use detectors::{DETECTORS, DetectorRow, Make, Rules};
+pub use hybrid::races::{Findings, Hybrid};
+pub use pairs::candidate::{Candidate, Candidates, ConflictPlace, ContextKind, FirstOccurrence, Instance, Pair, Rank};
+pub(crate) use pairs::executions::MOST_PAIRS;
+pub use pairs::order_pairs::OrderPairs;
+pub use pairs::partners::things;
+pub use relation::signals::{EventChannels, Signals};
+pub use traces::detector::Detector;
+pub use traces::fasttrack::fasttrack;
+pub use traces::happens_before;
+pub use traces::record::TraceRecorder;

@@ -8,8 +8,8 @@ mod access;
 mod choice;
 mod end_value;
 mod op;
+mod run_event;
 mod site;
-mod trace;
 mod words;
 
 pub use access::{Access, AccessPlace};
@@ -18,10 +18,10 @@ pub use end_value::EndValue;
 pub use op::{
     Acquisition, Args, ChannelRead, ListRead, ListWrite, Location, NULL, Op, PostTime, Target, Value, WaitSet,
 };
-pub use site::{AccessKind, Site, SiteKind, labelled};
-pub use trace::{
+pub use run_event::{
     BlockedThread, ContextId, DeadlockReport, Event, EventKind, Failure, FailureKind, LimitKind, Operand, Outcome,
 };
+pub use site::{AccessKind, Site, SiteKind, labelled};
 
 crate::define_id! {
     /// A thread or looper of the running app. Numbers follow the order of creation.

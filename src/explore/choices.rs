@@ -1,7 +1,7 @@
 //! Lists the choices that are open in a state, in an order that does not depend on the way to it: the clock, threads
 //! by canonical number, events.
 
-use super::Clock;
+use super::ClockMode;
 use super::worker::AFTER_TICKS;
 use crate::base::Id;
 use crate::event::{Actor, Choice, ThreadId};
@@ -19,12 +19,12 @@ impl OpenChoices {
     /// thread is not a declared one.
     ///
     /// The exact clock has one choice, the next unit: later instants are reached by repeating it.
-    pub(super) fn list(&mut self, world: &World, state: &Canonicalizer, clock: Clock) {
+    pub(super) fn list(&mut self, world: &World, state: &Canonicalizer, clock: ClockMode) {
         self.all.clear();
         if world.clock_open() {
             match clock {
-                Clock::Exact => self.all.push(Choice { actor: Actor::Clock, argument: world.now() + 1 }),
-                Clock::Critical => {
+                ClockMode::Exact => self.all.push(Choice { actor: Actor::Clock, argument: world.now() + 1 }),
+                ClockMode::Critical => {
                     let instants = world.instants();
                     self.all.extend(instants.into_iter().map(|argument| Choice { actor: Actor::Clock, argument }));
                 }
@@ -54,11 +54,11 @@ pub(super) fn numbered_by_themselves(world: &World) -> bool {
 }
 
 /// Returns an upper bound of the number of states that the choices of this state lead to.
-pub(super) fn most(world: &World, clock: Clock) -> u64 {
+pub(super) fn most(world: &World, clock: ClockMode) -> u64 {
     let ticks = match clock {
         _ if !world.clock_open() => 0,
-        Clock::Exact => world.last_instant().saturating_sub(world.now()).clamp(1, AFTER_TICKS),
-        Clock::Critical => world.instants().len() as u64,
+        ClockMode::Exact => world.last_instant().saturating_sub(world.now()).clamp(1, AFTER_TICKS),
+        ClockMode::Critical => world.instants().len() as u64,
     };
     let threads: u64 = world.enabled().iter().map(|thread| answers(world, Actor::Thread(thread))).sum();
     ticks + threads + world.fireable().len() as u64

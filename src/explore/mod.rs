@@ -60,9 +60,9 @@ pub struct SearchPlan<'m, P = Model> {
     /// Bounds that cut the search if it does not end before.
     pub bounds: Bounds,
     /// Order in which states are visited.
-    pub first: First,
+    pub first: SearchOrder,
     /// How the clock moves.
-    pub clock: Clock,
+    pub clock: ClockMode,
     /// Whether only one order of commuting choices is followed. States and ends are the same, with fewer transitions;
     /// ways are no longer shortest ways.
     pub reduce: bool,
@@ -92,8 +92,8 @@ impl<'m, P> SearchPlan<'m, P> {
             limits: Limits::default(),
             jobs: 1,
             bounds: Bounds::default(),
-            first: First::Nearest,
-            clock: Clock::Exact,
+            first: SearchOrder::Nearest,
+            clock: ClockMode::Exact,
             reduce: false,
             pairs: false,
             observe: BTreeSet::new(),
@@ -103,7 +103,7 @@ impl<'m, P> SearchPlan<'m, P> {
     }
 
     fn reduces(&self) -> bool {
-        self.reduce && !self.pairs && self.clock == Clock::Exact
+        self.reduce && !self.pairs && self.clock == ClockMode::Exact
     }
 }
 
@@ -134,7 +134,7 @@ impl Bounds {
 
 /// Which states a search visits first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum First {
+pub enum SearchOrder {
     /// The states with the fewest steps from the start: the search finds everything on a shortest way.
     Nearest,
     /// The states that were found last: takes little memory, with one worker and at most 16 million states.
@@ -143,7 +143,7 @@ pub enum First {
 
 /// How the clock of a search moves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Clock {
+pub enum ClockMode {
     /// In units that distinguish all orders of deadlines.
     Exact,
     /// To the critical instants, as in random walks: fewer states, but some orders are missed. What such a search
@@ -276,7 +276,7 @@ pub fn explore_with<P: Program<Guest: Snapshot>, M: Monitor>(
 ///
 /// # Errors
 ///
-/// If the search is cut. The error is the number of states found so far, a lower bound.
+/// Returns the number of states that the search has found if it is cut. The number is a lower bound.
 pub fn exhaust<P: Program<Guest: Snapshot>, M: Monitor>(
     plan: &SearchPlan<'_, P>,
     monitor: &M,
@@ -410,10 +410,10 @@ fn search<P: Program<Guest: Snapshot>, M: Monitor>(
     let mut fit =
         ScaleFit { divisor: durations.fold(0, divisor), deadlines: 1 + u64::from(!setup.instants.is_empty()) };
     loop {
-        let scale = if plan.clock == Clock::Exact { fit.scale() } else { Scale::default() };
+        let scale = if plan.clock == ClockMode::Exact { fit.scale() } else { Scale::default() };
         let searched = match plan.first {
-            First::Nearest => breadth::search(plan, scale, monitor, keep, context),
-            First::Deepest => depth::search(plan, scale, monitor, keep, context),
+            SearchOrder::Nearest => breadth::search(plan, scale, monitor, keep, context),
+            SearchOrder::Deepest => depth::search(plan, scale, monitor, keep, context),
         };
         match misfit(plan, scale, &searched.finds) {
             None => return (scale, searched),

@@ -3,7 +3,7 @@
 use super::choices::OpenChoices;
 use super::ends::{EndCondition, end_condition};
 use super::monitor::{Monitor, ProductState};
-use super::{Clock, SearchPlan};
+use super::{ClockMode, SearchPlan};
 use crate::event::{Actor, Choice, LimitKind, Outcome};
 use crate::sched::{RawChoices, Steady, View};
 use crate::world::{Canonicalizer, Guest, Machine, Program, Question, Scale, Snapshot};
@@ -28,7 +28,7 @@ pub struct RunChoices {
 pub(super) fn through<G: Snapshot, M: Monitor>(
     first: &ProductState<G, M>,
     digests: &[u128],
-    clock: Clock,
+    clock: ClockMode,
 ) -> Option<Vec<Choice>> {
     let (mut here, mut there) = (Canonicalizer::new(), Canonicalizer::new());
     let mut choices = OpenChoices::default();
@@ -52,7 +52,7 @@ pub(super) fn through<G: Snapshot, M: Monitor>(
                 }
                 // All ticks in a row are one step.
                 let goes_on = choice.actor == Actor::Clock
-                    && clock == Clock::Exact
+                    && clock == ClockMode::Exact
                     && next.machine.world.outcome().is_none()
                     && next.machine.world.now() < last;
                 if !goes_on {

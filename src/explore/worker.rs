@@ -5,7 +5,7 @@ use super::ends::{EndCondition, SearchEnd, end_condition};
 use super::monitor::{Monitor, ProductState};
 use super::searched::SearchStorage;
 use super::table::{FreshState, StateId, StateWay, Table, VisitTime};
-use super::{Clock, SearchPlan};
+use super::{ClockMode, SearchPlan};
 use crate::base::mutant::{self, Mutant};
 use crate::detect::Pair;
 use crate::event::{Actor, Choice, EventId, Op, Outcome, ThreadId};
@@ -205,7 +205,7 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
         // independence is decided by operations alone.
         'choices: for of_actor in choices.chunk_by(|a, b| a.actor == b.actor) {
             let actor = of_actor[0].actor;
-            let ticks = actor == Actor::Clock && self.plan.clock == Clock::Exact;
+            let ticks = actor == Actor::Clock && self.plan.clock == ClockMode::Exact;
             let mut quiet = true;
             for choice in of_actor {
                 if self.is_full(table) || stop.load(Ordering::Relaxed) {

@@ -1,12 +1,12 @@
 //! Defines the result of `confirm` as a JSON object, `raceflip-confirm` version 2 (`docs/formats.md`).
 
 use super::failure_place::{StoredEnd, ending};
+use super::gate::GateReport;
 pub use super::harms::Harm;
 use super::harms::{HarmClaim, MoreOften, hurts, often, rounded, side};
 use crate::base::{at_most, interval};
 use crate::campaign::{
-    self, CampaignPlan, Confirmation, FailureReport, NeverClaim, OrderReport, PairReport, Phase1, Refutation,
-    UndecidedReason, WayReport,
+    self, CampaignPlan, Confirmation, FailureReport, NeverClaim, OrderReport, PairReport, Phase1, Refutation, WayReport,
 };
 use crate::detect::{ContextKind, DetectorId};
 use crate::event::{LimitKind, SiteId};
@@ -103,12 +103,15 @@ pub struct ConfirmReport {
     /// Failures of detection runs.
     pub detection_failures: Vec<Failure>,
     /// Detection runs that ended at a limit.
-    pub detection_limits: Vec<Cut>,
+    pub detection_limits: Vec<LimitedRuns>,
     /// Failures of trials in which neither order was seen, and which no detection run and no trial of an order has.
     pub unexplained: Vec<Failure>,
     /// Possible livelocks. `None` if they were not searched for, or if not all states could be searched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub livelocks: Option<Vec<Endless>>,
+    /// The gate of the command; `None` in a journal and in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<GateReport>,
 }
 
 /// A possible livelock.
@@ -163,7 +166,7 @@ pub struct Pair {
     pub ways: Vec<Way>,
     /// Why a search has not decided the pair: `both-orders`, `cut-off`, `cut`.
     pub undecided_by_search: Option<String>,
-    /// Number of runs in which both accesses were side by side.
+    /// Number of trials in which both accesses were side by side.
     pub adjacent: u32,
     /// Number of trials that performed both accesses.
     pub reached: u32,
@@ -261,7 +264,7 @@ impl Failure {
 /// Runs that ended at one limit.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub struct Cut {
+pub struct LimitedRuns {
     pub option: String,
     pub limit: u64,
     pub runs: u32,
@@ -283,9 +286,9 @@ pub(super) fn about(file: &str, program: u64, plan: &CampaignPlan, phase1: &Phas
         source: format!("{:016x}", xxh3_64(plan.program.source.text().as_bytes())),
         defines: plan.program.defines.iter().cloned().collect(),
         seed: plan.seed,
-        runs: plan.runs,
-        trials: plan.trials,
-        detectors: names(&plan.detectors),
+        runs: plan.detection.runs,
+        trials: plan.trials.count,
+        detectors: names(&plan.detection.detectors),
         risk: Risk { once: phase1.coverage.risk.once, walks: phase1.coverage.risk.walks },
         left_out: phase1.coverage.left_out.iter().cloned().collect(),
         complete,
@@ -334,9 +337,11 @@ pub(super) fn fails(plan: &CampaignPlan, report: &FailureReport) -> Failure {
     }
 }
 
-pub(super) fn cuts(found: &Phase1) -> Vec<Cut> {
-    let cut =
-        |(&(kind, limit), &runs): (&(LimitKind, u64), &u32)| Cut { option: kind.option().to_owned(), limit, runs };
+pub(super) fn cuts(found: &Phase1) -> Vec<LimitedRuns> {
+    let cut = |(&(kind, limit), &runs): (&(LimitKind, u64), &u32)| {
+        let option = kind.option().to_owned();
+        LimitedRuns { option, limit, runs }
+    };
     found.coverage.limits.iter().map(cut).collect()
 }
 
@@ -386,15 +391,6 @@ fn proof(plan: &CampaignPlan, proof: &campaign::Proof) -> Proof {
     }
 }
 
-fn undecided(why: UndecidedReason) -> String {
-    match why {
-        UndecidedReason::BothOrders => "both-orders",
-        UndecidedReason::CutOff => "cut-off",
-        UndecidedReason::Cut => "cut",
-    }
-    .to_owned()
-}
-
 fn pair_entry(plan: &CampaignPlan, report: &PairReport) -> Pair {
     let PairReport { discovery, trials, comparison, .. } = report;
     Pair {
@@ -411,7 +407,7 @@ fn pair_entry(plan: &CampaignPlan, report: &PairReport) -> Pair {
         evidence: report.evidence.iter().map(run_evidence).collect(),
         trials: trials.count,
         ways: trials.ways.iter().map(way).collect(),
-        undecided_by_search: report.undecided_by_search.map(undecided),
+        undecided_by_search: report.undecided_by_search.map(|why| why.word().to_owned()),
         adjacent: trials.adjacent,
         reached: trials.reached,
         at_most: (report.proof == campaign::Proof::Unconfirmed).then(|| rounded(at_most(trials.reached))),
@@ -437,6 +433,7 @@ impl ConfirmReport {
             detection_limits: cuts(&found.phase1),
             unexplained: found.unexplained.iter().map(|f| fails(plan, f)).collect(),
             livelocks: found.livelocks.as_ref().map(|all| all.iter().map(endless).collect()),
+            gate: None,
         }
     }
 

@@ -2,6 +2,7 @@
 //! (`docs/formats.md`).
 
 use super::campaign::{ConfirmReport, is_usual, names, usual};
+use super::gate::GateReport;
 use super::harms::side;
 use crate::campaign::{CampaignPlan, Explore, PairReport};
 use crate::sched::site_text;
@@ -50,21 +51,21 @@ impl Settings {
     /// Returns the settings of a plan: everything in it but the model.
     #[must_use]
     pub fn of(plan: &CampaignPlan) -> Self {
-        let explore = match plan.explore {
+        let explore = match plan.search.explore {
             Explore::Auto => "auto",
             Explore::Off => "off",
             Explore::Only => "only",
         };
         Self {
             seed: plan.seed,
-            runs: plan.runs,
-            trials: plan.trials,
-            most_pairs: plan.most_pairs,
-            detectors: names(&plan.detectors),
+            runs: plan.detection.runs,
+            trials: plan.trials.count,
+            most_pairs: plan.detection.most_pairs,
+            detectors: names(&plan.detection.detectors),
             explore: explore.to_owned(),
-            explore_limit: plan.states,
-            order_pairs: plan.orders,
-            livelocks: plan.livelocks,
+            explore_limit: plan.search.states,
+            order_pairs: plan.trials.orders,
+            livelocks: plan.search.livelocks,
             limits: plan.limits.unusual().map(|(option, value)| (option.to_owned(), value)).collect(),
         }
     }
@@ -141,6 +142,9 @@ pub struct CampaignReport {
     /// Inputs that could not be read.
     pub refused: Vec<String>,
     pub results: Vec<VariantReport>,
+    /// The gate of the command; `None` in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<GateReport>,
     /// Checksum of the other fields: xxHash3 (64 bits, 16 hexadecimal digits) of the same object without this field, as
     /// compact JSON with sorted keys. Files of older versions have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -162,6 +166,7 @@ impl CampaignReport {
             reproducible: true,
             refused: Vec::new(),
             results: Vec::new(),
+            gate: None,
             checksum: None,
         }
     }
@@ -170,14 +175,14 @@ impl CampaignReport {
     ///
     /// # Errors
     ///
-    /// What is wrong with it, where.
+    /// Returns a message with the reason if the text is not a report of this version, or if its checksum is wrong.
     pub fn from_json(text: &str) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct KindField {
             format: String,
             version: u32,
         }
-        let kind: KindField = serde_json::from_str(text).map_err(|e| format!("it is no {FORMAT} JSON: {e}"))?;
+        let kind: KindField = serde_json::from_str(text).map_err(|e| format!("it is not {FORMAT} JSON: {e}"))?;
         if kind.format != FORMAT {
             return Err(format!(
                 "its format is `{}`, and must be `{FORMAT}`: what `raceflip confirm` writes of several models with --out or --format json",
@@ -214,7 +219,7 @@ impl CampaignReport {
     ///
     /// # Errors
     ///
-    /// If they are not parts of one campaign, each once, and all of them.
+    /// Returns a message if the parts belong to different campaigns, if a part is missing, or if a part occurs twice.
     pub fn merged(parts: Vec<(String, CampaignReport)>) -> Result<Self, String> {
         let mut parts = parts.into_iter();
         let (first, mut whole) = parts.next().ok_or("there is nothing to be merged")?;
@@ -260,6 +265,8 @@ impl CampaignReport {
                 whole.variants
             ));
         }
+        // Each part was judged by itself; the command that merges them judges the whole.
+        whole.gate = None;
         whole.partition = None;
         whole.checksum = None;
         whole.results.sort_by_key(|r| r.variant);

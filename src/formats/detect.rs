@@ -1,7 +1,7 @@
 //! Defines the result of `detect` as a JSON object, `raceflip-detect` version 2 (`docs/formats.md`).
 
 use super::campaign::{
-    About, Access, Cut, Failure, VERSION, about, access, context, cuts, fails, is_usual, names, usual,
+    About, Access, Failure, LimitedRuns, VERSION, about, access, context, cuts, fails, is_usual, names, usual,
 };
 use crate::campaign::{CampaignPlan, Phase1};
 use crate::detect::Candidate;
@@ -19,7 +19,7 @@ pub struct DetectReport {
     /// Pairs of operations that are not accesses and whose order may matter.
     pub order_pairs: Vec<Potential>,
     pub failures: Vec<Failure>,
-    pub limits: Vec<Cut>,
+    pub limits: Vec<LimitedRuns>,
 }
 
 /// A potential pair.

@@ -4,7 +4,9 @@ use super::result::{At, Ending, ending};
 use crate::campaign::remake;
 use crate::event::SiteId;
 use crate::exec::{LoopEnd, RunResult, value_text};
-use crate::explore::{Clock, Cut, Livelock, OrderResult, RunChoices, SearchEnd, SearchPlan, SearchReport, SiteOrders};
+use crate::explore::{
+    ClockMode, Cut, Livelock, OrderResult, RunChoices, SearchEnd, SearchPlan, SearchReport, SiteOrders,
+};
 use crate::lang::Program;
 use crate::world::Limits;
 use serde::{Deserialize, Serialize};
@@ -36,7 +38,7 @@ pub struct ExploreReport {
     pub estimate: Option<SizeEstimate>,
     pub ends: Vec<EndReport>,
     pub livelocks: Option<Vec<LivelockReport>>,
-    pub pairs: Option<Vec<PairReport>>,
+    pub pairs: Option<Vec<SiteOrdersReport>>,
 }
 
 /// An estimate of the total size of a search that was cut.
@@ -82,18 +84,18 @@ pub struct LivelockReport {
 /// The orders of two statements.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub struct PairReport {
+pub struct SiteOrdersReport {
     pub a: At,
     pub b: At,
     pub adjacent: Option<String>,
-    pub orders: Vec<OrderReport>,
+    pub orders: Vec<SiteOrderReport>,
     pub flips: Option<String>,
 }
 
 /// One order of two statements.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub struct OrderReport {
+pub struct SiteOrderReport {
     pub first: At,
     pub then: At,
     pub verdict: String,
@@ -119,7 +121,7 @@ impl ExploreReport {
     #[must_use]
     pub fn new(about: &ExploreParts<'_>) -> Self {
         let ExploreParts { plan, found, .. } = about;
-        let exact = plan.clock == Clock::Exact;
+        let exact = plan.clock == ClockMode::Exact;
         Self {
             format: "raceflip-explore".to_owned(),
             version: VERSION,
@@ -205,21 +207,21 @@ impl ExploreParts<'_> {
         }
     }
 
-    fn pairs(&self, orders: &SiteOrders) -> Vec<PairReport> {
+    fn pairs(&self, orders: &SiteOrders) -> Vec<SiteOrdersReport> {
         let machine = self.plan.program.machine(self.plan.limits);
         let at = |site: SiteId| At::of(machine.world.setup(), site);
         let verdict = |order: &OrderResult| match order {
             OrderResult::Happens(_) => "happens",
-            OrderResult::Never if self.plan.clock == Clock::Exact => "never",
+            OrderResult::Never if self.plan.clock == ClockMode::Exact => "never",
             OrderResult::Never | OrderResult::Unknown(_) => "unknown",
         };
-        let order = |(first, then, order): &(SiteId, SiteId, OrderResult)| OrderReport {
+        let order = |(first, then, order): &(SiteId, SiteId, OrderResult)| SiteOrderReport {
             first: at(*first),
             then: at(*then),
             verdict: verdict(order).to_owned(),
             token: if let OrderResult::Happens(way) = order { Some(self.token(way)) } else { None },
         };
-        let pair = |(pair, table): (&crate::detect::Pair, &crate::explore::PairOrders)| PairReport {
+        let pair = |(pair, table): (&crate::detect::Pair, &crate::explore::PairOrders)| SiteOrdersReport {
             a: at(pair.a),
             b: at(pair.b),
             adjacent: self.found.adjacent.get(pair).map(|way| self.token(way)),

@@ -149,7 +149,7 @@ pub fn ending(model: &Model, outcome: &Outcome) -> Option<String> {
         Outcome::Deadlock(report) => match report.cycle.as_slice() {
             [] => {
                 let names: Vec<_> = report.blocked.iter().map(|b| elided(&b.thread)).collect();
-                format!("deadlock: {} can never go on", names.join(", "))
+                format!("deadlock: {} can never continue", names.join(", "))
             }
             ring => format!("deadlock {} -> {}", elided_all(ring).join(" -> "), elided(&ring[0])),
         },

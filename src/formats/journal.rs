@@ -103,12 +103,12 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// If it is none, or damaged: the line, and why.
+    /// Returns a message with the line and the reason if the file is not a journal, or if one of its lines is damaged.
     pub fn read(bytes: &[u8]) -> Result<Self, String> {
         // An unfinished line at the end is ignored: a kill leaves it.
         let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1);
         let mut journal = Journal { whole, ..Journal::default() };
-        let text = std::str::from_utf8(&bytes[..journal.whole]).map_err(|_| "it is no text".to_owned())?;
+        let text = std::str::from_utf8(&bytes[..journal.whole]).map_err(|_| "it is not UTF-8 text".to_owned())?;
         for (i, line) in text.lines().enumerate() {
             let damaged = |why: String| format!("line {} is damaged: {why}", i + 1);
             let (sum, json) = line.split_once(' ').ok_or_else(|| damaged("it has no checksum".to_owned()))?;

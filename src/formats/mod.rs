@@ -11,6 +11,7 @@
 //! | the results of `detect`, `confirm` | [`mod@detect`], [`mod@campaign`] |
 //! | the evidence for the harm of a pair | [`harms`] |
 //! | the results of `confirm` over many models, and of `merge` | [`campaigns`] |
+//! | the judgment of `--fail-on` in these results | [`gate::GateReport`] |
 //! | the finished part of such a campaign | [`journal`] |
 //! | the results of `confirm` for other tools: JUnit, SARIF, GitHub, Markdown | [`report`] |
 //! | lists of potential pairs, as JSON or lines | [`mod@pairs`] |
@@ -25,6 +26,7 @@ pub mod campaigns;
 pub mod detect;
 pub mod explore;
 pub mod failure_place;
+pub mod gate;
 pub mod harms;
 pub mod journal;
 pub mod pairs;

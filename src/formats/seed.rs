@@ -96,6 +96,10 @@ impl SeedFile {
     }
 
     /// Reads a file, and parses its token.
+    ///
+    /// # Errors
+    ///
+    /// Returns a [`SeedError`] if the text is not a saved failure of a known version, or if its token is damaged.
     pub fn read(text: &str) -> Result<(Self, Token), SeedError> {
         let wrong = |e: toml::de::Error| {
             let line = e.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);

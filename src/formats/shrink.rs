@@ -1,7 +1,7 @@
 //! Defines the result of `raceflip shrink` as a JSON object, `raceflip-shrink` version 1.
 
 use super::result::RunReport;
-use crate::shrink::{Departure, ShrinkResult, Size};
+use crate::shrink::{DescribedDeviation, ShrinkResult, Size};
 use serde::{Deserialize, Serialize};
 
 /// Version of the format. It increases when a field changes its meaning or is removed, not when a field is added.
@@ -79,8 +79,11 @@ impl ShrinkReport {
     /// Builds the report of a shrunk run; `run` is the report of that run alone.
     #[must_use]
     pub fn new(shrunk: &ShrinkResult, run: RunReport) -> Self {
-        let left =
-            |d: &Departure| LeftDeviation { step: d.step + 1, took: d.took.clone(), instead_of: d.instead_of.clone() };
+        let left = |d: &DescribedDeviation| LeftDeviation {
+            step: d.step + 1,
+            took: d.took.clone(),
+            instead_of: d.instead_of.clone(),
+        };
         Self {
             format: "raceflip-shrink".to_owned(),
             version: VERSION,

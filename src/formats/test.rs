@@ -1,6 +1,7 @@
 //! Defines the result of `raceflip test` as a JSON object, `raceflip-test` version 1 (`docs/formats.md`).
 
 use super::failure_place::{StoredEnd, ending};
+use super::gate::GateReport;
 use super::shrink::Sizes;
 use crate::campaign::{LineVerdict, Origin, SeedResult, ShownEnds, TestPlan, TestResult};
 use crate::event::Outcome;
@@ -12,7 +13,7 @@ pub const VERSION: u32 = 1;
 
 /// The reason for an `unchecked` line about what must not happen, if all runs hit a limit. The variant of such a line
 /// has failed.
-pub const CUT: &str = "no run came to its end: a limit cut all of them";
+pub const CUT: &str = "no run ended before a limit: a limit cut all of them";
 
 /// The output of `raceflip test --format json`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -29,6 +30,9 @@ pub struct TestReport {
     pub variants: Vec<Variant>,
     /// Models and seed files that could not be read.
     pub refused: Vec<String>,
+    /// The gate of the command; `None` in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<GateReport>,
 }
 
 /// The result of a variant of a model.
@@ -44,7 +48,7 @@ pub struct Variant {
     pub trials: Option<u32>,
     pub complete: bool,
     pub expectations: Vec<LineReport>,
-    pub limits: Vec<super::campaign::Cut>,
+    pub limits: Vec<super::campaign::LimitedRuns>,
     pub saved: Vec<SavedRun>,
 }
 
@@ -144,14 +148,14 @@ impl Variant {
                 LineVerdict::Unchecked(why) => ("unchecked", vec![(*why).to_owned()], Vec::new()),
                 LineVerdict::Unmet(why, shown, more) => {
                     let (all, some) = (shown.len() + more, shown.len());
-                    let more = format!("{all} different ends must not be; {some} of them are shown");
+                    let more = format!("{all} different ends are forbidden, and {some} of them are shown");
                     let why = why.iter().cloned().chain((all > some).then_some(more)).collect();
                     ("unmet", why, shown.iter().map(|s| against(plan, s)).collect())
                 }
             };
             LineReport { line: line.line, text: line.text.clone(), verdict: verdict.to_owned(), why, shown }
         };
-        let cut = |((kind, limit), runs): (&(crate::event::LimitKind, u64), &u32)| super::campaign::Cut {
+        let cut = |((kind, limit), runs): (&(crate::event::LimitKind, u64), &u32)| super::campaign::LimitedRuns {
             option: kind.option().to_owned(),
             limit: *limit,
             runs: *runs,
@@ -197,6 +201,7 @@ impl TestReport {
             skipped: count("skipped"),
             refused,
             variants,
+            gate: None,
         }
     }
 

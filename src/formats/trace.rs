@@ -257,7 +257,7 @@ fn row(world: &World, event: &Event, names: &mut ShortNames) -> Row {
             row.target = Some(world.thread_name(setup.events[*id].looper));
             row.made = Some(name(*context));
         }
-        EventKind::Performed { op, value, made } => {
+        EventKind::Performed { op, value, made, .. } => {
             row.kind = kind(op);
             row.made = made.map(&mut name);
             operation(world, op, *value, &mut row);

@@ -20,8 +20,11 @@ use super::token::{Token, TokenKind};
 
 const INDENT: usize = 4;
 
-/// Returns the source in its standard layout, or the errors of [`parse`] if it does not parse. Formatting is
-/// idempotent.
+/// Returns the source in its standard layout. Formatting is idempotent.
+///
+/// # Errors
+///
+/// Returns the errors of [`parse`] if the text does not parse.
 ///
 /// # Examples
 ///

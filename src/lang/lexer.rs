@@ -112,7 +112,7 @@ impl Lexer<'_> {
                 self.at += self.rest().find("*/").map_or(self.rest().len(), |length| length + 2);
                 let span = Span { start: start as u32, end: start as u32 + 2 };
                 self.error(
-                    Diagnostic::new(span, "there are no `/* */` comments", "begins here")
+                    Diagnostic::new(span, "there are no `/* */` comments", "the comment begins here")
                         .help("use `//`, which goes to the end of the line"),
                 );
             } else {
@@ -126,8 +126,9 @@ impl Lexer<'_> {
         let rest = self.rest();
         self.at += rest.find(|c: char| c != '_' && !c.is_alphanumeric()).unwrap_or(rest.len());
         if !self.text[start..self.at].is_ascii() {
-            let diagnostic = Diagnostic::new(self.span(start), "a name of letters that are not ASCII", "not a name")
-                .help("names are made of a-z, A-Z, 0-9 and `_`");
+            let diagnostic =
+                Diagnostic::new(self.span(start), "the name has letters that are not ASCII", "this is not a name")
+                    .help("use a-z, A-Z, 0-9 and `_` in names");
             self.error(diagnostic);
         }
         self.push(TokenKind::Word, start);
@@ -147,15 +148,15 @@ impl Lexer<'_> {
             Ok(value) => value,
             Err(BadToken::TooLarge) => {
                 self.error(
-                    Diagnostic::new(span, "the number is too large", "does not fit into 64 bits")
-                        .help(format!("the largest integer is {}", i64::MAX)),
+                    Diagnostic::new(span, "the number is too large", "it does not fit into 64 bits")
+                        .help(format!("use a number up to {}", i64::MAX)),
                 );
                 0
             }
             Err(BadToken::Digit) => {
                 self.error(
-                    Diagnostic::new(span, "not a number", "letters in or after the digits")
-                        .help("integers are written `42`, `1_000` or `0x2a`; names begin with a letter"),
+                    Diagnostic::new(span, "this is not a number", "there are letters in or after the digits")
+                        .help("write integers as `42`, `1_000` or `0x2a`, and begin names with a letter"),
                 );
                 0
             }
@@ -181,8 +182,8 @@ impl Lexer<'_> {
                         let end = start + 1 + end + c.len_utf8();
                         let span = Span { start: first as u32, end: end as u32 };
                         self.error(
-                            Diagnostic::new(span, "unknown escape in a string", "means nothing")
-                                .help(r#"the escapes are `\"`, `\\`, `\n`, `\r` and `\t`"#),
+                            Diagnostic::new(span, "unknown escape in a string", "this escape means nothing")
+                                .help(r#"use one of the escapes `\"`, `\\`, `\n`, `\r` and `\t`"#),
                         );
                     }
                 },
@@ -197,8 +198,8 @@ impl Lexer<'_> {
         if length.is_none() {
             let span = Span { start: start as u32, end: start as u32 + 1 };
             self.error(
-                Diagnostic::new(span, "the string does not end", "begins here")
-                    .help("a string ends with `\"` on the line that it begins on; `\\n` stands for a newline in it"),
+                Diagnostic::new(span, "the string does not end", "the string begins here")
+                    .help("end a string with `\"` on the line that it begins on, and write `\\n` for a newline in it"),
             );
         }
         self.out.strings.push(value);
@@ -224,7 +225,7 @@ impl Lexer<'_> {
             self.at += c.len_utf8();
         }
         let help = match first {
-            _ if QUOTES.contains(&first) => Some("strings stand in straight double quotes"),
+            _ if QUOTES.contains(&first) => Some("put strings in straight double quotes"),
             '#' => Some("comments begin with `//`"),
             _ => None,
         };
@@ -233,8 +234,11 @@ impl Lexer<'_> {
         } else {
             format!("`{first}`")
         };
-        let mut diagnostic =
-            Diagnostic::new(self.span(start), format!("unknown character {name}"), "not of the language");
+        let mut diagnostic = Diagnostic::new(
+            self.span(start),
+            format!("unknown character {name}"),
+            "the language has no such character",
+        );
         diagnostic.help = help.map(str::to_owned);
         self.error(diagnostic);
         self.push(TokenKind::Unknown, start);

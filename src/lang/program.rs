@@ -8,6 +8,7 @@ use crate::base::IndexVec;
 use crate::event::{BodyId, ChannelRead, EventId, ListenerId, Site, SiteId};
 pub use crate::event::{EndValue, GlobalId};
 pub use crate::world::Capacity;
+use crate::world::Prefer;
 use std::sync::Arc;
 
 crate::define_id! {
@@ -298,17 +299,6 @@ pub struct RwLock {
     pub name: String,
     /// The side that the lock prefers.
     pub prefer: Prefer,
-}
-
-/// The side that a reader-writer lock prefers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Prefer {
-    /// No preference.
-    None,
-    /// Preference of readers.
-    Readers,
-    /// Preference of writers.
-    Writers,
 }
 
 /// An event of the environment.

@@ -67,6 +67,10 @@ pub struct SourcePlace {
 
 impl Source {
     /// Decodes a file. Drops a UTF-8 byte order mark, and turns CRLF and a lone CR into LF.
+    ///
+    /// # Errors
+    ///
+    /// Returns a [`SourceError`] if the file is too long, or if a byte of it is not UTF-8.
     pub fn from_bytes(name: impl Into<String>, bytes: &[u8]) -> Result<Self, SourceError> {
         let name = name.into();
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
@@ -89,6 +93,10 @@ impl Source {
     }
 
     /// Makes a source from a string, normalized as by [`Source::from_bytes`].
+    ///
+    /// # Errors
+    ///
+    /// Returns a [`SourceError`] if the text is too long.
     pub fn new(name: impl Into<String>, text: &str) -> Result<Self, SourceError> {
         Self::from_bytes(name, text.as_bytes())
     }

@@ -15,9 +15,7 @@ pub const MOST_VARIANTS: usize = 256;
 
 /// The error that the conditions give more than [`MOST_VARIANTS`] combinations.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error(
-    "the conditions of its `expect` lines speak of {0} variants, more than {MOST_VARIANTS}: fix a constant with -D"
-)]
+#[error("the conditions of its `expect` lines name {0} variants, more than {MOST_VARIANTS}: fix a constant with -D")]
 pub struct TooManyVariants(pub usize);
 
 /// Values of constants, by name.
@@ -33,6 +31,10 @@ pub fn constants(file: &File) -> impl Iterator<Item = &str> {
 
 /// Returns all variants, each with a value for every constant that a condition names or that is in `given`. `program`
 /// is the model checked with `given` alone.
+///
+/// # Errors
+///
+/// Returns [`TooManyVariants`] if the conditions of the file name more variants than a test can perform.
 ///
 /// # Examples
 ///

@@ -35,7 +35,7 @@ pub fn warnings(source: &Source, file: &File) -> Vec<Diagnostic> {
     let mut all: Vec<Diagnostic> = Vec::new();
     if !file.items.iter().any(|item| starts(&item.kind)) {
         let end = source.text().len() as u32;
-        let nothing = Diagnostic::new(Span { start: end, end }, "nothing starts in this model", "the end of the file");
+        let nothing = Diagnostic::new(Span { start: end, end }, "nothing starts in this model", "the file ends here");
         all.push(nothing.help("write a `thread`, a looper with a block, or an event that is `initially 1`"));
     }
     for (at, item) in file.items.iter().enumerate() {
@@ -72,16 +72,19 @@ fn judges(kind: &ItemKind) -> bool {
 
 fn unused(kind: &ItemKind) -> Option<Diagnostic> {
     let warn = |name: &Name, message: String, reason: &str| Diagnostic::new(name.at.0, message, reason);
-    let unused =
-        |what: &str, name: &Name| Some(warn(name, format!("nothing uses the {what} `{}`", name.text), "only declared"));
+    let unused = |what: &str, name: &Name| {
+        Some(warn(name, format!("nothing uses the {what} `{}`", name.text), "it is only declared"))
+    };
     match kind {
         ItemKind::Task { name, .. } => {
-            let reason = "what runs does not post, fork, call or register it";
+            let reason = "no code that runs posts, forks, calls or registers it";
             Some(warn(name, format!("nothing runs the task `{}`", name.text), reason))
         }
         ItemKind::Event { name, looper, .. } => {
-            let help =
-                format!("write `enable {0}` in what runs, or `event {0} on {1} initially 1`", name.text, looper.text);
+            let help = format!(
+                "write `enable {0}` in code that runs, or `event {0} on {1} initially 1`",
+                name.text, looper.text
+            );
             Some(warn(name, format!("nothing enables the event `{}`", name.text), "it never happens").help(help))
         }
         ItemKind::Looper { name, body: None } => {

@@ -73,7 +73,11 @@ fn is_shared(kind: SiteKind) -> bool {
 }
 
 impl SurwSpec {
-    /// Returns for each site whether it is interesting. Fails if a selection of sites is empty.
+    /// Returns for each site whether it is interesting.
+    ///
+    /// # Errors
+    ///
+    /// Returns a [`SpecError`] if one of the named sites selects nothing.
     pub fn interesting(&self, sites: &IndexVec<SiteId, Site>) -> Result<IndexVec<SiteId, bool>, SpecError> {
         let mut all: IndexVec<SiteId, bool> =
             sites.iter().map(|s| self.sites.is_empty() && is_shared(s.kind)).collect();

@@ -24,7 +24,7 @@ pub enum SpecError {
     Strategy(String),
     /// The strategy exists only in tokens: a search or a campaign found the run, and no seed draws it.
     #[error(
-        "`{0}` draws no run: it is the strategy of runs that a search or a campaign has found, and only their tokens make them again"
+        "`{0}` draws no run: it is the strategy of runs that a search or a campaign has found, and only their tokens replay them"
     )]
     Found(String),
     /// The text is not a selection of sites.

@@ -101,7 +101,7 @@ impl Spec for HoldSpec {
         self.first.resolve(sites)?;
         self.then.resolve(sites)?;
         let holds = self.holds.clone();
-        let holds = holds.ok_or_else(|| self.missing("a run that shows how the order can be brought about"))?;
+        let holds = holds.ok_or_else(|| self.missing("a run that shows how the order can be forced"))?;
         let ways = holds.ways.len();
         let way = self.way.map(|way| way as usize - 1);
         if way.map_or(ways == 0, |way| way >= ways) {

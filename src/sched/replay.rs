@@ -187,7 +187,7 @@ impl Strategy for Replay {
             Question::Waiter(n) => format!("{n} threads wait"),
             Question::Case(n) => format!("{n} cases can go"),
             Question::Branch => "a branch".to_owned(),
-            Question::Instant => format!("the clock stands at {} ms already", view.world.now()),
+            Question::Instant => format!("the clock is already at {} ms", view.world.now()),
         };
         let expected = format!("a choice with argument {}", self.argument);
         Err(Box::new(Divergence { step: view.world.steps(), expected, found }))

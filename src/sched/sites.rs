@@ -99,8 +99,11 @@ impl SiteSpec {
     }
 
     /// Returns the selected sites, as [`resolve`](Self::resolve) does. If no kind is named and there is no access, it
-    /// returns the operations whose order may matter: `@a` then selects the acquisition of `@a: acquire l`. Fails if
-    /// nothing is selected.
+    /// returns the operations whose order may matter: `@a` then selects the acquisition of `@a: acquire l`.
+    ///
+    /// # Errors
+    ///
+    /// Returns a [`SpecError`] if no statement has the label or the position, or if nothing of it is selected.
     pub fn resolve_any(&self, sites: &IndexVec<SiteId, Site>) -> Result<Vec<SiteId>, SpecError> {
         let operation =
             |s: &Site| self.access.is_none() && s.is_operation() && self.of.as_ref().is_none_or(|of| s.is_of(of));
@@ -143,7 +146,11 @@ impl SiteSpec {
     }
 
     /// Returns the accesses to plain memory that are selected, or the operations of a kind if one is named:
-    /// `@a.acquire`, `12:5.post`. Fails if nothing is selected.
+    /// `@a.acquire`, `12:5.post`.
+    ///
+    /// # Errors
+    ///
+    /// Returns a [`SpecError`] if no statement has the label or the position, or if nothing of it is selected.
     pub fn resolve(&self, sites: &IndexVec<SiteId, Site>) -> Result<Vec<SiteId>, SpecError> {
         self.select(sites, |s| self.takes(s), MissingSite::Access)
     }

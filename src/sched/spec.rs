@@ -149,6 +149,10 @@ macro_rules! strategies {
             }
 
             /// Builds the strategy for a program with these sites.
+            ///
+            /// # Errors
+            ///
+            /// Returns a [`SpecError`] if a parameter names a statement that these sites do not have.
             pub fn build(&self, sites: &IndexVec<SiteId, Site>) -> Result<NamedStrategy, SpecError> {
                 Ok(match self {
                     $(Self::$name(spec) => NamedStrategy::$name(spec.build(sites)?.into()),)*
@@ -271,6 +275,10 @@ impl StrategySpec {
     }
 
     /// Sets the ways to force an order, if the strategy needs them. They come from a fixed profile run.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `holds`, if the strategy needs the ways and `holds` fails.
     pub fn with_holds<E>(mut self, holds: impl FnOnce(&HoldSpec) -> Result<HoldOrders, E>) -> Result<Self, E> {
         if let ProfileNeed::Holds(spec) = self.profile()
             && spec.holds.is_none()
@@ -282,6 +290,10 @@ impl StrategySpec {
 
     /// Sets the numbers of interesting events, if the strategy needs them. They come from a fixed profile run
     /// ([`EventCounter`](super::EventCounter)).
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `counts`, if the strategy needs the numbers and `counts` fails.
     pub fn with_counts<E>(mut self, counts: impl FnOnce(&SurwSpec) -> Result<ProfileCounts, E>) -> Result<Self, E> {
         if let ProfileNeed::Counts(spec) = self.profile()
             && spec.counts.is_none()

@@ -224,11 +224,11 @@ impl Tolerant {
                         return Some(actor);
                     }
                     if self.is_ahead(world, self.at, actor) {
-                        "the thread stands at what comes after it"
+                        "the thread is pending at a later operation"
                     } else if self.inserted < INSERTED {
                         return Some(self.insert(world, thread));
                     } else {
-                        "the thread does not come to it"
+                        "the thread does not reach it"
                     }
                 }
                 Some(actor) => {
@@ -294,7 +294,7 @@ impl Strategy for Tolerant {
         }
         let actor = if view.openings.stop() { Actor::Stop } else { self.rest.choose(view)? };
         if !std::mem::replace(&mut self.over, true) {
-            self.note_departure(view.world, || "the recording is over, and the run goes on".to_owned());
+            self.note_departure(view.world, || "the recording has ended, and the run continues".to_owned());
         }
         self.tolerance.inserted += 1;
         self.argument = 0;

@@ -21,7 +21,7 @@ mod words;
 
 pub use deviation::{Departures, Deviation};
 pub use followers::DeviationFollower;
-pub use words::Departure;
+pub use words::DescribedDeviation;
 
 use crate::event::Outcome;
 use crate::exec::{LoopEnd, run};
@@ -69,7 +69,7 @@ pub struct ShrinkResult {
     /// The outcome of the run of `token`.
     pub outcome: Outcome,
     /// The deviations of the run of `token`, in words. Empty if an interruption prevented their recording.
-    pub departures: Vec<Departure>,
+    pub departures: Vec<DescribedDeviation>,
     /// Size of the given run.
     pub before: Size,
     /// Size of the best run, never larger than `before`.
@@ -234,7 +234,7 @@ fn recorded<P: Program>(
     from: &Token,
     deviations: Vec<Deviation>,
     stop: &AtomicBool,
-) -> (Token, Vec<Departure>, Option<Outcome>) {
+) -> (Token, Vec<DescribedDeviation>, Option<Outcome>) {
     let mut machine = program.machine(from.limits);
     let (mut recorder, mut worded) = (ScheduleRecorder::new(), DepartureRecorder::default());
     let summary =

@@ -7,7 +7,7 @@ use crate::world::{Question, World};
 
 /// A deviation, described for readers.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Departure {
+pub struct DescribedDeviation {
     /// Number of steps before this one, so the first step has 0.
     pub step: u64,
     /// The actor that was chosen, and its operation: "thread a at line 7: write x".
@@ -20,7 +20,7 @@ pub struct Departure {
 #[derive(Default)]
 pub(super) struct DepartureRecorder {
     steady: Steady,
-    pub(super) departures: Vec<Departure>,
+    pub(super) departures: Vec<DescribedDeviation>,
 }
 
 impl Observer for DepartureRecorder {
@@ -43,7 +43,7 @@ impl Observer for DepartureRecorder {
             };
             let words = |c: Choice| describe(view.world, c) + &answer(c);
             let (step, took, instead_of) = (view.world.steps(), words(choice), words(default));
-            self.departures.push(Departure { step, took, instead_of });
+            self.departures.push(DescribedDeviation { step, took, instead_of });
         }
         self.steady.see(choice);
     }

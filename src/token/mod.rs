@@ -93,7 +93,7 @@ pub enum TokenError {
     )]
     OtherSemantics(u64),
     /// The text has a character that no token has: its position, counted from 1, and the character.
-    #[error("character {0} of the token, {1:?}, cannot stand in one: copy it again, in one piece")]
+    #[error("character {0} of the token, {1:?}, cannot be part of a token: copy the token again, in one piece")]
     Character(usize, char),
     /// The token is cut off so early that it does not even say its length.
     #[error("the token is cut off right after `{0}`; copy it again, to its end")]
@@ -109,6 +109,9 @@ pub enum TokenError {
     /// The checksum does not match the content.
     #[error("the token is damaged: its checksum is wrong; copy it again")]
     Damaged,
+    /// The token is whole, and this many characters follow its end.
+    #[error("something follows the end of the token (characters too many: {0}): copy it again, without what follows")]
+    Followed(usize),
     /// The checksum matches, but the content makes no sense.
     #[error("the token is malformed: {0}")]
     Malformed(&'static str),
@@ -229,19 +232,27 @@ impl FromStr for Token {
         }
         // A cut can leave a last group that does not encode a whole byte. The text before it still says how many bytes
         // are missing.
-        let whole = (0..encoded.len().min(4))
-            .find_map(|cut| BASE64URL_NOPAD.decode(&encoded.as_bytes()[..encoded.len() - cut]).ok())
+        let (cut, whole) = (0..encoded.len().min(4))
+            .find_map(|cut| Some((cut, BASE64URL_NOPAD.decode(&encoded.as_bytes()[..encoded.len() - cut]).ok()?)))
             .unwrap_or_default();
         let mut r = Reader::new(&whole);
         let length = r.number().map_err(|_| TokenError::Empty(prefix))?;
         let there = r.rest();
         let wanted = length.saturating_add(4);
-        if (there.len() as u64) < wanted {
-            return Err(TokenError::Truncated { length: wanted, missing: wanted - there.len() as u64 });
+        // The bytes of the last group count, even if it does not decode: then the token is not cut off, but damaged.
+        let held = (there.len() + encoded.len() * 3 / 4 - whole.len()) as u64;
+        if held < wanted {
+            return Err(TokenError::Truncated { length: wanted, missing: wanted - held });
         }
-        let (body, check) = there.split_at(length as usize);
-        if check != (xxh3_64(body) as u32).to_le_bytes() {
+        let (body, check) = there.split_at_checked(length as usize).ok_or(TokenError::Damaged)?;
+        let Some((check, rest)) = check.split_first_chunk::<4>() else { return Err(TokenError::Damaged) };
+        if *check != (xxh3_64(body) as u32).to_le_bytes() {
             return Err(TokenError::Damaged);
+        }
+        // The number of characters that encode the length, the body and the checksum.
+        let complete = ((whole.len() - rest.len()) * 4).div_ceil(3);
+        if cut > 0 || encoded.len() > complete {
+            return Err(TokenError::Followed(encoded.len() - complete));
         }
         Self::from_body(body, schedule)
     }

@@ -186,19 +186,69 @@ fn every_cut_is_noticed() {
     }
 }
 
+const ALPHABET: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// The small token with signatures of different lengths, so that its last group of characters has each possible
+/// length, and the same of version 2.
+fn of_each_length() -> Vec<String> {
+    let of = |length: usize, second: bool| {
+        let mut token = small();
+        token.signature = "s".repeat(length);
+        if second { sealed_second(&token.body_of_second(true).expect("it is short")) } else { token.to_string() }
+    };
+    let all: Vec<String> = (10..13).flat_map(|length| [of(length, false), of(length, true)]).collect();
+    for groups in [0, 2, 3] {
+        assert!(all.iter().any(|text| (text.len() - 4) % 4 == groups), "{groups}");
+    }
+    all
+}
+
+/// No text but that of the token itself is read as the token: one character added, removed or replaced anywhere, and
+/// up to eight added at the end.
 #[test]
 fn every_changed_character_is_noticed() {
-    let text = small().to_string();
-    for at in PREFIXES[0].len()..text.len() {
-        for c in ["A", "b", "-", "*", "é", " "] {
-            let changed = format!("{}{c}{}", &text[..at], &text[at + 1..]);
-            if changed != text {
+    for text in of_each_length() {
+        assert!(parse(&text).is_ok(), "{text}");
+        let others = || ALPHABET.chars().chain(['*', '=', '.', '\u{e9}', '\u{200b}']);
+        for at in 0..=text.len() {
+            let (before, after) = text.split_at(at);
+            for c in others() {
+                let added = format!("{before}{c}{after}");
+                assert!(parse(&added).is_err(), "{added}");
+            }
+            let Some(own) = after.chars().next() else { continue };
+            let removed = format!("{before}{}", &after[1..]);
+            assert!(parse(&removed).is_err(), "{removed}");
+            for c in others().chain([' ']).filter(|c| *c != own) {
+                let changed = format!("{before}{c}{}", &after[1..]);
                 assert!(parse(&changed).is_err(), "{changed}");
             }
         }
     }
-    assert!(parse(&format!("{text}AAAA")).is_err());
+    let text = small().to_string();
     assert_eq!(parse(&format!("  {text}\n")), Ok(small()));
+}
+
+/// What follows a whole token is said to follow it, and a last character that cannot be the last one is damage, not a
+/// missing end.
+#[test]
+fn what_follows_the_end_is_said() {
+    for text in of_each_length() {
+        for more in 1..9 {
+            for c in ["A", "b", "_"] {
+                let error = parse(&format!("{text}{}", c.repeat(more))).expect_err("something follows");
+                // The unused bits of the last character are zero only if the character was the last one.
+                let fits = error == TokenError::Followed(more) || error == TokenError::Damaged;
+                assert!(fits, "{text} {c} {more}: {error:?}");
+            }
+            let error = parse(&format!("{text}{}", "A".repeat(more)));
+            assert_eq!(error, Err(TokenError::Followed(more)), "{text} {more}");
+        }
+        let (rest, last) = text.split_at(text.len() - 1);
+        for c in ALPHABET.chars().filter(|c| !last.starts_with(*c)) {
+            assert_eq!(parse(&format!("{rest}{c}")), Err(TokenError::Damaged), "{text} {c}");
+        }
+    }
 }
 
 #[test]

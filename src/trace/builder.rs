@@ -1,8 +1,8 @@
 //! Builds a trace operation by operation and rejects operations that the semantics of DroidRacer does not allow.
 
 use super::{
-    Action, ChannelNo, EventNo, FieldNo, LocationNo, LockNo, Names, OpNo, Operation, SiteNo, Task, TaskNo, ThreadNo,
-    Trace, TraceError, TraceLocation, TraceThread,
+    Action, ChannelNo, EventNo, FieldNo, LocationNo, LockNo, NameTable, OpNo, Operation, SiteNo, Task, TaskNo,
+    ThreadNo, Trace, TraceError, TraceLocation, TraceThread,
 };
 use crate::base::{Id, IndexVec};
 use crate::event::PostTime;
@@ -19,7 +19,7 @@ const MOST_OPERATIONS: u32 = (1 << 31) - 3;
 #[derive(Clone, Default, Debug)]
 pub struct Builder {
     trace: Trace,
-    place_names: Names<LocationNo>,
+    place_names: NameTable<LocationNo>,
     threads: IndexVec<ThreadNo, BuilderThread>,
     locks: IndexVec<LockNo, LockHolder>,
     anonymous: u32,

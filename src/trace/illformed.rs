@@ -28,7 +28,7 @@ pub enum TraceError {
     #[error("task {0} is posted a second time")]
     PostedAgain(String),
     /// A begin of a task without a post.
-    #[error("task {0} begins, but nobody has posted it")]
+    #[error("task {0} begins, but no operation has posted it")]
     NotPosted(String),
     /// A second begin of one task.
     #[error("task {0} begins a second time")]

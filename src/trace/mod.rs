@@ -20,7 +20,7 @@ mod names;
 
 pub use builder::Builder;
 pub use illformed::TraceError;
-pub use names::Names;
+pub use names::NameTable;
 
 use crate::base::IndexVec;
 use crate::event::PostTime;
@@ -196,17 +196,17 @@ pub struct Trace {
     /// The tasks of the trace.
     pub tasks: IndexVec<TaskNo, Task>,
     /// The names of the locks.
-    pub locks: Names<LockNo>,
+    pub locks: NameTable<LockNo>,
     /// The memory locations of the trace.
     pub places: IndexVec<LocationNo, TraceLocation>,
     /// The names of the fields.
-    pub fields: Names<FieldNo>,
+    pub fields: NameTable<FieldNo>,
     /// The names of the events.
-    pub events: Names<EventNo>,
+    pub events: NameTable<EventNo>,
     /// Number of channels.
     pub channels: u32,
     /// The statements, as text for reports.
-    pub sites: Names<SiteNo>,
+    pub sites: NameTable<SiteNo>,
     /// Remarks about oddities of the input file, for a reader: one line each.
     pub notes: Vec<String>,
 }

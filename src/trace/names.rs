@@ -19,18 +19,18 @@ use xxhash_rust::xxh3::Xxh3Builder;
 /// assert_eq!(&names[m], "m");
 /// ```
 #[derive(Clone, Debug)]
-pub struct Names<I> {
+pub struct NameTable<I> {
     names: IndexSet<Box<str>, Xxh3Builder>,
     index: PhantomData<fn(I) -> I>,
 }
 
-impl<I> Default for Names<I> {
+impl<I> Default for NameTable<I> {
     fn default() -> Self {
         Self { names: IndexSet::with_hasher(Xxh3Builder::new()), index: PhantomData }
     }
 }
 
-impl<I: Id> Names<I> {
+impl<I: Id> NameTable<I> {
     /// Returns the number of a name, and adds the name if it is new.
     pub fn add(&mut self, name: &str) -> I {
         match self.names.get_index_of(name) {
@@ -63,7 +63,7 @@ impl<I: Id> Names<I> {
     }
 }
 
-impl<I: Id> Index<I> for Names<I> {
+impl<I: Id> Index<I> for NameTable<I> {
     type Output = str;
     fn index(&self, id: I) -> &str {
         &self.names[id.index()]

@@ -81,17 +81,31 @@ fn rendered(source: &Source, errors: &CheckErrors, colour: bool) -> String {
 impl Model {
     /// Builds the model of a text. `name` is for messages, usually a path. `defines` gives constants other values (`-D`
     /// of the command line).
+    ///
+    /// # Errors
+    ///
+    /// Returns a [`ModelError`] if the text is too long, if it has errors of syntax or of meaning, if `defines` names a
+    /// constant that the model does not have, or if the program exceeds a limit of the compiler.
     pub fn from_text(name: &str, text: &str, defines: &[(String, i64)]) -> Result<Self, ModelError> {
         Self::from_source(Source::new(name, text)?, defines)
     }
 
     /// Builds the model of a source. `defines` gives constants other values.
+    ///
+    /// # Errors
+    ///
+    /// Returns a [`ModelError`] in the cases of [`from_text`](Self::from_text), except for the length of the text.
     pub fn from_source(source: Source, defines: &[(String, i64)]) -> Result<Self, ModelError> {
         let file = parse(&source).map_err(|_| ModelError::syntax(&source))?;
         Self::from_tree(source, &file, defines)
     }
 
     /// Builds the model of a source that has been parsed already. `defines` gives constants other values.
+    ///
+    /// # Errors
+    ///
+    /// Returns a [`ModelError`] if the tree has errors of meaning, if `defines` names a constant that the model does
+    /// not have, or if the program exceeds a limit of the compiler.
     pub fn from_tree(source: Source, file: &File, defines: &[(String, i64)]) -> Result<Self, ModelError> {
         match check(file, &source, defines) {
             Err(errors) => Err(ModelError::Errors(source, errors)),

@@ -198,7 +198,7 @@ impl World {
             Op::Post { target: Target::Thread(to), .. } => {
                 format!("thread {} to attach a queue", self.thread_name(*to))
             }
-            other => format!("{other:?}"),
+            other => format!("{} to be possible", other.word()),
         }
     }
 

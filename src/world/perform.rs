@@ -88,9 +88,10 @@ impl World {
             Op::AcquireFor { of, .. } if value != 0 => of.plain(),
             op => op,
         };
+        let refused = matches!(reply, Reply::Throw(thrown) if thrown != ThrownException::Interrupted);
         // The event of a begin belongs to the task that begins.
         let context = if begins { made.unwrap_or(context) } else { context };
-        self.record(Some(thread), Some(context), site, || EventKind::Performed { op, value, made });
+        self.record(Some(thread), Some(context), site, || EventKind::Performed { op, value, made, refused });
         // Events that the operation itself recorded (a refusal) come after the event of the operation.
         self.recorded[slot..].rotate_right(1);
         reply

@@ -77,6 +77,12 @@ impl World {
         false
     }
 
+    /// Whether the thread is in a wait: it has given up the lock, and the second half of the wait is pending.
+    #[must_use]
+    pub fn in_wait(&self, thread: ThreadId) -> bool {
+        matches!(self.threads[thread].pending, Op::Reacquire { .. })
+    }
+
     /// Wakes all threads in a wait set, or the one at index `which`.
     pub(super) fn wake(&mut self, on: WaitSet, all: bool, which: usize) {
         let mut left = if all { self.waiters(on).len() } else { self.waiters(on).len().min(1) };

@@ -5,7 +5,7 @@ use crate::cli::{FOUND, REFUSED, Ran, call, file, raceflip, ran, scratch};
 use crate::load::{Model, load, load_bytes};
 use allocation_counter::measure;
 use raceflip::campaign::{self, CampaignPlan as Campaign, TestPlan};
-use raceflip::explore::{Bounds, Cut, First, NoSearchProgress, SearchContext, SearchPlan, SearchReport, explore};
+use raceflip::explore::{Bounds, Cut, NoSearchProgress, SearchContext, SearchOrder, SearchPlan, SearchReport, explore};
 use raceflip::formats::explore::ExploreReport;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -32,6 +32,7 @@ fn wide() -> Vec<(String, Model)> {
         threads(20),
         threads(80),
         threads(200),
+        ("the fault".to_owned(), std::fs::read_to_string(fault("wide_test_memory.race")).expect("the model")),
         ("arrays".to_owned(), "var a: int[20000]\nthread t(i in 0..40) { a[i] = 1; a[i + 100] = 2 }".to_owned()),
         (
             "objects".to_owned(),
@@ -52,7 +53,7 @@ fn wide() -> Vec<(String, Model)> {
 #[test]
 fn a_search_stops_at_its_bound_of_states() {
     for (name, model) in wide() {
-        for first in [First::Nearest, First::Deepest] {
+        for first in [SearchOrder::Nearest, SearchOrder::Deepest] {
             let with = |jobs: usize, reduce: bool| {
                 let bounds = Bounds { states: 1_000, ..Bounds::default() };
                 let found = search(&SearchPlan { bounds, first, jobs, reduce, ..SearchPlan::new(&model) });
@@ -69,19 +70,19 @@ fn a_search_stops_at_its_bound_of_states() {
 #[test]
 fn a_search_stops_at_its_bound_of_memory() {
     for (name, model) in wide() {
-        for first in [First::Nearest, First::Deepest] {
+        for first in [SearchOrder::Nearest, SearchOrder::Deepest] {
             let bounds = Bounds { memory: 12 << 20, ..Bounds::default() };
             let stop = AtomicBool::new(false);
             let mut found = None;
             let plan = SearchPlan { bounds, first, ..SearchPlan::new(&model) };
             // A depth-first search needs little memory, even with large states, so it gets a bound of states as well.
             let limit = Bounds { states: 40_000, ..bounds };
-            let plan = if first == First::Deepest { SearchPlan { bounds: limit, ..plan } } else { plan };
+            let plan = if first == SearchOrder::Deepest { SearchPlan { bounds: limit, ..plan } } else { plan };
             let info =
                 measure(|| found = Some(explore(&plan, SearchContext { stop: &stop, progress: &NoSearchProgress })));
             let found = found.expect("it was searched");
             assert!(info.bytes_max * 10 <= bounds.memory * 11, "{name}, {first:?}: {} bytes", info.bytes_max);
-            if first == First::Nearest {
+            if first == SearchOrder::Nearest {
                 assert_eq!(found.cut, Some(Cut::Memory), "{name}");
                 assert!(found.memory * 10 >= bounds.memory * 8, "{name} stops early: {}", found.memory);
             }
@@ -107,7 +108,7 @@ fn a_bound_that_is_not_reached_changes_nothing() {
     let whole = search(&SearchPlan::new(&model));
     assert!(whole.complete());
     for states in [whole.states + 1, 2 * whole.states] {
-        for first in [First::Nearest, First::Deepest] {
+        for first in [SearchOrder::Nearest, SearchOrder::Deepest] {
             let bounds = Bounds { states, ..Bounds::default() };
             let found = search(&SearchPlan { bounds, first, ..SearchPlan::new(&model) });
             assert_eq!(

@@ -120,7 +120,7 @@ fn a_deadlock_in_words() {
     let run = call(&["run", "harnesses/bugs/mopub_deadlock.race", "-q", "--no-shrink"]);
     assert_eq!(run.status, FOUND);
     insta::assert_snapshot!(steady(&run.out), @r#"
-    deadlock: 2 threads can never go on
+    deadlock: 2 threads can never continue
       env/loadAd#1 on main at harnesses/bugs/mopub_deadlock.race:33:14 (@B) waits for lock networking, held by worker
        33 |     @B: sync networking { skip }
           |              ^
@@ -205,7 +205,7 @@ fn every_outcome_has_words_and_a_status() {
         "lock m\nthread a { acquire m }\nthread b { await false }",
         &[],
         FOUND,
-        &["deadlock: 1 thread can never go on", "waits for its condition to hold", "await false"],
+        &["deadlock: 1 thread can never continue", "waits for its condition to hold", "await false"],
     );
     check(
         "dead holder",

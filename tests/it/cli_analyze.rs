@@ -40,7 +40,7 @@ fn races_are_told_with_class_and_posts() {
     let turned: Vec<&str> = [&lines[..10], &lines[13..16], &lines[10..13]].concat();
     let (_, out) = analyze(&(turned.join("\n") + "\n"), &[]);
     assert!(
-        out.contains("note: msg 2 began before msg 1, which was posted before it: it was posted to the front"),
+        out.contains("note: msg 2 began before msg 1, which was posted before it: so it was posted to the front"),
         "{out}"
     );
     let report: AnalysisReport = serde_json::from_str(&analyze(&cross, &["--format", "json"]).1).unwrap();
@@ -55,7 +55,7 @@ fn what_only_locks_order_is_told_if_it_is_asked_for() {
     );
     let (status, out) = analyze(&locked, &[]);
     assert!(
-        status == 0 && out.contains("1 more pair that only locks and signals order: --locked shows them\n"),
+        status == 0 && out.contains("1 more pair that only locks and signals order: --locked prints them\n"),
         "{out}"
     );
     let (status, out) = analyze(&locked, &["--locked"]);
@@ -95,7 +95,7 @@ fn the_rules_of_the_source_and_fasttrack_are_there() {
     let fast = call(&["analyze", MUSIC, "--rules", "fasttrack"]);
     assert!(fast.out.contains("; FastTrack\n"), "{}", fast.out);
     let wrong = call(&["analyze", MUSIC, "--rules", "source", "--locked"]);
-    assert!(wrong.status == REFUSED && wrong.err.contains("leave out `--rules`"), "{}", wrong.err);
+    assert!(wrong.status == REFUSED && wrong.err.contains("remove `--rules`"), "{}", wrong.err);
 }
 
 #[test]
@@ -103,7 +103,11 @@ fn what_is_no_trace_is_refused() {
     let folder = scratch("analyze-refused");
     let broken = file(&folder, "broken.txt", "1 START\n2 FLY tid:1\n");
     let run = call(&["analyze", &broken]);
-    assert!(run.status == REFUSED && run.err.contains(&format!("{broken}:2:3: `FLY` is no operation")), "{}", run.err);
+    assert!(
+        run.status == REFUSED && run.err.contains(&format!("{broken}:2:3: `FLY` is not an operation")),
+        "{}",
+        run.err
+    );
     assert_eq!(call(&["analyze", "no-such-file.txt"]).status, REFUSED);
     assert_eq!(call(&["analyze", folder.to_str().unwrap()]).status, REFUSED);
     assert_eq!(call_with(&["analyze", "-"], "").status, REFUSED);

@@ -14,7 +14,7 @@ fn detection_says_what_cut_it_short_and_what_failed() {
     let fails = file(&folder, "fails.race", "thread t { fail \"always\" }");
     let ran = call(&["detect", &fails, "--runs", "3"]);
     assert_eq!(ran.status, FOUND);
-    assert!(ran.out.ends_with("always at :1:12 in t, in 3 runs (`raceflip confirm` tells why)\n"), "{}", ran.out);
+    assert!(ran.out.ends_with("always at :1:12 in t, in 3 runs (`raceflip confirm` explains them)\n"), "{}", ran.out);
 }
 
 /// A timer posts itself forever. Its pedigrees grow without bound, but the lines of a run do not.

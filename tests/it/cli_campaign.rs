@@ -114,6 +114,22 @@ fn trials_are_written_one_on_a_line() {
         lines.iter().all(|l| l["strategy"].is_string() && l["outcome"].is_string() && l["trial"].as_u64() > Some(0))
     );
     assert!(lines.iter().any(|l| l["adjacent"] == true) && lines.iter().any(|l| l["first"] == "b"));
+    // A pair counts the trials that were side by side, and no other runs.
+    for result in whole["results"].as_array().unwrap() {
+        for pair in pairs(result) {
+            let of = |l: &&Value| {
+                (&l["file"], &l["defines"]) == (&result["file"], &result["defines"])
+                    && (&l["a"], &l["b"]) == (&pair["a"]["site"], &pair["b"]["site"])
+            };
+            let beside = lines.iter().filter(of).filter(|l| l["adjacent"] == true).count() as u64;
+            assert_eq!(pair["adjacent"].as_u64(), Some(beside), "{pair}");
+        }
+    }
+    // A run that a search has found is no trial.
+    let searched = call(&["confirm", "harnesses/papers/racefuzzer_fig1.race", "--explore", "only", "--format", "json"]);
+    let searched = pairs(&json(&searched.out));
+    assert!(searched.iter().any(|pair| pair["verdict"]["kind"] == "adjacent"), "{searched:?}");
+    assert!(searched.iter().all(|pair| pair["adjacent"] == 0 && pair["trials"] == 0), "{searched:?}");
     // The strategy and the seed of a line reproduce its trial.
     let line = lines.iter().find(|l| l["outcome"].as_str().unwrap().starts_with("failure")).unwrap();
     let seed = line["seed"].to_string();

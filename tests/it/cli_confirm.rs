@@ -20,19 +20,38 @@ fn a_pair_can_be_asked_for() {
     // A search alone reaches the same verdicts with other proofs.
     let both = call(&["confirm", FIGURE, "--explore", "only"]);
     let all: Vec<&str> = verdicts(&both.out).iter().map(|l| l.split("  ").next().unwrap()).collect();
-    assert_eq!(all, ["REFUTED", "HARMFUL"], "{}", both.out);
+    assert_eq!(all, ["HARMFUL", "REFUTED"], "{}", both.out);
     assert!(both.out.contains("side by side, by a search of all 33 states"), "{}", both.out);
     let without = call(&["confirm", FIGURE, "--explore", "off"]);
-    assert!(verdicts(&without.out)[0].starts_with("UNCONFIRMED  x  "), "{}", without.out);
+    assert!(verdicts(&without.out)[1].starts_with("UNCONFIRMED  x  "), "{}", without.out);
     let few = call(&["confirm", FIGURE, "--explore-limit", "10"]);
     assert!(few.out.contains("there are more than 10 states, so it is not refuted"), "{}", few.out);
-    for (pair, says) in
-        [("@s5", "it is not SITE~SITE"), ("@s5~@s77", "@s77"), ("@s5~@s5", "`@s5 ~ @s5` is no pair: both only read\n")]
-    {
+    for (pair, says) in [
+        ("@s5", "it is not SITE~SITE"),
+        ("@s5~@s77", "@s77"),
+        ("@s5~@s5", "`@s5 ~ @s5` is not a pair: both only read\n"),
+    ] {
         let bad = call(&["confirm", FIGURE, "--pair", pair]);
         assert_eq!((bad.status, bad.out.as_str()), (REFUSED, ""), "{pair}");
         assert!(bad.err.contains(says), "{pair}: {}", bad.err);
     }
+}
+
+/// The text lists harmful pairs first, then real ones, then the rest, and equal verdicts in the order of the
+/// statements. The JSON has all pairs in the order of the statements.
+#[test]
+fn the_worst_pairs_come_first_in_the_text() {
+    let text = "lock m\nvar w = 0\nvar x = 0\nvar y = 0\nvar z = 0\nvar go = false\n\
+        thread a { w = 1; go = true; x = 1; y = 1; z = 1 }\n\
+        thread b { await go; w = 1; x = 1; assert y == 0; z = 1 }\n";
+    let model = file(&scratch("worst-first"), "m.race", text);
+    let json: Value = serde_json::from_str(&call(&["confirm", &model, "--format", "json"]).out).unwrap();
+    let places = json["pairs"].as_array().unwrap().iter().map(|pair| pair["location"].as_str().unwrap());
+    assert_eq!(places.collect::<Vec<_>>(), ["w", "x", "y", "z"], "{json}");
+    let run = call(&["confirm", &model]);
+    let heads = verdicts(&run.out).into_iter().filter(|line| !line.contains(" order  "));
+    let heads: Vec<String> = heads.map(|l| l.split("  ").take(2).collect::<Vec<_>>().join(" ")).collect();
+    assert_eq!(heads, ["HARMFUL y", "REAL x", "REAL z", "REFUTED w"], "{}", run.out);
 }
 
 #[test]

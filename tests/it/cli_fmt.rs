@@ -101,7 +101,7 @@ fn links_and_permissions_stay() {
 /// The models of this repository are formatted as `fmt` formats them, including the skeleton of `raceflip new`.
 #[test]
 fn the_models_here_are_laid_out() {
-    let run = call(&["fmt", "--check", "harnesses", "tests/models", "src/cli/skeleton.race"]);
+    let run = call(&["fmt", "--check", "harnesses", "tests/models", "src/cli/models/skeleton.race"]);
     assert_eq!((run.status, run.out.as_str(), run.err.as_str()), (0, "", ""), "run `raceflip fmt` on them");
     for page in ["docs/language.md", "README.md"] {
         for model in read(page).split("```race\n").skip(1).filter_map(|t| t.split("```").next()) {

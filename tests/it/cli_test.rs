@@ -108,18 +108,19 @@ fn what_must_be_and_is_not_fails() {
     let ran = within(&folder, &["test", "m.race", "--explore-limit", "0", "--runs", "100"]);
     assert_eq!(ran.status, FOUND);
     assert!(
-        ran.out.contains("  m.race:7: expect deadlock if FIXED == 0\n    `deadlock` was never seen ("),
+        ran.out.contains("  m.race:7: expect deadlock if FIXED == 0\n    `deadlock` did not happen in any run ("),
         "{}",
         ran.out
     );
     assert!(
-        ran.out.contains("  m.race:8: expect failure both if FIXED == 1\n    `failure both` was never seen ("),
+        ran.out
+            .contains("  m.race:8: expect failure both if FIXED == 1\n    `failure both` did not happen in any run ("),
         "{}",
         ran.out
     );
     assert!(ran.out.contains("could not be checked (atomicity is not checked yet: 2)"), "{}", ran.out);
     let ran = within(&folder, &["test", "m.race"]);
-    assert!(ran.out.contains("    `deadlock` can never be (all 12 states"), "{}", ran.out);
+    assert!(ran.out.contains("    `deadlock` can never happen (all 12 states"), "{}", ran.out);
     // No failure was seen, so none is saved.
     assert!(seeds(&folder).is_empty());
 }
@@ -147,7 +148,7 @@ fn lines_about_runs_without_end_are_judged_by_search() {
     assert!(ran.status == 0 && ran.out.contains("4 expectations: 4 met"), "{}", ran.out);
     file(&folder, "m.race", &text.replace("expect livelock", "expect no livelock").replace("@c: never", "@c: real"));
     let ran = within(&folder, &["test", "m.race"]);
-    assert!(ran.status == FOUND && ran.out.contains("some run may go on for ever"), "{}", ran.out);
+    assert!(ran.status == FOUND && ran.out.contains("some run may continue forever"), "{}", ran.out);
     assert!(ran.out.contains("none of 0 ends has this order"), "{}", ran.out);
 }
 
@@ -178,10 +179,11 @@ fn what_must_not_be_is_not_checked_by_runs_without_end() {
     let ran = within(&folder, &["test", "m.race", "--runs", "5", "--steps", "100"]);
     assert!(ran.status == FOUND && ran.out.starts_with("FAIL  m.race  3 expectations"), "{}", ran.out);
     for line in ["4: expect no failure", "5: expect order @a, @b: never"] {
-        let why = format!("  m.race:{line}\n    not checked: no run came to its end: a limit cut all of them (5 walks");
+        let why =
+            format!("  m.race:{line}\n    not checked: no run ended before a limit: a limit cut all of them (5 walks");
         assert!(ran.out.contains(&why), "{}", ran.out);
     }
-    assert!(ran.out.contains("3 expectations: 1 met, 2 could not be checked (no run came"), "{}", ran.out);
+    assert!(ran.out.contains("3 expectations: 1 met, 2 could not be checked (no run ended"), "{}", ran.out);
     let ran = within(&folder, &["test", "m.race", "--runs", "5", "--steps", "100", "--format", "json"]);
     let report: TestReport = serde_json::from_str(&ran.out).expect("a report");
     assert_eq!(
@@ -217,7 +219,7 @@ fn order_lines_are_judged() {
     let ran = within(&folder, &["test", "."]);
     assert!(ran.out.contains("PASS  ./good.race  5 expectations"), "{}", ran.out);
     for (line, text) in
-        [(8, "ends have this order"), (9, "none of"), (10, "no failure needs it"), (11, "the second begins")]
+        [(8, "ends have this order"), (9, "none of"), (10, "no failure needs it"), (11, "the second task begins")]
     {
         let told = ran.out.split(&format!("./bad.race:{line}: ")).nth(1).unwrap_or_else(|| panic!("{}", ran.out));
         assert!(told.lines().nth(1).is_some_and(|l| l.contains(text)), "{told}");
@@ -312,7 +314,7 @@ fn what_cannot_be_tested_is_refused_with_advice() {
         (0..9).fold(String::new(), |text, i| format!("{text}const C{i} = 0\nexpect outcomes: ok if C{i} == 1\n"));
     file(&folder, "many.race", &format!("{many}thread t {{ skip }}\n"));
     let ran = within(&folder, &["test", "many.race"]);
-    assert!(ran.status == REFUSED && ran.err.contains("speak of 512 variants"), "{}", ran.err);
+    assert!(ran.status == REFUSED && ran.err.contains("name 512 variants"), "{}", ran.err);
 }
 
 /// Ends that differ only in variables that a line does not name are listed as one.
@@ -341,7 +343,7 @@ fn ends_are_listed_as_the_line_tells_them_apart() {
     let report: TestReport = serde_json::from_str(&ran.out).expect("a report");
     let line = &report.variants[0].expectations[2];
     assert_eq!(line.shown.len(), 20);
-    assert_eq!(line.why.last().map(String::as_str), Some("32 different ends must not be; 20 of them are shown"));
+    assert_eq!(line.why.last().map(String::as_str), Some("32 different ends are forbidden, and 20 of them are shown"));
 }
 
 /// Ctrl-C during a test prints the results so far.

@@ -150,7 +150,7 @@ fn the_end_of_a_recording_is_one_departure() {
     let after = file(&folder, "b.race", "var x = 0\nthread a { x = 1; x = 2; x = 3; x = 4 }\n");
     let kept = report(&call(&["replay", &after, &token(&run), "--tolerant", "--format", "json"])).tolerance;
     let kept = kept.expect("a tolerant replay says so");
-    let over = kept.departures.iter().filter(|d| d.what == "the recording is over, and the run goes on");
+    let over = kept.departures.iter().filter(|d| d.what == "the recording has ended, and the run continues");
     let over: Vec<u64> = over.map(|d| d.step).collect();
     assert!(over == [2] && kept.inserted >= 3 && kept.more_departures == 0, "{kept:?}");
 }

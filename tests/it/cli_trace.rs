@@ -37,7 +37,7 @@ fn the_command_refuses() {
     let broken = file(&folder, "broken.txt", "1 START\n2 FLY tid:1\n");
     let fine = file(&folder, "fine.txt", "1 START\n2 THREADINIT tid:1\n");
     let none = folder.join("none.txt").display().to_string();
-    let place = format!("error: {broken}:2:3: `FLY` is no operation; ");
+    let place = format!("error: {broken}:2:3: `FLY` is not an operation; ");
     for (args, says) in [
         (vec!["trace", "stat", broken.as_str()], place.as_str()),
         (vec!["trace", "convert", &broken], &place),

@@ -3,7 +3,8 @@
 //! so that its states can be searched and compared with what the campaign says of the first one.
 
 use raceflip::campaign::{
-    CampaignContext, CampaignPlan, Claim, Confirmation, First, NoProgress, PairReport, Proof, Verdict, confirm,
+    CampaignContext, CampaignPlan, Claim, Confirmation, First, NoProgress, PairReport, Proof, TrialPlan, Verdict,
+    confirm,
 };
 use raceflip::detect::Pair;
 use raceflip::event::{
@@ -275,7 +276,11 @@ impl AppGuest for Counters {
 }
 
 fn confirmed<G: AppGuest>(reader: Body, pairs: Option<Vec<Pair>>) -> Confirmation {
-    let plan = CampaignPlan { pairs, jobs: 2, ..CampaignPlan::of(Arc::new(app::<G>(reader))) };
+    let plan = CampaignPlan {
+        jobs: 2,
+        trials: TrialPlan { pairs, ..TrialPlan::default() },
+        ..CampaignPlan::of(Arc::new(app::<G>(reader)))
+    };
     confirm(&plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress })
 }
 

@@ -3,7 +3,9 @@
 
 use crate::complete::all_variants;
 use crate::load::load;
-use raceflip::campaign::{CampaignContext, CampaignPlan, Confirmation, NoProgress, PairReport, Verdict, confirm};
+use raceflip::campaign::{
+    CampaignContext, CampaignPlan, Confirmation, DetectionPlan, NoProgress, PairReport, Verdict, confirm,
+};
 use raceflip::detect::{DetectorId, Rank};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -54,7 +56,11 @@ fn detectors_table() {
         let model = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(&path), &defines);
         let mut real: BTreeMap<_, BTreeSet<DetectorId>> = BTreeMap::new();
         for by in DetectorId::of_runs() {
-            let plan = CampaignPlan { detectors: vec![by], jobs: 2, ..CampaignPlan::new(&model) };
+            let plan = CampaignPlan {
+                jobs: 2,
+                detection: DetectionPlan { detectors: vec![by], ..DetectionPlan::default() },
+                ..CampaignPlan::new(&model)
+            };
             for pair in campaign(&plan).pairs {
                 counts.entry((by, pair.discovery.rank)).or_default()[kind(&pair)] += 1;
                 if pair.proof.confirmed() {

@@ -23,7 +23,8 @@ struct Digest(Digester);
 
 impl Observer for Digest {
     fn event(&mut self, world: &World, event: &Event) {
-        self.0.text(&format!("{event:?}"));
+        // Whether an operation was refused was added later than the golden file, and the exception is an event as well.
+        self.0.text(&format!("{event:?}").replace(", refused: false", "").replace(", refused: true", ""));
         if let EventKind::Performed {
             op: Op::Fork { args, .. } | Op::Post { args, .. } | Op::Enable { args, .. },
             ..

@@ -2,7 +2,7 @@
 
 use crate::load::{all_models, load};
 use raceflip::base::{Rng, mix};
-use raceflip::campaign::{CampaignContext, CampaignPlan, NoProgress, detect};
+use raceflip::campaign::{CampaignContext, CampaignPlan, DetectionPlan, NoProgress, detect};
 use raceflip::event::{Actor, Choice, SiteId, ThreadId};
 use raceflip::exec::{NoObserver, run};
 use raceflip::sched::{Directed, Divergence, Hit, Strategy, View};
@@ -165,7 +165,13 @@ fn it_does_what_the_paper_prints() {
     for path in all_models() {
         let model = load(&path, &[]);
         let limits = Limits { steps: 2_000, ..Limits::default() };
-        let plan = CampaignPlan { limits, seed: 1, runs: 10, jobs: 2, ..CampaignPlan::new(&model) };
+        let plan = CampaignPlan {
+            limits,
+            seed: 1,
+            jobs: 2,
+            detection: DetectionPlan { runs: 10, ..DetectionPlan::default() },
+            ..CampaignPlan::new(&model)
+        };
         let found = detect(&plan, CampaignContext { stop: &go_on, progress: &NoProgress });
         let mut machine = Machine::new(Vm::new(model.code.clone()), limits);
         for candidate in &found.candidates {

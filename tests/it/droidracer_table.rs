@@ -15,7 +15,7 @@ const HEAD: &str = "\
 # DroidRacer's logs
 
 Written by `cargo test --release --test it droidracer_table -- --ignored`: eight logs that DroidRacer wrote of real apps, with the races that it reports at their end
-(`tests/it/traces`), against the rules of its source (`src/detect/happens_before/source`) and those that its paper prints. A field is one of a class, whatever the object, as DroidRacer counts.
+(`tests/it/traces`), against the rules of its source (`src/detect/traces/happens_before/source`) and those that its paper prints. A field is one of a class, whatever the object, as DroidRacer counts.
 DroidRacer leaves races of databases out, and so does this page. *Seconds* are of one run on a shared machine (AMD EPYC, 2 cores): relation and races, without reading the file.
 DroidRacer itself, in an emulator of 2013, took 66 s for RemindMe, 945 s for Twitter and 1,151 s for Adobe Reader.
 

@@ -1,7 +1,7 @@
 //! Tests of models without an end or a bound: a run and a campaign of each one end at a reported limit, in bounded time
 //! and memory.
 
-use raceflip::campaign::{CampaignContext, CampaignPlan, NoProgress, confirm};
+use raceflip::campaign::{CampaignContext, CampaignPlan, DetectionPlan, NoProgress, TrialPlan, confirm};
 use raceflip::event::{LimitKind, Outcome};
 use raceflip::exec::{NoObserver, run};
 use raceflip::sched::RandomWalk;
@@ -61,7 +61,14 @@ fn every_model_comes_to_an_end() {
         };
         // A model that forks may reach the limit on threads first.
         assert!(limit == expected || limit == Some(LimitKind::Threads), "{name}: {limit:?}");
-        let plan = CampaignPlan { limits, seed: 1, runs: 2, trials: 2, jobs: 2, ..CampaignPlan::new(&model) };
+        let plan = CampaignPlan {
+            limits,
+            seed: 1,
+            jobs: 2,
+            detection: DetectionPlan { runs: 2, ..DetectionPlan::default() },
+            trials: TrialPlan { count: 2, ..TrialPlan::default() },
+            ..CampaignPlan::new(&model)
+        };
         let found = confirm(&plan, CampaignContext { stop: &stop, progress: &NoProgress });
         let cut: u32 = found.phase1.coverage.limits.values().sum();
         assert_eq!(

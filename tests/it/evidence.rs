@@ -2,7 +2,8 @@
 
 use crate::load::{Model, all_models, load, load_bytes, models};
 use raceflip::campaign::{
-    CampaignContext, CampaignPlan, Explore, Flip, Instance, NoProgress, PairReport, Proof, RunEvidence, confirm,
+    CampaignContext, CampaignPlan, DetectionPlan, Explore, Flip, Instance, NoProgress, PairReport, Proof, RunEvidence,
+    confirm,
 };
 use raceflip::detect::Pair;
 use raceflip::event::{AccessPlace, Actor, Choice, Event, EventKind, SiteId};
@@ -18,7 +19,13 @@ use std::sync::atomic::AtomicBool;
 
 fn plan(model: &Model) -> CampaignPlan {
     let limits = Limits { steps: 5_000, ..Limits::default() };
-    CampaignPlan { limits, seed: 5, runs: 20, jobs: 2, ..CampaignPlan::new(model) }
+    CampaignPlan {
+        limits,
+        seed: 5,
+        jobs: 2,
+        detection: DetectionPlan { runs: 20, ..DetectionPlan::default() },
+        ..CampaignPlan::new(model)
+    }
 }
 
 /// Strategy that replays a run and checks whether two threads are ever pending and enabled at the statements of a pair,
@@ -225,7 +232,8 @@ fn an_order_that_fails_at_once_is_harmful() {
     for text in all {
         let model = load_bytes("at once", text.as_bytes(), &[]);
         for explore in [Explore::Auto, Explore::Off] {
-            let plan = CampaignPlan { explore, runs: 50, ..plan(&model) };
+            let mut plan = plan(&model);
+            (plan.search.explore, plan.detection.runs) = (explore, 50);
             let found = confirm(&plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress });
             let label = |s: SiteId| model.code.setup.sites[s].label.clone().unwrap_or_default();
             let of = |p: &&PairReport| BTreeSet::from([label(p.pair.a), label(p.pair.b)]).into_iter().eq(["X", "Y"]);

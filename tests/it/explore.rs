@@ -4,7 +4,7 @@ pub(crate) use crate::agree::search;
 use crate::enumerate::{enumerate, words};
 use crate::tiny;
 use raceflip::explore::{
-    self, Clock, Livelock, NoSearchProgress, OrderResult, SearchPlan, least_stalls, livelocks, site_order,
+    self, ClockMode, Livelock, NoSearchProgress, OrderResult, SearchPlan, least_stalls, livelocks, site_order,
 };
 use raceflip::vm::Model;
 use std::collections::BTreeSet;
@@ -35,11 +35,11 @@ fn it_comes_to_the_ends_of_all_runs() {
             let ends: BTreeSet<_> = found.ends.keys().map(|e| e.ended.clone()).collect();
             (found.states, ends)
         };
-        assert_eq!(ends(false, Clock::Critical).1, all.ends, "tiny {i}\n{text}");
-        let exact = ends(false, Clock::Exact);
+        assert_eq!(ends(false, ClockMode::Critical).1, all.ends, "tiny {i}\n{text}");
+        let exact = ends(false, ClockMode::Exact);
         let missing: Vec<_> = all.ends.difference(&exact.1).collect();
         assert!(missing.is_empty(), "tiny {i}: {missing:?} are missing\n{text}");
-        assert_eq!(ends(true, Clock::Exact), exact, "tiny {i}, reduced\n{text}");
+        assert_eq!(ends(true, ClockMode::Exact), exact, "tiny {i}, reduced\n{text}");
         compared += 1;
     }
     assert!(compared > 3_000, "only {compared} models");
@@ -74,7 +74,7 @@ fn depth_first_visits_the_same_states() {
         }
         for reduce in [false, true] {
             let deepest =
-                search(&SearchPlan { first: explore::First::Deepest, reduce, pairs: !reduce, ..plan.clone() });
+                search(&SearchPlan { first: explore::SearchOrder::Deepest, reduce, pairs: !reduce, ..plan.clone() });
             assert_eq!((deepest.states, deepest.cut), (nearest.states, None), "{seed} {reduce}");
             assert!(deepest.ends.keys().eq(nearest.ends.keys()));
             assert!(reduce || deepest.adjacent.keys().eq(nearest.adjacent.keys()));
@@ -90,7 +90,7 @@ fn what_is_told_of_the_whole_is_no_more_than_there_is() {
     for states in [100, 1_000, 3_500, 4_000] {
         for depth_first in [false, true] {
             let bounds = explore::Bounds { states, ..explore::Bounds::default() };
-            let first = if depth_first { explore::First::Deepest } else { explore::First::Nearest };
+            let first = if depth_first { explore::SearchOrder::Deepest } else { explore::SearchOrder::Nearest };
             let found = search(&SearchPlan { bounds, first, ..SearchPlan::new(&model) });
             let at_least = found.estimate.expect("it was cut").at_least(found.states);
             assert!((states..=4_096).contains(&at_least), "{at_least} after {states}");

@@ -2,7 +2,10 @@
 
 use crate::load::{Model, load};
 use raceflip::base::mix;
-use raceflip::campaign::{CampaignContext, CampaignPlan, Confirmation, First, NeverClaim, NoProgress, Proof, confirm};
+use raceflip::campaign::{
+    CampaignContext, CampaignPlan, Confirmation, DetectionPlan, First, NeverClaim, NoProgress, Proof, TrialPlan,
+    confirm,
+};
 use raceflip::exec::{NoObserver, run};
 use raceflip::sched::{Directed, SiteSpec, site_text};
 use raceflip::vm::Vm;
@@ -15,7 +18,13 @@ fn figure(name: &str, defines: &[(String, i64)]) -> Model {
 }
 
 fn campaign(model: &Model, trials: u32) -> Confirmation {
-    let plan = CampaignPlan { seed: 7, runs: 20, trials, jobs: 2, ..CampaignPlan::new(model) };
+    let plan = CampaignPlan {
+        seed: 7,
+        jobs: 2,
+        detection: DetectionPlan { runs: 20, ..DetectionPlan::default() },
+        trials: TrialPlan { count: trials, ..TrialPlan::default() },
+        ..CampaignPlan::new(model)
+    };
     confirm(&plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress })
 }
 

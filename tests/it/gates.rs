@@ -1,7 +1,8 @@
 //! Tests of gates: which findings fail, in every report format, and the effect of `--fail-on`.
 
 use crate::cli::{FOUND, MENU, REFUSED, call, file, scratch};
-use crate::reports::{elements, sarif_schema, valid};
+use crate::reports::elements;
+use crate::schema::{sarif_schema, valid};
 use serde_json::Value;
 
 const CRASHES: &str = "tests/data/faults/always_crashes_green.race";
@@ -175,6 +176,14 @@ fn tests_have_all_forms_and_a_gate() {
     assert_eq!(sarif["runs"][0]["results"].as_array().map(Vec::len), Some(1), "{sarif}");
     let json: Value = serde_json::from_str(&test(&["--format", "json"]).out).unwrap();
     assert_eq!(json["failed"], 1);
+    // A line that does not hold fails every test, whatever gate is given.
+    let unmet = serde_json::json!({ "on": "unmet", "count": 1, "why": "variants fail" });
+    assert_eq!(
+        json["gate"],
+        serde_json::json!({ "fail_on": ["unmet"], "default": true, "passed": false, "failed": [unmet] })
+    );
+    assert_eq!((&sarif["runs"][0]["properties"]["gate"], FOUND), (&json["gate"], test(&[]).status));
+    assert_eq!(sarif["runs"][0]["invocations"][0]["exitCode"], FOUND);
     // The next model has runs that a limit cuts.
     let cut = file(
         &folder,
@@ -252,7 +261,11 @@ fn folders_are_taken_where_they_make_sense() {
     let run = call(&["run", &dir]);
     assert!(run.status == REFUSED && run.err.contains("performs one run of one model"), "{}", run.err);
     let out_of_many = call(&["detect", &dir, "--out", "x.json"]);
-    assert!(out_of_many.status == REFUSED && out_of_many.err.contains("--out is for one model"), "{}", out_of_many.err);
+    assert!(
+        out_of_many.status == REFUSED && out_of_many.err.contains("`--out` needs exactly one model"),
+        "{}",
+        out_of_many.err
+    );
 }
 
 #[test]
@@ -321,6 +334,21 @@ fn what_fails_the_gate_fails_in_every_form() {
         assert!(junit.contains(&format!("type=\"gate/{on}\"")), "{junit}");
         let failures = |gate: &[&str]| elements(&told("junit", gate).out, "failure");
         assert_eq!(failures(&["--fail-on", on]), 1 + failures(&[]), "{junit}");
+        // The JSON and the SARIF have the whole gate, also if it was not given.
+        for gate in [&["--fail-on", on][..], &[]] {
+            let json: Value = serde_json::from_str(&told("json", gate).out).unwrap();
+            let ran = told("sarif", gate);
+            let log = valid(&sarif_schema(), &ran.out);
+            let (log, judged) = (&log["runs"][0], &json["gate"]);
+            assert_eq!((&log["properties"]["gate"], &log["invocations"][0]["exitCode"]), (judged, &ran.status.into()));
+            assert_eq!(log["invocations"][0]["executionSuccessful"], true);
+            assert_eq!((&judged["default"], &judged["passed"]), (&gate.is_empty().into(), &(ran.status == 0).into()));
+            let failed = judged["failed"].as_array().unwrap();
+            let is_on = |f: &Value| f["on"] == on && f["count"].as_u64() > Some(0) && f["why"].is_string();
+            assert!(gate.is_empty() || failed.iter().any(is_on), "{args:?} {judged}");
+            let said = log["invocations"][0]["exitCodeDescription"].as_str().unwrap();
+            assert!(gate.is_empty() || said.starts_with(&format!("gate: failed on {on} (")), "{said}");
+        }
         let github = told("github", &["--fail-on", on]).out;
         assert!(github.starts_with("::error title=raceflip%3A gate::"), "{github}");
     }

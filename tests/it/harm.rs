@@ -3,8 +3,8 @@
 
 use crate::load::{Model, load};
 use raceflip::campaign::{
-    CHANCE, CampaignContext, CampaignPlan, Claim, Confirmation, Explore, First, NoProgress, PairReport, confirm,
-    same_failure,
+    CHANCE, CampaignContext, CampaignPlan, Claim, Confirmation, Explore, First, NoProgress, PairReport, StatePlan,
+    TrialPlan, confirm, same_failure,
 };
 use raceflip::vm;
 use std::ops::Range;
@@ -12,7 +12,12 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 fn campaign(model: &Model, seed: u64, explore: Explore) -> Confirmation {
-    let plan = CampaignPlan { seed, explore, orders: true, ..CampaignPlan::new(model) };
+    let plan = CampaignPlan {
+        seed,
+        search: StatePlan { explore, ..StatePlan::default() },
+        trials: TrialPlan { orders: true, ..TrialPlan::default() },
+        ..CampaignPlan::new(model)
+    };
     confirm(&plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress })
 }
 
@@ -234,7 +239,11 @@ fn what_is_interrupted_claims_nothing() {
     let model = fault("harm_by_rate.race");
     for runs in (100..1_400).step_by(100) {
         let after = After(runs.into(), AtomicBool::new(false));
-        let plan = CampaignPlan { seed: 0, explore: Explore::Off, ..CampaignPlan::new(&model) };
+        let plan = CampaignPlan {
+            seed: 0,
+            search: StatePlan { explore: Explore::Off, ..StatePlan::default() },
+            ..CampaignPlan::new(&model)
+        };
         let found = confirm(&plan, CampaignContext { stop: &after.1, progress: &after });
         assert!(harmful(&found).is_empty(), "after {runs} runs");
         let report = raceflip::formats::campaign::ConfirmReport::new("x.race", 0, &plan, &found);

@@ -64,7 +64,8 @@ fn text(number: u64) -> String {
 /// Returns the campaign of the model with this number. Most are ordinary campaigns; each fourth one gets random pairs
 /// instead of those of detection.
 fn plan(model: &Model, number: u64) -> CampaignPlan {
-    let plan = CampaignPlan { seed: mix(STREAM, !number), orders: has_orders(number), ..CampaignPlan::new(model) };
+    let mut plan = CampaignPlan { seed: mix(STREAM, !number), ..CampaignPlan::new(model) };
+    plan.trials.orders = has_orders(number);
     if !is_told(number) {
         return plan;
     }
@@ -73,8 +74,9 @@ fn plan(model: &Model, number: u64) -> CampaignPlan {
     let all: BTreeSet<Pair> = pairs.filter(|p| sites[p.a].can_conflict(&sites[p.b])).collect();
     let mut rng = Rng::seeded(plan.seed);
     let told: Vec<Pair> = all.into_iter().filter(|_| rng.below(4) == 0).take(6).collect();
-    let explore = if number % 8 == 3 { Explore::Only } else { Explore::Auto };
-    CampaignPlan { pairs: Some(told), explore, ..plan }
+    plan.search.explore = if number % 8 == 3 { Explore::Only } else { Explore::Auto };
+    plan.trials.pairs = Some(told);
+    plan
 }
 
 // Returns whether the campaign also drives order pairs.
@@ -216,7 +218,7 @@ fn judge(numbers: Range<u64>) -> Judged {
         let head = format!("// {name}, {} states, --seed {}{told}", graph.nodes.len(), plan.seed);
         let case = Case { model: &model, graph: &graph, beside: graph.beside(), orders: graph.orders(), head };
         let reported: BTreeSet<Pair> = found.phase1.candidates.iter().map(|c| c.pair).collect();
-        let detects = plan.pairs.is_none();
+        let detects = plan.trials.pairs.is_none();
         all.beside += if detects { case.beside.len() as u64 } else { 0 };
         for pair in case.beside.keys().filter(|p| detects && !reported.contains(p)) {
             all.undetected += 1;
@@ -277,6 +279,24 @@ fn no_verdict_of_ten_thousand_campaigns_is_wrong() {
     println!("{}{}", all.texts(), all.counts());
     assert!(all.wrong.is_empty(), "{} are wrong", all.wrong.len());
     assert!(all.undetected * 2_148 <= 2 * all.beside, "{} of {} are not detected", all.undetected, all.beside);
+}
+
+/// Two runs that have failed in different ways are in two states, even if nothing else distinguishes them: with the use
+/// first the thread fails at its release, with the deletion first it fails at its use.
+#[test]
+fn failures_of_equal_states_are_kept_apart() {
+    let text = "app \"m\" { uncaught = app }\nclass Box { var v = 0 }\nlet fixed = new Box\nlock m\n\
+        task do_it(i) { delete fixed }\nthread a { use fixed; release m }\nthread b { fork do_it(2) }\n";
+    let model = Model::from_text("m.race", text, &[]).unwrap_or_else(|e| panic!("{e}"));
+    let graph = graph(&model, MOST_STATES, false).expect("few states");
+    let harm = |first, failure: &str| (first, failure.to_owned());
+    let harms =
+        BTreeSet::from([harm(First::A, "failure UseAfterFree a:0"), harm(First::B, "failure IllegalMonitorState a:1")]);
+    assert_eq!(graph.beside().into_values().collect::<Vec<_>>(), [harms.clone()]);
+    let found =
+        confirm(&CampaignPlan::new(&model), CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress });
+    let said = found.pairs[0].hurts().into_iter().map(|(first, f)| (first, f.signature.clone()));
+    assert_eq!(said.collect::<BTreeSet<_>>(), harms);
 }
 
 /// Detection alone misses hardly any pair that is side by side, by the size of the models:

@@ -111,24 +111,24 @@ fn mistakes_in_items() {
         ("var t: looper = w[1]", "the initial value is a `thread`, not a `looper`"),
         ("var y: inte", "unknown type `inte`"),
         ("var y: list", "a list needs the type of its elements"),
-        ("var y: list[list[int]]", "a list of lists"),
+        ("var y: list[list[int]]", "a list cannot contain lists"),
         ("var y: list[int] = [1, true]", "an element is a `bool`, not an `int`"),
-        ("var y: list[C] = [new C]", "a new object in the literal of a list"),
-        ("var y: int[2] = [1]", "1 value for an array of 2"),
+        ("var y: list[C] = [new C]", "the literal of a list cannot have a new object"),
+        ("var y: int[2] = [1]", "the literal has 1 value for an array of 2"),
         ("var y: int[-1]", "an array's length cannot be -1"),
         ("var y: int[2000000]", "an array's length cannot be 2000000"),
-        ("var y: int[1000][1000]; var z: int[10]", "more than 1000000 cells of memory"),
-        ("var y: int[1000][1001]", "more than 1000000 cells of memory"),
+        ("var y: int[1000][1000]; var z: int[10]", "this needs more than 1000000 cells of memory"),
+        ("var y: int[1000][1001]", "this needs more than 1000000 cells of memory"),
         ("var y = w[9]", "the index is out of bounds"),
-        ("var y = w[9] == main", "a first value that has to be computed"),
+        ("var y = w[9] == main", "the initial value has to be computed"),
         ("var y: condition", "`y` needs an initial value"),
         ("atomic y: list[int]", "a list cannot be atomic"),
-        ("class int { }", "a class cannot be called `int`"),
+        ("class int { }", "a class cannot be named `int`"),
         ("class D { var f = 0; var f = 1 }", "field `f` is declared twice"),
-        ("class D { var d: D = new D }", "a new `D` needs ever more new objects"),
+        ("class D { var d: D = new D }", "a new `D` needs new objects without end"),
         ("let y: C", "`y` needs a value"),
         ("let y = z; let z = 1", "`z` is not known yet"),
-        ("task cas() { }", "a task cannot be called `cas`"),
+        ("task cas() { }", "a task cannot be named `cas`"),
         ("task t(y: list[int]) { }", "lists cannot be passed"),
         ("task t(i, i) { }", "`i` hides a name of this body"),
         ("task t(x) { }", "`x` hides a variable"),
@@ -139,21 +139,24 @@ fn mistakes_in_items() {
         ("handler y on mian", "unknown looper `mian`"),
         ("event e on w { }", "`w` is a thread"),
         ("event e(i) on main initially 1 { }", "`e` has parameters, so it cannot start enabled"),
-        ("thread t(i in 0..1000000000) { }", "1000000000 threads `t`"),
-        ("thread t(i in 0 - 9223372036854775807..9223372036854775807) { }", "18446744073709551614 threads `t`"),
+        ("thread t(i in 0..1000000000) { }", "`t` declares 1000000000 threads"),
+        (
+            "thread t(i in 0 - 9223372036854775807..9223372036854775807) { }",
+            "`t` declares 18446744073709551614 threads",
+        ),
         ("mutex y[1000000000]", "the number of locks cannot be 1000000000"),
         ("semaphore y = -1", "a semaphore's count cannot be -1"),
         ("rwlock y prefer writer", "unknown preference `writer`"),
         ("app \"a\" { uncaugt = thread }", "unknown setting `uncaugt`"),
         ("app \"a\" { uncaught = 3 }", "unknown value ``"),
-        ("init { }; init { }", "a second `init`"),
-        ("init { post go(1) to main }", "`post` in `init`"),
-        ("task t() { sleep 1 }; init { t() }", "`sleep` in `t`, which `init` calls"),
+        ("init { }; init { }", "the model has a second `init`"),
+        ("init { post go(1) to main }", "`post` cannot be used in `init`"),
+        ("task t() { sleep 1 }; init { t() }", "`sleep` cannot be used in `t`, which `init` calls"),
         ("property q always { all i in 0..a.len: a[i] == 0 }", "ok"),
-        ("property q always { all i in 0..20000: a[0] == i }", "a quantifier over too many values"),
-        ("property q always { all i in 0..200: all j in 0..10000: a[i] == j }", "a quantifier over too many values"),
+        ("property q always { all i in 0..20000: a[0] == i }", "the quantifier has too many values"),
+        ("property q always { all i in 0..200: all j in 0..10000: a[i] == j }", "the quantifier has too many values"),
         ("property q always { all i in 0..3: a[i] == y }", "unknown name `y`"),
-        ("property q always { give() == 1 }", "a call in a property"),
+        ("property q always { give() == 1 }", "a call cannot be used in a property"),
         ("property q always { x }", "a property is an `int`, not a `bool`"),
         ("activity A on main { }", "components (activity, service, receiver, async_task) are not yet supported"),
     ]);
@@ -193,8 +196,8 @@ fn mistakes_in_bodies() {
         ("if o == k { }; if k.g == o { }", "ok"),
         ("if m == k { }", "a `lock` and a `C` cannot be compared"),
         ("x = true", "the value is a `bool`, not an `int`"),
-        ("b += 1", "`+=` on a `bool`"),
-        ("at += 1", "`+=` on an atomic"),
+        ("b += 1", "`+=` cannot be applied to a `bool`"),
+        ("at += 1", "`+=` is ambiguous on an atomic"),
         ("fetch_add(x, 1)", "`fetch_add` needs an atomic place"),
         ("fetch_add(at)", "`fetch_add` takes 2 arguments, not 1"),
         ("if cas(k.t, 0, 1) { x = exchange(at, 2) }", "ok"),
@@ -210,8 +213,8 @@ fn mistakes_in_bodies() {
         ("l.pusch(1)", "unknown operation `pusch`"),
         ("x = l.len()", "unknown operation `len`"),
         ("x = l.size", "a list has no field `size`"),
-        ("return 1", "`return` with a value in a body without result"),
-        ("break", "`break` outside a loop"),
+        ("return 1", "`return` has a value in a body without a result"),
+        ("break", "`break` cannot be used outside a loop"),
         ("post go(1) to m", "a post needs a looper, a handler, or a thread with a queue"),
         ("post go(1) to h after true", "a delay is a `bool`, not an `int`"),
         ("post go(1) to main as k", "`as` with an expression is not yet supported"),
@@ -234,20 +237,20 @@ fn mistakes_in_bodies() {
         ("signal m", "`signal` needs a condition"),
         ("down m", "the operand of `down` is a `lock`, not a `semaphore`"),
         ("use x", "the operand of `use` is an `int`, not an `Object`"),
-        ("join w", "`w` is several of type `thread`"),
+        ("join w", "`w` names several values of type `thread`"),
         ("join w[1]; interrupt w[x]; join main", "ok"),
-        ("await give() == 1", "a call in the condition of an `await`"),
+        ("await give() == 1", "a call cannot be used in the condition of an `await`"),
         ("await x == 1 && l.len > 0 && k.g != null for 5", "ok"),
         ("try { skip } catch Nul { }", "unknown exception `Nul`"),
         ("try { throw Odd } catch Odd { } catch NullPointer { } catch { } finally { skip }", "ok"),
-        ("@q: skip; @q: skip", "label `@q` stands twice"),
+        ("@q: skip; @q: skip", "label `@q` occurs twice"),
         ("if N == 2 { @q: skip } else { @q: skip }", "ok"),
         ("if N == 3 { y = 1 }", "unknown name `y`"),
         ("if N != 0 || 1 / (N - 2) == 0 { }", "ok"),
         ("x = 1 / (N - 2)", "division by zero in a constant"),
         ("start A", "`start` belongs to components"),
         ("use this", "`this` belongs to components"),
-        ("x = \"text\"", "a text is no value"),
+        ("x = \"text\"", "a string is not a value"),
         ("let y: looper = self", "the value is a `thread`, not a `looper`"),
     ]
     .map(|(body, expected)| (format!("thread t {{ {body} }}"), expected))
@@ -269,12 +272,12 @@ fn mistakes_in_expectations() {
         ("order @r, @q: never", "ok"),
         ("order @s, @q: real", "`@s` selects nothing"),
         ("order @q, @r: often", "unknown word `often`"),
-        ("race @q ~ @dead", "unreachable expectation"),
+        ("race @q ~ @dead", "the expectation is unreachable"),
         ("race @q ~ @dead if N == 3", "ok"),
         ("race @q ~ @deed if N == 3", "unknown label `@deed`"),
         ("race @q ~ @q: rael", "unknown word `rael`"),
         ("race @q ~ @q: false, real", "`false` contradicts the other word"),
-        ("no race @q ~ @q: real", "`no race` with a word"),
+        ("no race @q ~ @q: real", "`no race` cannot have a word"),
         ("failure NulPointer", "unknown failure `NulPointer`"),
         ("failure Odd", "ok"),
         ("failure p at @as", "ok"),
@@ -293,7 +296,7 @@ fn mistakes_in_expectations() {
         ("outcomes of l: ok 1", "`l` is a `list[int]`"),
         ("outcomes of a: ok [1]", "`a` has 3 elements, not 1"),
         ("outcomes of x, b: ok [1]", "2 variables need 2 end values"),
-        ("outcomes: ok 1", "end values without variables"),
+        ("outcomes: ok 1", "the line has end values but no variables"),
         ("outcomes of m: ok 1", "`m` is a lock"),
         ("deadlock if N", "the condition of an expectation is an `int`, not a `bool`"),
         ("deadlock if M == 1", "unknown name `M`"),
@@ -416,8 +419,8 @@ fn constants_from_outside() {
     assert_eq!(refused("M", 1), "-D M: the model has no constant `M`");
     assert_eq!(refused("BIGG", 1), "-D BIGG: the model has no constant `BIGG`; did you mean `BIG`?");
     assert_eq!(refused("a", 1), "-D a: `a` is a variable; only a `const` can be overridden");
-    assert_eq!(refused("BIG", 2), "-D BIG=2: `BIG` is a bool: 0 or 1");
-    assert_eq!(refused("N", i64::MAX), "an array's length cannot be -2 | 9223372036854775807 threads `t`");
+    assert_eq!(refused("BIG", 2), "-D BIG=2: `BIG` is a bool; give 0 or 1");
+    assert_eq!(refused("N", i64::MAX), "an array's length cannot be -2 | `t` declares 9223372036854775807 threads");
     assert_eq!(refused("D", i64::MAX), "an array's length cannot be 9223372036854775807");
 }
 
@@ -432,15 +435,15 @@ fn suggestions_and_notes() {
     };
     assert_eq!(
         first("var destroyed = false; thread t { destroyd = true }"),
-        "not declared; ; did you mean `destroyed`?"
+        "this name is not declared; ; did you mean `destroyed`?"
     );
     assert_eq!(
         first("lock m; task m() { }"),
-        "already the name of a lock; first declared here; top-level names share one namespace: choose another name"
+        "this is already the name of a lock; first declared here; top-level names share one namespace: choose another name"
     );
     assert_eq!(
         first("atomic n = 0; thread t { n -= 2 }"),
-        "is this one step or two?; ; `fetch_add(n, -2)` is one step; `n = n - 2` is a read and a write"
+        "it may be one step, or two; ; write `fetch_add(n, -2)` for one step, or `n = n - 2` for a read and a write"
     );
     assert_eq!(
         first("thread t { @here: skip }; expect order @heer: real"),
@@ -455,7 +458,7 @@ fn large_texts_are_told_about_not_run_into() {
     assert!(checked(&format!("{chain}const C20000 = 0\n"), &[]).is_ok());
     let classes: String =
         (0..5_000).map(|i| format!("class C{i} {{ var n: C{} = new C{} }}\n", i + 1, i + 1)).collect();
-    assert_eq!(errors(&format!("{classes}class C5000 {{ }}")), "1: a new `C0` needs ever more new objects");
+    assert_eq!(errors(&format!("{classes}class C5000 {{ }}")), "1: a new `C0` needs new objects without end");
     let doubles: String =
         (0..40).map(|i| format!("class D{i} {{ var a: D{0} = new D{0}; var b: D{0} = new D{0} }}\n", i + 1)).collect();
     assert!(errors(&format!("{doubles}class D40 {{ }}")).ends_with("more than 1000000 cells of memory"));

@@ -11,7 +11,7 @@ fn errors(text: &str) -> String {
 #[test]
 fn typo_in_an_item() {
     assert_snapshot!(errors("loper main\nvar x = 0\n"), @r#"
-        error: `loper` begins no item
+        error: `loper` does not begin an item
          --> a.race:1:1
           |
         1 | loper main
@@ -43,18 +43,18 @@ fn async_before_the_place() {
         2 |     post g() async to main
           |              ^^^^^ expected `to`
           |
-          = help: `async` goes after the place: `post g() to main async`
+          = help: put `async` after the place: `post g() to main async`
     "#);
 }
 
 #[test]
 fn operation_inside_an_expression() {
     assert_snapshot!(errors("task f() {\n    let ok = 1 + post g() to main\n}\n"), @r#"
-        error: `post` cannot stand inside an expression
+        error: `post` cannot be used inside an expression
          --> a.race:2:18
           |
         2 |     let ok = 1 + post g() to main
-          |                  ^^^^ only as a whole right side
+          |                  ^^^^ it can only be a whole right side
           |
           = help: put it in parentheses, `(post ...)`, or bind its value with `let`
     "#);
@@ -67,9 +67,9 @@ fn chained_comparison() {
          --> a.race:1:28
           |
         1 | property p always { 0 <= x < N }
-          |                       --   ^ a second comparison
+          |                       --   ^ this is a second comparison
           |                       |
-          |                       the first one
+          |                       this is the first one
           |
           = help: write `a < b && b < c`, or put one of them in parentheses
     "#);
@@ -86,7 +86,7 @@ fn several_at_once() {
         2 |     x = = 1
           |         ^ expected an expression
           |
-          = help: equality is `==`
+          = help: use `==` for equality
 
         error: `i` does not begin a statement
          --> a.race:4:5
@@ -108,7 +108,7 @@ fn several_at_once() {
          --> a.race:8:1
           |
         7 | var z = [1, 2
-          |         - to close this one
+          |         - this one is not closed
         8 | expect rce @a ~ @b
           | ^^^^^^ expected `]`
 
@@ -129,7 +129,7 @@ fn a_block_that_is_not_closed() {
          --> a.race:2:10
           |
         2 |     if x {
-          |          ^ no `}` before the next item
+          |          ^ there is no `}` before the next item
         ...
         5 | task g() { }
           | ---- expected `}` before this
@@ -156,17 +156,17 @@ fn a_string_that_does_not_end() {
          --> a.race:1:5
           |
         1 | app "music
-          |     ^ begins here
+          |     ^ the string begins here
           |
-          = help: a string ends with `"` on the line that it begins on; `\n` stands for a newline in it
+          = help: end a string with `"` on the line that it begins on, and write `\n` for a newline in it
 
         error: unknown character `'`
          --> a.race:2:9
           |
         2 | var x = 'a'
-          |         ^^^ not of the language
+          |         ^^^ the language has no such character
           |
-          = help: strings stand in straight double quotes
+          = help: put strings in straight double quotes
     "#);
 }
 
@@ -192,7 +192,7 @@ fn else_on_its_own_after_a_semicolon() {
         3 |     else { y = 2 }
           |     ^^^^ expected a statement
           |
-          = help: `else` comes right after the `}` that it belongs to, without a `;`
+          = help: put `else` right after the `}` that it belongs to, without a `;`
     "#);
 }
 
@@ -205,28 +205,28 @@ fn a_fraction_and_a_number_too_large() {
         1 | const A = 1.5
           |             ^ expected the name of a field
           |
-          = help: there are no fractions: all numbers are integers
+          = help: use integers: the language has no fractions
 
         error: the number is too large
          --> a.race:2:11
           |
         2 | const B = 9223372036854775808
-          |           ^^^^^^^^^^^^^^^^^^^ does not fit into 64 bits
+          |           ^^^^^^^^^^^^^^^^^^^ it does not fit into 64 bits
           |
-          = help: the largest integer is 9223372036854775807
+          = help: use a number up to 9223372036854775807
     "#);
 }
 
 #[test]
 fn a_local_var() {
     assert_snapshot!(errors("task f() {\n    var x = 1\n}\n"), @r#"
-        error: `var` cannot stand in a block
+        error: `var` cannot be used in a block
          --> a.race:2:5
           |
         2 |     var x = 1
-          |     ^^^ only at the top of a file
+          |     ^^^ it can be used only at the top of a file
           |
-          = help: a local variable is `let`
+          = help: declare a local variable with `let`
     "#);
 }
 
@@ -237,9 +237,9 @@ fn a_verb_without_its_operand() {
          --> a.race:2:5
           |
         2 |     use
-          |     ^^^ has no effect
+          |     ^^^ it has no effect
           |
-          = help: `use` needs something after it; a call is `use()`
+          = help: complete the statement: `use` needs something after it, and a call is `use()`
     "#);
 }
 

@@ -4,7 +4,7 @@
 use crate::cli::{call, call_with, file, scratch};
 use crate::load::load;
 use allocation_counter::measure;
-use raceflip::campaign::{CampaignContext, CampaignPlan, NoProgress, confirm};
+use raceflip::campaign::{CampaignContext, CampaignPlan, DetectionPlan, NoProgress, TrialPlan, confirm};
 use raceflip::exec::{NoObserver, run};
 use raceflip::formats::traces;
 use raceflip::sched::{RandomWalk, Replay, Schedule, ScheduleRecorder};
@@ -90,7 +90,13 @@ fn traces_are_linear_and_are_read() {
 fn a_race_of_a_chain_is_confirmed() {
     let model = load(&chain(), &[]);
     let limits = Limits { threads: 300, ..Limits::default() };
-    let plan = CampaignPlan { limits, runs: 10, trials: 10, jobs: 1, ..CampaignPlan::new(&model) };
+    let plan = CampaignPlan {
+        limits,
+        jobs: 1,
+        detection: DetectionPlan { runs: 10, ..DetectionPlan::default() },
+        trials: TrialPlan { count: 10, ..TrialPlan::default() },
+        ..CampaignPlan::new(&model)
+    };
     let stop = AtomicBool::new(false);
     let found = confirm(&plan, CampaignContext { stop: &stop, progress: &NoProgress });
     let labels = |pair: &raceflip::campaign::PairReport| {

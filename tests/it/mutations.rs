@@ -2,7 +2,7 @@
 //! be run, detected and confirmed. No mutant panics or hangs.
 
 use raceflip::base::Rng;
-use raceflip::campaign::{CampaignContext, CampaignPlan, NoProgress, confirm};
+use raceflip::campaign::{CampaignContext, CampaignPlan, DetectionPlan, NoProgress, StatePlan, TrialPlan, confirm};
 use raceflip::detect::Hybrid;
 use raceflip::exec::{LoopEnd, run};
 use raceflip::lang::{Source, render};
@@ -142,8 +142,14 @@ fn survive(text: &str, seed: u64) -> bool {
     replays(&mut machine, Pct::new(3, 40), seed);
     replays(&mut machine, DelayBounded::new(2, 40), seed);
     if seed.is_multiple_of(4) {
-        let plan =
-            CampaignPlan { limits: limits(), seed, runs: 3, trials: 2, states: 500, ..CampaignPlan::new(&model) };
+        let plan = CampaignPlan {
+            limits: limits(),
+            seed,
+            detection: DetectionPlan { runs: 3, ..DetectionPlan::default() },
+            trials: TrialPlan { count: 2, ..TrialPlan::default() },
+            search: StatePlan { states: 500, ..StatePlan::default() },
+            ..CampaignPlan::new(&model)
+        };
         let found = confirm(&plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress });
         assert!(found.complete());
     }

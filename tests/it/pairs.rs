@@ -5,7 +5,7 @@ use crate::cli::{REFUSED, call, file, scratch};
 use crate::load::{Model, all_models, load};
 use proptest::prelude::*;
 use raceflip::base::Rng;
-use raceflip::campaign::{CampaignContext, CampaignPlan, NoProgress, detect};
+use raceflip::campaign::{CampaignContext, CampaignPlan, DetectionPlan, NoProgress, detect};
 use raceflip::detect::{Candidate, Pair};
 use raceflip::formats::pairs::{ListedPairs, PairsError, PairsFile, read};
 use raceflip::sched::{SiteSpec, site_text};
@@ -33,7 +33,11 @@ static WRITTEN: LazyLock<String> =
 
 fn found(model: &Model) -> Vec<Candidate> {
     let limits = Limits { steps: 5_000, ..Limits::default() };
-    let plan = CampaignPlan { runs: 4, limits, ..CampaignPlan::new(model) };
+    let plan = CampaignPlan {
+        limits,
+        detection: DetectionPlan { runs: 4, ..DetectionPlan::default() },
+        ..CampaignPlan::new(model)
+    };
     detect(&plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress }).candidates
 }
 
@@ -178,18 +182,18 @@ fn what_is_wrong_is_told_with_its_place() {
         ("@set @gut", "error: line 1: no statement has the label `@gut`; did you mean `@get`?"),
         (
             "@set @lock",
-            "error: line 1: `@set ~ @lock` is no pair: one accesses memory and the other does not, so that they are neither a race nor two operations whose order matters; take it out of the list",
+            "error: line 1: `@set ~ @lock` is not a pair: one accesses memory and the other does not, so that they are neither a race nor two operations whose order matters; take it out of the list",
         ),
         ("\r\n@set 1:1", "error: line 2: no memory access and no operation whose order matters at `1:1`"),
         ("A.java:1 @gut", "error: line 1: no statement has the label `@gut`; did you mean `@get`?"),
-        ("@get @peek", "error: line 1: `@get ~ @peek` is no pair: both only read; take it out of the list"),
+        ("@get @peek", "error: line 1: `@get ~ @peek` is not a pair: both only read; take it out of the list"),
         (
             "@set @free",
-            "error: line 1: `@set ~ @free` is no pair: they never touch the same memory, one of them writing; take it out of the list",
+            "error: line 1: `@set ~ @free` is not a pair: they never touch the same memory, one of them writing; take it out of the list",
         ),
         (
             &json("\n{\"a\": \"@set\", \"b\": \"@get\"},\n\n {\"a\": \"@get\", \n\"b\": \"@get\"}"),
-            "error: line 4: `@get ~ @get` is no pair: both only read; take it out of the list",
+            "error: line 4: `@get ~ @get` is not a pair: both only read; take it out of the list",
         ),
         (
             "{\"format\": \"raceflip-confirm\", \"version\": 1}",

@@ -1,7 +1,9 @@
 //! Tests that the `expect race` lines of papers and bugs hold, and that campaigns are reproducible.
 
 use crate::load::{Model, load, models};
-use raceflip::campaign::{CampaignContext, CampaignPlan, Confirmation, NoProgress, confirm, judge_pairs};
+use raceflip::campaign::{
+    CampaignContext, CampaignPlan, Confirmation, DetectionPlan, NoProgress, confirm, judge_pairs,
+};
 use raceflip::formats::campaign::ConfirmReport;
 use raceflip::lang::program::ExpectationKind;
 use raceflip::world::Limits;
@@ -12,8 +14,8 @@ fn plan(model: &Model, jobs: usize) -> CampaignPlan {
     CampaignPlan {
         limits: Limits { steps: 20_000, ..Limits::default() },
         seed: 1,
-        runs: 20,
         jobs,
+        detection: DetectionPlan { runs: 20, ..DetectionPlan::default() },
         ..CampaignPlan::new(model)
     }
 }
@@ -31,7 +33,7 @@ fn check(path: &Path, defines: &[(String, i64)]) -> usize {
         let ExpectationKind::Race { .. } = &expectation.kind else { continue };
         let text = format!("{name}:{}: {} ({defines:?})", expectation.line, expectation.text);
         checked += 1;
-        if let Some(broken) = judge_pairs(&expectation.kind, &found) {
+        if let Some(broken) = judge_pairs(&expectation.kind, &model.program.sites, &found) {
             panic!("{text}: {}", broken.why);
         }
     }

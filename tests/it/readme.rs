@@ -179,7 +179,7 @@ fn readme_model_checks() {
 
 #[test]
 fn the_model_of_the_tutorial_is_the_one_that_new_writes() {
-    assert_eq!(model("docs/tutorial.md"), read("src/cli/skeleton.race").replace("NAME", "login"));
+    assert_eq!(model("docs/tutorial.md"), read("src/cli/models/skeleton.race").replace("NAME", "login"));
 }
 
 /// Returns the anchor of a heading in links, by the rules of GitHub and mdBook.

@@ -9,8 +9,8 @@ use crate::small;
 use crate::support::read;
 use crate::verdicts::racy;
 use raceflip::campaign::{
-    CampaignContext, CampaignPlan, Confirmation, Explore, NeverClaim, NoProgress, PairReport, Phase1, Proof, confirm,
-    detect,
+    CampaignContext, CampaignPlan, Confirmation, DetectionPlan, Explore, NeverClaim, NoProgress, PairReport, Phase1,
+    Proof, StatePlan, TrialPlan, confirm, detect,
 };
 use raceflip::detect::{DetectorId, Pair};
 use raceflip::explore::{self, Bounds, explore};
@@ -56,7 +56,11 @@ fn what_lies_behind_a_failure_is_detected_by_runs_alone() {
     let model = fault("use_before_init");
     let pair = pair(&model, "@init", "@use.read");
     for seed in 0..20 {
-        let plan = CampaignPlan { seed, explore: Explore::Off, ..CampaignPlan::new(&model) };
+        let plan = CampaignPlan {
+            seed,
+            search: StatePlan { explore: Explore::Off, ..StatePlan::default() },
+            ..CampaignPlan::new(&model)
+        };
         let found = detected(&plan);
         assert!(found.candidates.iter().any(|c| c.pair == pair && c.by.contains(&DetectorId::HYBRID)), "seed {seed}");
         assert_eq!(found.searched, None);
@@ -92,10 +96,17 @@ fn a_search_of_all_states_adds_what_runs_hide_and_says_so() {
     let reported: BTreeSet<Pair> = all.candidates.iter().map(|c| c.pair).collect();
     assert!(states.adjacent.keys().all(|pair| reported.contains(pair)));
     // With a single run, the search contributes the pairs that the run does not show.
-    let few = detected(&CampaignPlan { runs: 1, ..CampaignPlan::new(&model) });
+    let few = detected(&CampaignPlan {
+        detection: DetectionPlan { runs: 1, ..DetectionPlan::default() },
+        ..CampaignPlan::new(&model)
+    });
     let by_search: Vec<_> = few.candidates.iter().filter(|c| c.by.contains(&DetectorId::SEARCH)).collect();
     assert!(by_search.iter().all(|c| states.adjacent.contains_key(&c.pair) && c.count == 0));
-    let off = detected(&CampaignPlan { runs: 1, explore: Explore::Off, ..CampaignPlan::new(&model) });
+    let off = detected(&CampaignPlan {
+        detection: DetectionPlan { runs: 1, ..DetectionPlan::default() },
+        search: StatePlan { explore: Explore::Off, ..StatePlan::default() },
+        ..CampaignPlan::new(&model)
+    });
     assert_eq!(off.candidates.len() + by_search.len(), few.candidates.len());
 }
 
@@ -133,7 +144,10 @@ fn a_semaphore_that_is_used_as_a_lock_cuts_nothing_off() {
         .replace("if !taken { taken = true; @a: x = 1 }", "@a: x = 1; if !done { fail \"a\" }")
         .replace("if !taken { taken = true; @b: x = 2 }", "@b: x = 2; done = true");
     let model = Model::from_text("fails.race", &text, &[]).unwrap();
-    let found = confirmed(&CampaignPlan { pairs: Some(vec![pair(&model, "@a", "@b")]), ..CampaignPlan::new(&model) });
+    let found = confirmed(&CampaignPlan {
+        trials: TrialPlan { pairs: Some(vec![pair(&model, "@a", "@b")]), ..TrialPlan::default() },
+        ..CampaignPlan::new(&model)
+    });
     assert_eq!(verdicts(&found.pairs), ["open"]);
 }
 
@@ -141,16 +155,27 @@ fn a_semaphore_that_is_used_as_a_lock_cuts_nothing_off() {
 fn order_pairs_that_never_turn_are_refuted() {
     let model = fault("order_pair_never");
     for seed in 0..5 {
-        let found = confirmed(&CampaignPlan { seed, orders: true, ..CampaignPlan::new(&model) });
+        let found = confirmed(&CampaignPlan {
+            seed,
+            trials: TrialPlan { orders: true, ..TrialPlan::default() },
+            ..CampaignPlan::new(&model)
+        });
         assert_eq!(verdicts(&found.orders), ["refuted"; 2], "seed {seed}");
     }
     // Without the await, both orders of the critical sections happen.
     let text = read("tests/data/faults/order_pair_never.race").replace("await go; ", "");
     let model = Model::from_text("turns.race", &text, &[]).unwrap();
-    let found = confirmed(&CampaignPlan { orders: true, ..CampaignPlan::new(&model) });
+    let found = confirmed(&CampaignPlan {
+        trials: TrialPlan { orders: true, ..TrialPlan::default() },
+        ..CampaignPlan::new(&model)
+    });
     assert_eq!(verdicts(&found.orders), ["confirmed"]);
     // Without a search nothing is refuted.
-    let off = CampaignPlan { orders: true, explore: Explore::Off, ..CampaignPlan::new(&fault("order_pair_never")) };
+    let off = CampaignPlan {
+        trials: TrialPlan { orders: true, ..TrialPlan::default() },
+        search: StatePlan { explore: Explore::Off, ..StatePlan::default() },
+        ..CampaignPlan::new(&fault("order_pair_never"))
+    };
     assert_eq!(verdicts(&confirmed(&off).orders), ["open"; 2]);
 }
 
@@ -178,7 +203,11 @@ fn share(all: &mut Share, generate: fn(u64) -> String, seeds: Range<u64>) {
         all.models += 1;
         all.pairs += states.adjacent.len() as u64;
         let missed = |explore| {
-            let found = detected(&CampaignPlan { seed, explore, ..CampaignPlan::new(&model) });
+            let found = detected(&CampaignPlan {
+                seed,
+                search: StatePlan { explore, ..StatePlan::default() },
+                ..CampaignPlan::new(&model)
+            });
             let reported: BTreeSet<Pair> = found.candidates.iter().map(|c| c.pair).collect();
             states.adjacent.keys().filter(|pair| !reported.contains(pair)).count() as u64
         };

@@ -3,12 +3,18 @@
 use crate::cli::{MENU, REFUSED, call, file, scratch};
 use crate::complete::all_variants;
 use crate::load::{Model, load_bytes};
+use crate::schema::{sarif_schema, valid};
 use crate::support::read;
 use quick_xml::Reader;
 use quick_xml::events::Event;
-use raceflip::campaign::{CampaignContext, CampaignPlan, Explore, Finding, NoProgress, PairFacts, Subject, confirm};
+use raceflip::campaign::{
+    CampaignContext, CampaignPlan, DetectionPlan, Explore, Finding, NoProgress, PairFacts, StatePlan, Subject,
+    TrialPlan, confirm,
+};
 use raceflip::formats::campaign::{About, Access, ConfirmReport, Evidence};
-use raceflip::formats::report::{NoReplays, ReplayedRun, Replays, github, junit, markdown, replayed, sarif};
+use raceflip::formats::report::{
+    CommandEnd, NoReplays, ReplayedRun, Replays, github, junit, markdown, replayed, sarif,
+};
 use serde_json::Value;
 use std::sync::atomic::AtomicBool;
 
@@ -28,7 +34,9 @@ pub(crate) fn campaign(path: &str, model: &Model, plan: CampaignPlan) -> Confirm
 
 fn of(path: &str) -> ([ConfirmReport; 1], At) {
     let model = load_bytes(path, read(path).as_bytes(), &[]);
-    ([campaign(path, &model, CampaignPlan { orders: true, ..CampaignPlan::new(&model) })], At(model))
+    let mut plan = CampaignPlan::new(&model);
+    plan.trials.orders = true;
+    ([campaign(path, &model, plan)], At(model))
 }
 
 /// Replaces tokens by a placeholder, because they are long and not under test here.
@@ -84,7 +92,7 @@ fn reports_look_so() {
         snap("junit", &junit::render(&reports, &[], &mut at));
         snap("github", &github::render(&reports, &[], &mut at));
         snap("markdown", &markdown::render(&reports, &[], &mut at));
-        snap("sarif_outline", &outline(&sarif::render(&reports, &mut at)));
+        snap("sarif_outline", &outline(&sarif::render(&reports, &CommandEnd::default(), &mut at)));
     }
 }
 
@@ -101,32 +109,14 @@ fn named<P: PairFacts>(findings: &[Finding<'_, P>]) -> Vec<String> {
 fn a_campaign_and_its_report_have_the_same_findings() {
     for path in ["harnesses/papers/music_player.race", "harnesses/bugs/missed_notify.race"] {
         let model = load_bytes(path, read(path).as_bytes(), &[]);
-        let plan = CampaignPlan { orders: true, ..CampaignPlan::new(&model) };
+        let plan =
+            CampaignPlan { trials: TrialPlan { orders: true, ..TrialPlan::default() }, ..CampaignPlan::new(&model) };
         let found = confirm(&plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress });
         let report = ConfirmReport::new(path, model.digest(), &plan, &found);
         let findings = named(&found.findings());
         assert!(findings.iter().any(|name| name.starts_with("HARMFUL")), "{findings:?}");
         assert_eq!(findings, named(&report.findings()));
     }
-}
-
-/// Returns the schema of OASIS as the crate serde-sarif ships it (`tests/data/README.md`).
-pub(crate) fn sarif_schema() -> jsonschema::Validator {
-    let mut schema: Value = serde_json::from_str(&read("tests/data/sarif/sarif-schema-2.1.0.json")).unwrap();
-    // The pattern of this property has a superfluous `]`, so the validator rejects it as a regular expression. Our logs
-    // have no `language`, so the pattern is removed.
-    for of in ["run", "toolComponent"] {
-        let language = schema["definitions"][of]["properties"]["language"].as_object_mut().unwrap();
-        language.remove("pattern").unwrap();
-    }
-    jsonschema::validator_for(&schema).unwrap()
-}
-
-pub(crate) fn valid(schema: &jsonschema::Validator, log: &str) -> Value {
-    let log: Value = serde_json::from_str(log).unwrap();
-    let errors: Vec<String> = schema.iter_errors(&log).map(|e| format!("{}: {e}", e.instance_path())).collect();
-    assert!(errors.is_empty(), "{}", errors.join("\n"));
-    log
 }
 
 /// Returns the number of elements with this name. Asserts that every element is closed and that XML 1.0 allows every
@@ -181,16 +171,15 @@ fn all_harnesses_keep_to_the_formats() {
     for (path, defines) in all_variants() {
         let model = load_bytes(&path, read(&path).as_bytes(), &defines);
         let plan = CampaignPlan {
-            orders: true,
-            runs: 8,
-            trials: 4,
-            explore: Explore::Off,
             jobs: 2,
+            trials: TrialPlan { orders: true, count: 4, ..TrialPlan::default() },
+            detection: DetectionPlan { runs: 8, ..DetectionPlan::default() },
+            search: StatePlan { explore: Explore::Off, ..StatePlan::default() },
             ..CampaignPlan::new(&model)
         };
         let reports = [campaign(&path, &model, plan)];
         let mut at = At(model);
-        let log = valid(&schema, &sarif::render(&reports, &mut at));
+        let log = valid(&schema, &sarif::render(&reports, &CommandEnd::default(), &mut at));
         let results = log["runs"][0]["results"].as_array().unwrap();
         for result in results {
             check_flows(result);
@@ -223,7 +212,7 @@ fn many_models_are_one_report() {
         .collect();
     let xml = junit::render(&reports, &[], &mut NoReplays);
     assert_eq!((elements(&xml, "testsuite"), elements(&xml, "testcase")), (3, 4), "{xml}");
-    let log = valid(&sarif_schema(), &sarif::render(&reports, &mut NoReplays));
+    let log = valid(&sarif_schema(), &sarif::render(&reports, &CommandEnd::default(), &mut NoReplays));
     assert_eq!(log["runs"].as_array().unwrap().len(), 1);
     let result = &log["runs"][0]["results"][0];
     assert_eq!(result["properties"]["flows"], "the runs could not be replayed");
@@ -241,7 +230,8 @@ fn fingerprints_outlive_edits_elsewhere() {
     let prints = |text: &str| -> Vec<String> {
         let model = load_bytes("m.race", text.as_bytes(), &[]);
         let report = campaign("m.race", &model, CampaignPlan::new(&model));
-        let log: Value = serde_json::from_str(&sarif::render(&[report], &mut NoReplays)).unwrap();
+        let log: Value =
+            serde_json::from_str(&sarif::render(&[report], &CommandEnd::default(), &mut NoReplays)).unwrap();
         let results = log["runs"][0]["results"].as_array().unwrap();
         results.iter().map(|r| r["partialFingerprints"]["raceflip/v1"].as_str().unwrap().to_owned()).collect()
     };

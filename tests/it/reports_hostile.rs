@@ -2,13 +2,14 @@
 //! valid in each format.
 
 use crate::load::load_bytes;
-use crate::reports::{campaign, elements, sarif_schema, valid};
+use crate::reports::{campaign, elements};
+use crate::schema::{Schema, sarif_schema, valid};
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use raceflip::campaign::CampaignPlan;
 use raceflip::formats::campaign::{About, Access, ConfirmReport, Evidence, Pair};
 use raceflip::formats::failure_place::FailurePlace;
-use raceflip::formats::report::{ReplayedRun, Replays, RunStep, github, junit, markdown, sarif};
+use raceflip::formats::report::{CommandEnd, ReplayedRun, Replays, RunStep, github, junit, markdown, sarif};
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
@@ -141,8 +142,8 @@ proptest! {
         prop_assert!(elements(&xml, "testcase") >= findings, "{}", xml);
         prop_assert!(!xml.contains("<!--"), "{}", xml);
 
-        static SCHEMA: OnceLock<jsonschema::Validator> = OnceLock::new();
-        let log = valid(SCHEMA.get_or_init(sarif_schema), &sarif::render(&reports, &mut at));
+        static SCHEMA: OnceLock<Schema> = OnceLock::new();
+        let log = valid(SCHEMA.get_or_init(sarif_schema), &sarif::render(&reports, &CommandEnd::default(), &mut at));
         prop_assert!(log["runs"][0]["results"].as_array().unwrap().len() >= findings);
         let uri = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].as_str().unwrap();
         prop_assert!(uri.chars().all(|c| c.is_ascii_alphanumeric() || "-._~/%:".contains(c)), "{}", uri);

@@ -7,7 +7,9 @@ use crate::cli::{FOUND, REFUSED, Ran, call, file, scratch};
 use crate::load::load_bytes;
 use crate::{scaling_models, scaling_traces};
 use allocation_counter::measure;
-use raceflip::campaign::{CampaignContext, CampaignPlan, Explore, NoProgress, Phase1, confirm, detect};
+use raceflip::campaign::{
+    CampaignContext, CampaignPlan, DetectionPlan, Explore, NoProgress, Phase1, StatePlan, confirm, detect,
+};
 use raceflip::detect::happens_before::{Options, SourceOrder, analyze};
 use raceflip::detect::{Candidates, Hybrid};
 use raceflip::event::Outcome;
@@ -29,7 +31,10 @@ const SEEDS: [u64; 2] = [1, 2];
 
 fn found(name: &str, n: usize, most_pairs: u32) -> Phase1 {
     let model = load_bytes(name, scaling_models::text(name, n).as_bytes(), &[]);
-    let plan = CampaignPlan { runs: 2, most_pairs, ..CampaignPlan::new(&model) };
+    let plan = CampaignPlan {
+        detection: DetectionPlan { runs: 2, most_pairs, ..DetectionPlan::default() },
+        ..CampaignPlan::new(&model)
+    };
     detect(&plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress })
 }
 
@@ -135,8 +140,9 @@ fn a_search_adds_no_pair_that_was_left_out_of_the_runs() {
     let stop = AtomicBool::new(false);
     let context = || CampaignContext { stop: &stop, progress: &NoProgress };
     for explore in [Explore::Auto, Explore::Only] {
-        let all = CampaignPlan { explore, ..CampaignPlan::new(&model) };
-        let few = CampaignPlan { most_pairs: 1, ..all.clone() };
+        let all = CampaignPlan { search: StatePlan { explore, ..StatePlan::default() }, ..CampaignPlan::new(&model) };
+        let mut few = all.clone();
+        few.detection.most_pairs = 1;
         assert_eq!(confirm(&all, context()).pairs.len(), 4);
         for found in [detect(&few, context()), confirm(&few, context()).phase1] {
             assert_eq!(found.candidates.len(), 1);

@@ -56,13 +56,14 @@ pub(crate) fn facts(model: &Model, observe: &BTreeSet<GlobalId>, most_steps: u64
     enumerate(model, observe, most_steps, false)
 }
 
-/// Enumerates all runs like [`facts`], and also collects the orders of all operations on shared things
-/// ([`Facts::deed_orders`]).
-pub(crate) fn facts_with_deeds(model: &Model, most_steps: u64) -> Option<Facts> {
-    enumerate(model, &BTreeSet::new(), most_steps, true)
-}
-
-fn enumerate(model: &Model, observe: &BTreeSet<GlobalId>, most_steps: u64, with_deeds: bool) -> Option<Facts> {
+/// Enumerates all runs like [`facts`]. `with_deeds`: whether to collect the orders of all operations on shared things
+/// as well ([`Facts::deed_orders`]).
+pub(crate) fn enumerate(
+    model: &Model,
+    observe: &BTreeSet<GlobalId>,
+    most_steps: u64,
+    with_deeds: bool,
+) -> Option<Facts> {
     let mut machine = model.machine(Limits::default());
     machine.start(true);
     let (past, deeds) = (Vec::new(), with_deeds.then(Vec::new));

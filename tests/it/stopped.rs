@@ -1,7 +1,9 @@
 //! Tests that a campaign that is stopped at any moment reports only verdicts that the whole campaign reports, too.
 
 use crate::load::load_bytes;
-use raceflip::campaign::{CampaignContext, CampaignPlan, CampaignProgress, Confirmation, NoProgress, confirm};
+use raceflip::campaign::{
+    CampaignContext, CampaignPlan, CampaignProgress, Confirmation, DetectionPlan, NoProgress, TrialPlan, confirm,
+};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Progress that sets the stop flag at its n-th report.
@@ -40,7 +42,12 @@ const MODELS: [&str; 3] = [
 fn at_every_moment() {
     for text in MODELS {
         let model = load_bytes("stopped.race", text.as_bytes(), &[]);
-        let plan = CampaignPlan { runs: 4, trials: 8, jobs: 1, ..CampaignPlan::new(&model) };
+        let plan = CampaignPlan {
+            jobs: 1,
+            detection: DetectionPlan { runs: 4, ..DetectionPlan::default() },
+            trials: TrialPlan { count: 8, ..TrialPlan::default() },
+            ..CampaignPlan::new(&model)
+        };
         let made =
             |progress: &dyn CampaignProgress, stop: &AtomicBool| confirm(&plan, CampaignContext { stop, progress });
         let whole = made(&NoProgress, &AtomicBool::new(false));

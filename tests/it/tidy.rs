@@ -144,13 +144,21 @@ fn modules_use_only_those_below_them() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Rooms of `campaign`, from the lowest one.
-const ROOMS: [&str; 11] =
-    ["plan", "run", "order", "report", "runs", "find", "drive", "judge", "finding", "confirm", "expect"];
+/// Modules with rooms: each module with its rooms from the lowest one, and an exported name with the room it is in. A
+/// room may use only those before it.
+const ROOMS: [(&str, &[&str], (&str, &str)); 3] = [
+    (
+        "campaign",
+        &["plan", "run", "order", "report", "runs", "find", "drive", "judge", "finding", "confirm", "expect"],
+        ("CampaignPlan", "plan"),
+    ),
+    ("detect", &["detector_id", "relation", "pairs", "traces", "detectors", "hybrid"], ("Rank", "pairs")),
+    ("cli", &["io", "args", "run", "models", "confirm", "explore", "test", "trace", "command"], ("Output", "io")),
+];
 
-/// Returns the rooms of the names that `campaign` exports.
-fn exports() -> BTreeMap<String, String> {
-    let text = crate::support::read("src/campaign/mod.rs");
+/// Returns the rooms of the names that a module exports.
+fn exports(module: &str) -> BTreeMap<String, String> {
+    let text = crate::support::read(&format!("src/{module}/mod.rs"));
     let uses = text.split(';').filter_map(|item| item.split_once(" use ").or(item.split_once("\nuse ")));
     let mut rooms = BTreeMap::new();
     for (_, path) in uses {
@@ -163,37 +171,105 @@ fn exports() -> BTreeMap<String, String> {
 }
 
 #[test]
-fn rooms_of_a_campaign_use_only_those_below_them() {
-    let exports = exports();
-    assert_eq!(exports["CampaignPlan"], "plan");
+fn rooms_use_only_those_below_them() {
+    for (module, rooms, (name, room)) in ROOMS {
+        let exports = exports(module);
+        assert_eq!(exports[name], room, "{module}");
+        let (wrong, uses) = wrong_rooms(module, rooms, &exports);
+        assert!(wrong.is_empty() && uses > 50, "{module}, {uses} uses: {}", wrong.join("\n"));
+    }
+}
+
+/// Returns which uses between the rooms of a module are wrong, and how many uses there are.
+fn wrong_rooms(module: &str, rooms: &[&str], exports: &BTreeMap<String, String>) -> (Vec<String>, u32) {
     let (mut wrong, mut uses) = (Vec::new(), 0);
-    for (path, text) in rust_files("src/campaign") {
-        let inside = path.strip_prefix("src/campaign/").expect("below it");
+    let own = defined(&crate::support::read(&format!("src/{module}/mod.rs")));
+    let folder = format!("src/{module}");
+    for (path, text) in rust_files(&folder) {
+        let inside = &path[folder.len() + 1..];
         let room = inside.split('/').next().expect("a room").trim_end_matches(".rs");
-        if room == "mod" {
+        if matches!(room, "mod" | "tests") {
             continue;
         }
-        let height = ROOMS.iter().position(|r| *r == room);
+        let height = rooms.iter().position(|r| *r == room);
         let Some(height) = height else {
             wrong.push(format!("{path}: the room `{room}` has no place in the order"));
             continue;
         };
-        for (line, name) in named(&text, "crate::campaign::") {
+        for (line, name) in named(&text, &format!("crate::{module}::")) {
             // A room and an exported function may have the same name.
-            let is_room = ROOMS.contains(&&*name);
+            let is_room = rooms.contains(&&*name);
             let other = if is_room { &name } else { exports.get(&name).unwrap_or(&name) };
             uses += 1;
-            match ROOMS.iter().position(|r| r == other) {
-                None => wrong.push(format!("{path}:{line}: `crate::campaign::{name}` has no place in the order")),
+            match rooms.iter().position(|r| r == other) {
+                None if own.contains(other) => {}
+                None => wrong.push(format!("{path}:{line}: `crate::{module}::{name}` has no place in the order")),
                 Some(other) if other > height => wrong.push(format!("{path}:{line}: `{name}` is above `{room}`")),
                 Some(_) => {}
             }
         }
-        if !inside.contains('/') && text.lines().any(|line| line.starts_with("use super::")) {
-            wrong.push(format!("{path}: a room names the others by `crate::campaign::`, so that this test sees them"));
+        if inside.matches('/').count() < 2 && leaves_its_room(&text, inside) {
+            wrong.push(format!("{path}: a room names the others by `crate::{module}::`, so that this test sees them"));
         }
     }
-    assert!(wrong.is_empty() && uses > 50, "{uses}: {}", wrong.join("\n"));
+    (wrong, uses)
+}
+
+/// Returns the names of the types that a file defines at its top level, for the modules that hold a few themselves.
+fn defined(text: &str) -> Vec<String> {
+    let names = text.lines().filter_map(|line| {
+        let item = line.strip_prefix("pub ").unwrap_or(line);
+        let rest = item.strip_prefix("struct ").or_else(|| item.strip_prefix("enum "))?;
+        Some(rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()?.to_owned())
+    });
+    names.collect()
+}
+
+/// Returns whether a file names with `super` something outside its room. `inside` is its path below the module.
+fn leaves_its_room(text: &str, inside: &str) -> bool {
+    let is_top = !inside.contains('/') || inside.ends_with("/mod.rs");
+    let leaving = if is_top { "use super::" } else { "use super::super::" };
+    text.lines().any(|line| line.starts_with(leaving))
+}
+
+/// Maximum number of public fields of a type of `campaign`. A reader can keep about so many in mind; more are grouped
+/// by matter.
+const MOST_FIELDS: usize = 8;
+
+/// Returns the structs of a text, each with its line and the number of its public fields.
+fn public_fields(text: &str) -> Vec<(usize, String, usize)> {
+    let mut found: Vec<(usize, String, usize)> = Vec::new();
+    let mut is_inside = false;
+    for (number, line) in (1..).zip(text.lines().map(code)) {
+        if let Some((_, rest)) = line.split_once("struct ") {
+            is_inside = line.ends_with('{');
+            let name = rest.split(|c: char| !c.is_alphanumeric()).next().expect("split has a first part");
+            if is_inside {
+                found.push((number, name.to_owned(), 0));
+            }
+        } else if line.trim() == "}" {
+            is_inside = false;
+        } else if is_inside && line.trim_start().starts_with("pub ") {
+            found.last_mut().expect("a struct is open").2 += 1;
+        }
+    }
+    found
+}
+
+#[test]
+fn types_of_a_campaign_have_few_public_fields() {
+    let text = "pub struct A {\n    /// struct B {\n    pub a: u32,\n    b: u32,\n    pub c: u32,\n}\nstruct C<P> {\n    pub d: P,\n}\n";
+    assert_eq!(public_fields(text), [(1, "A".to_owned(), 2), (7, "C".to_owned(), 1)]);
+    let (mut wrong, mut structs) = (Vec::new(), 0);
+    for (path, text) in rust_files("src/campaign") {
+        for (line, name, fields) in public_fields(&text) {
+            structs += 1;
+            if fields > MOST_FIELDS {
+                wrong.push(format!("{path}:{line}: `{name}` has {fields} public fields; group them by matter"));
+            }
+        }
+    }
+    assert!(wrong.is_empty() && structs > 50, "{structs}: {}", wrong.join("\n"));
 }
 
 #[test]
@@ -241,18 +317,32 @@ fn the_core_is_pure() {
 /// Calls that print text, each with the files that may use it. All other printed text may come from a user, so it is
 /// escaped in `cli::output`.
 const DOORS: [(&str, &[&str]); 8] = [
-    ("stdout()", &["src/cli/output.rs"]),
-    ("stderr()", &["src/cli/output.rs"]),
+    ("stdout()", &["src/cli/io/output.rs"]),
+    ("stderr()", &["src/cli/io/output.rs"]),
     ("println!", &[]),
     ("eprintln!", &[]),
     // Files that are written unescaped: a formatted model, a trace, a manual page, a shell script.
-    ("out.file(", &["src/cli/completions.rs", "src/cli/fmt.rs", "src/cli/man.rs", "src/cli/trace/convert.rs"]),
+    (
+        "out.file(",
+        &[
+            "src/cli/command/completions.rs",
+            "src/cli/models/fmt.rs",
+            "src/cli/command/man.rs",
+            "src/cli/trace/convert.rs",
+        ],
+    ),
     // Documents whose renderers escape what the formats require.
-    ("out.document(", &["src/cli/reports.rs", "src/cli/timeline.rs"]),
-    ("out.commands(", &["src/cli/reports.rs"]),
+    ("out.document(", &["src/cli/io/reports.rs", "src/cli/run/timeline.rs"]),
+    ("out.commands(", &["src/cli/io/reports.rs"]),
     (
         "Refusal::Rendered",
-        &["src/cli/fmt.rs", "src/cli/load.rs", "src/cli/mod.rs", "src/cli/output.rs", "src/cli/suite.rs"],
+        &[
+            "src/cli/models/fmt.rs",
+            "src/cli/io/load.rs",
+            "src/cli/mod.rs",
+            "src/cli/io/output.rs",
+            "src/cli/models/suite.rs",
+        ],
     ),
 ];
 
@@ -279,7 +369,7 @@ fn texts_go_out_through_one_door() {
                 }
             }
             // A line that is printed without its end could be continued by text that was not escaped.
-            if path.starts_with("src/cli/") && path != "src/cli/output.rs" && contains(line, "write!(out") {
+            if path.starts_with("src/cli/") && path != "src/cli/io/output.rs" && contains(line, "write!(out") {
                 wrong.push(format!("{path}:{}: a line is printed with one `writeln!`", i + 1));
             }
         }
@@ -293,7 +383,7 @@ fn texts_go_out_through_one_door() {
 /// Maximum width of a comment line, in columns.
 const WIDEST_COMMENT: usize = 120;
 
-/// Words and phrases that comments do not use, each with words of the field that say the same.
+/// Words and phrases that comments and messages do not use, each with words of the field that say the same.
 const DIALECT: [(&str, &str); 16] = [
     ("anybody", "name the actor"),
     ("brought about", "forced"),
@@ -330,10 +420,9 @@ fn comments(text: &str) -> Vec<(usize, &str, usize)> {
     found
 }
 
-/// Returns what is wrong with the comments of a file. The text of a comment is compared across line ends.
+/// Returns what is wrong with the comments of a file.
 fn wrong_comments(path: &str, text: &str) -> Vec<String> {
     let mut wrong = Vec::new();
-    let (mut all, mut starts) = (String::new(), Vec::new());
     for (number, comment, width) in comments(text) {
         if width > WIDEST_COMMENT {
             wrong.push(format!("{path}:{number}: {width} columns; at most {WIDEST_COMMENT} are allowed"));
@@ -341,8 +430,24 @@ fn wrong_comments(path: &str, text: &str) -> Vec<String> {
         if comment == "The same." {
             wrong.push(format!("{path}:{number}: `The same.` describes nothing"));
         }
+    }
+    wrong.extend(dialect(path, comments(text).into_iter().map(|(number, comment, _)| (number, comment))));
+    wrong
+}
+
+/// Returns the words of the old dialect in the messages and help texts of a file. They are in its code: no name of a
+/// program consists of these words.
+fn wrong_messages(path: &str, text: &str) -> Vec<String> {
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim_start().starts_with("//"));
+    dialect(path, lines.map(|(number, line)| (number, line.trim().trim_end_matches('\\').trim_end())))
+}
+
+/// Returns the words of the old dialect in some lines of a file. A phrase may continue on the next line.
+fn dialect<'t>(path: &str, lines: impl Iterator<Item = (usize, &'t str)>) -> Vec<String> {
+    let (mut all, mut starts, mut wrong) = (String::new(), Vec::new(), Vec::new());
+    for (number, line) in lines {
         starts.push((all.len(), number));
-        all.push_str(&comment.to_lowercase());
+        all.push_str(&line.to_lowercase());
         all.push(' ');
     }
     for (word, better) in DIALECT {
@@ -361,12 +466,15 @@ fn wrong_comments(path: &str, text: &str) -> Vec<String> {
 #[test]
 fn the_old_dialect_does_not_come_back() {
     let files = ["src", "tests", "benches"].map(rust_files).into_iter().flatten();
-    let wrong: Vec<String> = files.flat_map(|(path, text)| wrong_comments(&path, &text)).collect();
+    let mut wrong: Vec<String> = files.flat_map(|(path, text)| wrong_comments(&path, &text)).collect();
+    wrong.extend(rust_files("src").iter().flat_map(|(path, text)| wrong_messages(path, text)));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let bad = "// Whoever\nlet x = \"somebody\"; // nobody\n/// comes to\n/// an end\n/// ```\n/// // whoever\n/// ```\n/// The same.\n";
     let found: Vec<String> = wrong_comments("x", &format!("{bad}// {}\n", "y".repeat(120)));
     let lines: Vec<&str> = found.iter().filter_map(|text| text.split(':').nth(1)).collect();
     assert_eq!(lines, ["8", "9", "3", "1"], "{found:?}");
+    let told = wrong_messages("x", "// nobody\nlet a = \"it is \\\n    told\"; let for_ever = \"for every\";\n");
+    assert_eq!(told, ["x:2: `is told`; better: is reported"]);
 }
 
 /// Returns a line without its comment.

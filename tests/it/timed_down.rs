@@ -3,7 +3,7 @@
 use crate::explore::{context, search};
 use crate::support;
 use raceflip::campaign::{self, NoProgress, confirm};
-use raceflip::explore::{Clock, SearchPlan};
+use raceflip::explore::{ClockMode, SearchPlan};
 use raceflip::vm::Model;
 use std::collections::BTreeSet;
 
@@ -21,8 +21,8 @@ fn ends(text: &str) -> Vec<String> {
         assert!(found.complete(), "{text}");
         found.ends.keys().map(|end| end.ended.text()).collect()
     };
-    let all = searched(true, Clock::Exact);
-    assert_eq!(searched(false, Clock::Exact), all, "without reduction: {text}");
+    let all = searched(true, ClockMode::Exact);
+    assert_eq!(searched(false, ClockMode::Exact), all, "without reduction: {text}");
     let walked: BTreeSet<String> = support::walk(&model.program, &of, 400).keys().map(|end| end.text()).collect();
     assert_eq!(walked, all, "random walks: {text}");
     all.into_iter().collect()
@@ -81,7 +81,11 @@ fn what_it_orders_is_what_it_took() {
     };
     let real = |then: &str| {
         let model = model(&text(then));
-        let plan = campaign::CampaignPlan { runs: 60, trials: 60, ..campaign::CampaignPlan::new(&model) };
+        let plan = campaign::CampaignPlan {
+            detection: campaign::DetectionPlan { runs: 60, ..campaign::DetectionPlan::default() },
+            trials: campaign::TrialPlan { count: 60, ..campaign::TrialPlan::default() },
+            ..campaign::CampaignPlan::new(&model)
+        };
         let found = confirm(&plan, campaign::CampaignContext { stop: context().stop, progress: &NoProgress });
         let real: Vec<bool> = found.pairs.iter().map(|pair| pair.proof.confirmed()).collect();
         real

@@ -255,7 +255,11 @@ fn options_of_a_timeline() {
         absent.iter().for_each(|e| assert!(!ran.out.contains(e), "{args:?}: `{e}` is in\n{}", ran.out));
     };
     check(&["--only", "timer"], &["1 step of other columns", "begin tick#1", "cancel tick"], &["begin onDestroy#1"]);
-    check(&["--around", "4", "--context", "1"], &["2 steps not told", "6 steps not told", "101 ms"], &["begin tick#1"]);
+    check(
+        &["--around", "4", "--context", "1"],
+        &["2 steps not shown", "6 steps not shown", "101 ms"],
+        &["begin tick#1"],
+    );
     check(&["--mark", "@A", "--mark", "@B"], &["\n*   10 ", "\n!   11 "], &[]);
     check(&["--format", "mermaid"], &["sequenceDiagram\n", "participant C1 as main (looper)"], &["rf1-"]);
     for option in ["--quiet", "--state"] {

@@ -259,8 +259,8 @@ impl<'m> Walk<'m> {
         Some(at)
     }
 
-    // Returns the identity of a state: its future (the canonical state), the names of its contexts, and the operations
-    // that were performed on the way.
+    // Returns the identity of a state: its future (the canonical state), the names of its contexts, the operations that
+    // were performed on the way, and how the run ended, if it has.
     fn key(&self, state: &State) -> Vec<u32> {
         const NEXT: u32 = u32::MAX;
         let world = &state.machine.world;
@@ -293,6 +293,12 @@ impl<'m> Walk<'m> {
         key.extend(made.into_iter().flatten());
         key.push(NEXT);
         key.extend(&state.done);
+        // The canonical state leaves the outcome out, since nothing follows it. Two runs that have failed in different
+        // ways can therefore have the same canonical state.
+        if let Some(outcome) = world.outcome() {
+            key.push(NEXT);
+            key.extend(signature(&self.model.code.setup, outcome).bytes().map(u32::from));
+        }
         key
     }
 

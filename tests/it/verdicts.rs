@@ -7,11 +7,11 @@
 use crate::complete::all_variants;
 use crate::load::load;
 use crate::small;
-use crate::stateless::{Facts, MOST_INSTANCES, facts, facts_with_deeds};
+use crate::stateless::{Facts, MOST_INSTANCES, enumerate, facts};
 use raceflip::base::{Rng, mix};
 use raceflip::campaign::{
-    CampaignContext, CampaignPlan, Confirmation, Explore, First, Flip, Instance, NeverClaim, NoProgress, PairReport,
-    Proof, Refutation, confirm,
+    CampaignContext, CampaignPlan, Confirmation, DetectionPlan, Explore, First, Flip, Instance, NeverClaim, NoProgress,
+    PairReport, Proof, Refutation, StatePlan, TrialPlan, confirm,
 };
 use raceflip::detect::Pair;
 use raceflip::event::SiteId;
@@ -84,11 +84,18 @@ pub(crate) fn racy(seed: u64) -> String {
 
 /// Returns the campaigns of a model whose verdicts are compared.
 fn plans(model: &Model, seed: u64) -> Vec<CampaignPlan> {
-    let plan = CampaignPlan { seed, runs: 8, trials: 8, ..CampaignPlan::new(model) };
+    let plan = CampaignPlan {
+        seed,
+        detection: DetectionPlan { runs: 8, ..DetectionPlan::default() },
+        trials: TrialPlan { count: 8, ..TrialPlan::default() },
+        ..CampaignPlan::new(model)
+    };
     // A campaign over the pairs of detection, one over pairs that a wrong detector could report, and a search of the
     // latter without trials.
-    let lies = CampaignPlan { pairs: Some(any_pairs(model, seed)), ..plan.clone() };
-    let searched = CampaignPlan { explore: Explore::Only, ..lies.clone() };
+    let mut lies = plan.clone();
+    lies.trials.pairs = Some(any_pairs(model, seed));
+    let mut searched = lies.clone();
+    searched.search.explore = Explore::Only;
     vec![plan, lies, searched]
 }
 
@@ -233,7 +240,7 @@ fn compare_model(model: &Model, facts: &Facts, seed: u64, all: &mut Compared) ->
     for plan in plans(model, seed) {
         let found = campaign(&plan);
         let reported: BTreeSet<Pair> = found.pairs.iter().map(|p| p.pair).collect();
-        if plan.pairs.is_none() {
+        if plan.trials.pairs.is_none() {
             all.unreported += facts.adjacent.difference(&reported).count() as u64;
         }
         for report in &found.pairs {
@@ -281,8 +288,13 @@ fn refuted_order_pairs_turn_in_no_run() {
     let (mut refuted, mut flipped, mut open) = (0, 0, 0);
     for (seed, text) in (0..400).flat_map(|seed| [(seed, small::model(seed)), (seed, racy(seed))]) {
         let model = Model::from_text("orders", &text, &[]).unwrap();
-        let Some(facts) = facts_with_deeds(&model, MOST_STEPS) else { continue };
-        let found = campaign(&CampaignPlan { seed, runs: 8, trials: 4, orders: true, ..CampaignPlan::new(&model) });
+        let Some(facts) = enumerate(&model, &BTreeSet::new(), MOST_STEPS, true) else { continue };
+        let found = campaign(&CampaignPlan {
+            seed,
+            detection: DetectionPlan { runs: 8, ..DetectionPlan::default() },
+            trials: TrialPlan { count: 4, orders: true, ..TrialPlan::default() },
+            ..CampaignPlan::new(&model)
+        });
         for report in &found.orders {
             let of = |x: SiteId, y: SiteId| Pair::new(x, y) == report.pair;
             let mut orders = facts.deed_orders.iter().filter(|(x, y)| of(x.site, y.site));
@@ -355,8 +367,14 @@ fn trials_and_searches_of_the_harnesses_agree() {
     let (mut confirmed, mut refuted) = (0, 0);
     for (path, defines) in all_variants() {
         let model = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(&path), &defines);
-        let off = CampaignPlan { explore: Explore::Off, ..CampaignPlan::new(&model) };
-        let only = CampaignPlan { explore: Explore::Only, states: 2_000, ..CampaignPlan::new(&model) };
+        let off = CampaignPlan {
+            search: StatePlan { explore: Explore::Off, ..StatePlan::default() },
+            ..CampaignPlan::new(&model)
+        };
+        let only = CampaignPlan {
+            search: StatePlan { explore: Explore::Only, states: 2_000, ..StatePlan::default() },
+            ..CampaignPlan::new(&model)
+        };
         let (tried, searched) = (campaign(&off), campaign(&only));
         for by_trials in &tried.pairs {
             // The search may report pairs that no run of detection shows, and it reports all others.

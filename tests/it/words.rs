@@ -142,13 +142,17 @@ fn lines_that_are_not_met_say_what_is_meant() {
     let folder = scratch("hints");
     let text = "var x = 0\nlock m\nthread a { @send: sync m { fail \"X\" } }\nthread b { x = 1 }\nthread c { @c: x = 2 }\nexpect failure \"X\" at @send\n";
     let run = call(&["test", &file(&folder, "at.race", text)]);
-    assert!(run.out.contains("runs fail so at :3:28, which `@send` does not cover"), "{}", run.out);
+    assert!(run.out.contains("runs fail in this way at :3:28, which `@send` does not cover"), "{}", run.out);
     let called = "task send() { fail \"X\" }\nthread a { @send: send() }\nexpect failure \"X\" at @send\n";
     let run = call(&["test", &file(&folder, "called.race", called)]);
     assert_eq!(run.status, 0, "a label covers what its statement calls: {}", run.out);
     let text = "var x = 0\nthread a { @a: x = 1 }\nthread b { @b: x = 2 }\nexpect no race @a ~ @b\n";
     let run = call(&["test", &file(&folder, "no.race", text)]);
-    assert!(run.out.contains("`race @a ~ @b: false` says that it is reported, and never confirmed"), "{}", run.out);
+    assert!(
+        run.out.contains("`race @a ~ @b: false` says that the pair is reported, and never confirmed"),
+        "{}",
+        run.out
+    );
 }
 
 /// A method call of another language is refused with the kind of its receiver and the statement to write instead.
@@ -162,7 +166,7 @@ fn a_call_after_a_dot_says_what_has_none() {
         ("m.lock()", "this is a `lock`, and only lists", "write `sync m"),
         ("n.incrementAndGet()", "this is an `int`, and only lists", "write `fetch_add(n, 1)`"),
         ("a.push(1)", "needs a list", "for i in 0..a.len"),
-        ("a.sort()", "an array has `len`, and no operations", "tasks are called by their name alone"),
+        ("a.sort()", "an array has `len`, and no operations", "call a task by its name alone"),
         ("l.add(1)", "lists have `push`", "write `l.push(e)`"),
         ("l.pushh(1)", "lists have `push`", "did you mean `push`?"),
         ("let x = l.len()", "not a call", "write it without parentheses"),

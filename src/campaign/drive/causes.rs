@@ -77,7 +77,7 @@ const MOST_LATER: usize = 5;
 const MOST_WAYS: usize = 8;
 
 impl Causes {
-    fn add(&mut self, world: &World, event: &Event, (op, value): (&Op, Value), made: Option<ContextId>) {
+    fn add(&mut self, world: &World, event: &Event, (op, value, refused): (&Op, Value, bool), made: Option<ContextId>) {
         let Some(performer @ (thread, context)) = event.thread.zip(event.context) else { return };
         let at = self.done.len();
         let (nth, visit) = event.site.map_or((0, 0), |site| {
@@ -123,7 +123,9 @@ impl Causes {
         if let Some(made) = makes {
             self.made_by.insert(made, at);
         }
-        self.keep(thread, effects, at);
+        if !refused {
+            self.keep(thread, effects, at);
+        }
         self.keep_signals(effects.touches().chain(selected), at);
         if let Op::Enable { event, .. } = op {
             self.enables.entry(*event).or_default().push(at);
@@ -354,7 +356,9 @@ impl Observer for Causes {
             return;
         }
         match &event.what {
-            EventKind::Performed { op, made, value } => self.add(world, event, (op, *value), *made),
+            EventKind::Performed { op, made, value, refused } => {
+                self.add(world, event, (op, *value, *refused), *made);
+            }
             EventKind::Fire(fired, context) => {
                 let at = self.done.len();
                 let nth = world.contexts().chain(*context).last().map_or(1, |(_, n)| *n) as usize;

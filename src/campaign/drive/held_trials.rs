@@ -19,7 +19,7 @@ impl<P: Program> PairTrials<'_, P> {
     fn pilot(&mut self, mut ways: Vec<HoldTrial>, instances: &InstancePair) -> Vec<HoldTrial> {
         for way in &mut ways {
             (way.trials, way.hits) = (0, 0);
-            self.try_way(way, PILOT.min(self.plan.trials), instances);
+            self.try_way(way, PILOT.min(self.plan.trials.count), instances);
         }
         ways
     }
@@ -28,7 +28,7 @@ impl<P: Program> PairTrials<'_, P> {
     fn settle(&mut self, held: &mut HoldTrials, orders: &[First]) {
         for wanted in orders {
             if let Some(at) = held.best(*wanted) {
-                let n = (self.plan.trials / 2).saturating_sub(held.ways[at].trials);
+                let n = (self.plan.trials.count / 2).saturating_sub(held.ways[at].trials);
                 self.try_way(&mut held.ways[at], n, &held.instances);
             }
         }

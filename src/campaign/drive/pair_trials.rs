@@ -369,7 +369,7 @@ impl<'d, P: Program> PairTrials<'d, P> {
         let strategy = |visits| {
             StrategySpec::Directed(DirectedSpec { a: a.clone(), b: b.clone(), patience: self.patience(), visits })
         };
-        let (plain, n) = (strategy(None), self.plan.trials);
+        let (plain, n) = (strategy(None), self.plan.trials.count);
         let first = n.min(4 * PILOT);
         let counts = self.visits(stream);
         let later = strategy(Some(counts));

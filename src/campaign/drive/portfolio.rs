@@ -64,7 +64,7 @@ pub(in crate::campaign) fn try_portfolio<P: Program>(
     let mut arms = vec![Arm::default(); pairs.len()];
     let portfolios: Vec<Vec<StrategySpec>> = pairs.iter().map(|pair| portfolio(plan, pair)).collect();
     let mut rng = Rng::seeded(mix(plan.seed, 1 << 50));
-    let trials = plan.trials;
+    let trials = plan.trials.count;
     let mut left = trials.saturating_mul(pairs.len() as u32);
     let mut slots = vec![trials; pairs.len()];
     loop {

@@ -175,7 +175,7 @@ fn of_one_site(mut a_first: HoldOrders, b_first: HoldOrders) -> (HoldOrders, Vec
 ///
 /// # Errors
 ///
-/// If there is no such statement.
+/// Returns a [`SpecError`] if the strategy names a statement that the program does not have.
 pub fn holds<P: Program>(plan: &CampaignPlan<P>, spec: &HoldSpec) -> Result<HoldOrders, SpecError> {
     let sites = &plan.setup().sites;
     let (firsts, thens) = (spec.first.resolve(sites)?, spec.then.resolve(sites)?);
@@ -202,7 +202,7 @@ pub fn holds<P: Program>(plan: &CampaignPlan<P>, spec: &HoldSpec) -> Result<Hold
 ///
 /// # Errors
 ///
-/// If the program has no such statement.
+/// Returns a [`SpecError`] if the strategy names a statement that the program does not have.
 pub fn counts<P: Program>(program: &P, limits: Limits, spec: &SurwSpec) -> Result<ProfileCounts, SpecError> {
     let mut machine = program.machine(limits);
     let mut counter = EventCounter::new(spec.interesting(&program.setup().sites)?);

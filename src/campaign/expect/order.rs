@@ -17,34 +17,34 @@ pub(super) fn is_about_order(expectation: &ExpectationKind) -> bool {
 
 // State of one line about order in a run.
 #[derive(Clone)]
-enum Question<'p> {
+enum LineState<'p> {
     // Statements of the line, and number of them that were performed so far, one after the other.
     Order(&'p [SiteRef], usize),
     // Two tasks, and whether the second began, and whether it did before the first had ended.
     Before { first: BodyId, second: BodyId, began: bool, broken: bool },
 }
 
-impl Question<'_> {
+impl LineState<'_> {
     // Number of stages of the question.
     fn stages(&self) -> u64 {
         match self {
-            Question::Order(refs, _) => refs.len() as u64 + 1,
-            Question::Before { .. } => 4,
+            LineState::Order(refs, _) => refs.len() as u64 + 1,
+            LineState::Before { .. } => 4,
         }
     }
 
     // Current stage of the question, from 0.
     fn stage(&self) -> u64 {
         match self {
-            Question::Order(_, at) => *at as u64,
-            Question::Before { began, broken, .. } => u64::from(*began) + 2 * u64::from(*broken),
+            LineState::Order(_, at) => *at as u64,
+            LineState::Before { began, broken, .. } => u64::from(*began) + 2 * u64::from(*broken),
         }
     }
 
     fn set_stage(&mut self, stage: u64) {
         match self {
-            Question::Order(_, at) => *at = stage as usize,
-            Question::Before { began, broken, .. } => (*began, *broken) = (stage & 1 != 0, stage & 2 != 0),
+            LineState::Order(_, at) => *at = stage as usize,
+            LineState::Before { began, broken, .. } => (*began, *broken) = (stage & 1 != 0, stage & 2 != 0),
         }
     }
 }
@@ -52,15 +52,15 @@ impl Question<'_> {
 /// Observer of a run for all lines about order.
 #[derive(Clone)]
 pub(super) struct OrderWatch<'p> {
-    questions: Vec<Question<'p>>,
+    questions: Vec<LineState<'p>>,
 }
 
 impl<'p> OrderWatch<'p> {
     pub(in crate::campaign) fn new(expectations: &'p [Expectation]) -> Self {
         let question = |e: &'p Expectation| match &e.kind {
-            ExpectationKind::Order { refs, .. } => Some(Question::Order(refs, 0)),
+            ExpectationKind::Order { refs, .. } => Some(LineState::Order(refs, 0)),
             ExpectationKind::ExecutesBefore(first, second) => {
-                Some(Question::Before { first: *first, second: *second, began: false, broken: false })
+                Some(LineState::Before { first: *first, second: *second, began: false, broken: false })
             }
             _ => None,
         };
@@ -101,7 +101,7 @@ impl<'p> OrderWatch<'p> {
 
     fn performed(&mut self, site: SiteId) {
         for question in &mut self.questions {
-            if let Question::Order(refs, at) = question
+            if let LineState::Order(refs, at) = question
                 && refs.get(*at).is_some_and(|r| r.sites.contains(&site))
             {
                 *at += 1;
@@ -118,9 +118,9 @@ impl<'p> OrderWatch<'p> {
         {
             self.performed(site);
         }
-        let shows = |q: &Question<'_>| match q {
-            Question::Order(refs, at) => *at == refs.len(),
-            Question::Before { broken, .. } => *broken,
+        let shows = |q: &LineState<'_>| match q {
+            LineState::Order(refs, at) => *at == refs.len(),
+            LineState::Before { broken, .. } => *broken,
         };
         self.questions.iter().map(shows).collect()
     }
@@ -137,7 +137,7 @@ impl Observer for OrderWatch<'_> {
             EventKind::Performed { op: Op::Begin, made: Some(task), .. } => {
                 let body = body(*task);
                 for question in &mut self.questions {
-                    if let Question::Before { first, second, began, broken } = question {
+                    if let LineState::Before { first, second, began, broken } = question {
                         *broken |= *began && body == Some(*first);
                         *began |= body == Some(*second);
                     }
@@ -146,7 +146,7 @@ impl Observer for OrderWatch<'_> {
             EventKind::End => {
                 let ended = event.context.and_then(body);
                 for question in &mut self.questions {
-                    if let Question::Before { first, began, broken, .. } = question {
+                    if let LineState::Before { first, began, broken, .. } = question {
                         *broken |= *began && ended == Some(*first);
                     }
                 }
@@ -210,7 +210,7 @@ impl OrderTally {
                 Some(format!("{with} of {all} {runs} have this order, and no failure needs it"))
             }
             ExpectationKind::ExecutesBefore(..) => (with > 0 || self.anywhere)
-                .then(|| format!("in {with} of {all} {runs} the second begins before the first has ended")),
+                .then(|| format!("in {with} of {all} {runs} the second task begins before the first one has ended")),
             _ => None,
         }
     }

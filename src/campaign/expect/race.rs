@@ -1,6 +1,8 @@
 //! Judges `expect race`, `expect order @a ~ @b` and `expect races` lines by the result of a campaign.
 
+use crate::base::IndexVec;
 use crate::campaign::{Confirmation, PairReport, Verdict};
+use crate::event::{Site, SiteId, SiteKind};
 use crate::lang::program::{ExpectationKind, SiteRef};
 
 /// Whether a line is about pairs, so that a campaign is needed to judge it.
@@ -24,9 +26,14 @@ pub struct RaceMismatch {
     pub more_may_help: bool,
 }
 
-/// Judges a line about pairs by a campaign. Returns `None` if it holds, or if it is not about pairs.
+/// Judges a line about pairs by a campaign over a program with these sites. Returns `None` if it holds, or if it is not
+/// about pairs.
 #[must_use]
-pub fn judge_pairs(expectation: &ExpectationKind, found: &Confirmation) -> Option<RaceMismatch> {
+pub fn judge_pairs(
+    expectation: &ExpectationKind,
+    sites: &IndexVec<SiteId, Site>,
+    found: &Confirmation,
+) -> Option<RaceMismatch> {
     let broken = |why: &str, more_may_help| Some(RaceMismatch { why: why.to_owned(), more_may_help });
     match expectation {
         ExpectationKind::Race { no, order, left, right, real, harmful, false_ } => {
@@ -39,18 +46,21 @@ pub fn judge_pairs(expectation: &ExpectationKind, found: &Confirmation) -> Optio
                 (true, false) => {
                     let (left, right) = (&left.text, &right.text);
                     let meant =
-                        format!("`{word} {left} ~ {right}: false` says that it is reported, and never confirmed");
+                        format!("`{word} {left} ~ {right}: false` says that the pair is reported, and never confirmed");
                     broken(
-                        &format!("it was reported, and `no {word}` says that no detector reports it; {meant}"),
+                        &format!("the pair was reported, and `no {word}` says that no detector reports it; {meant}"),
                         false,
                     )
                 }
-                (false, true) => broken("it was not reported", true),
-                (false, false) if *false_ && confirmed > 0 => broken("it was confirmed", false),
+                (false, true) if *order && are_acquisitions(sites, [left, right]) => broken(SECTIONS, true),
+                (false, true) => broken("the pair was not reported", true),
+                (false, false) if *false_ && confirmed > 0 => broken("the pair was confirmed", false),
                 (false, false) if (*real || *harmful) && confirmed == 0 => {
-                    broken("it was reported, and not confirmed", true)
+                    broken("the pair was reported, and not confirmed", true)
                 }
-                (false, false) if *harmful && !hurts => broken("it was confirmed, and no order hurts", true),
+                (false, false) if *harmful && !hurts => {
+                    broken("the pair was confirmed, and neither order is harmful", true)
+                }
                 (false, false) => None,
             }
         }
@@ -59,11 +69,26 @@ pub fn judge_pairs(expectation: &ExpectationKind, found: &Confirmation) -> Optio
             let confirmed = found.pairs.iter().filter(|p| p.verdict().confirmed()).count() as i64;
             let holds = reported == *potential && real.is_none_or(|real| real == confirmed);
             let too_many = reported > *potential || real.is_some_and(|real| confirmed > real);
-            let why = format!("{reported} reported, {confirmed} of them real");
+            let why = format!("{reported} pairs were reported, and {confirmed} of them are real");
             (!holds).then_some(RaceMismatch { why, more_may_help: !too_many })
         }
         _ => None,
     }
+}
+
+// Why two acquisitions are no order pair: their order alone changes nothing.
+const SECTIONS: &str = "it was not reported: two acquisitions of one lock are an order pair only if their critical \
+    sections touch something in common, and one of them changes it";
+
+// Whether the operations that both references select are acquisitions of locks, and their releases.
+fn are_acquisitions(sites: &IndexVec<SiteId, Site>, refs: [&SiteRef; 2]) -> bool {
+    let takes = |kind| matches!(kind, SiteKind::Acquire | SiteKind::ReadLock | SiteKind::WriteLock);
+    let gives = |kind| matches!(kind, SiteKind::Release | SiteKind::ReadUnlock | SiteKind::WriteUnlock);
+    refs.into_iter().all(|of| {
+        let kinds =
+            || of.sites.iter().map(|site| &sites[*site]).filter(|site| site.is_operation()).map(|site| site.kind);
+        kinds().any(takes) && kinds().all(|kind| takes(kind) || gives(kind) || kind == SiteKind::Announce)
+    })
 }
 
 /// Returns the pairs whose statements the two references cover, in either order.

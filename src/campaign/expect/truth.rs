@@ -28,7 +28,7 @@ pub enum Truth {
 /// Maximum number of outcomes of a line.
 const MOST_OUTCOMES: usize = 100;
 
-const NO_PROOF: &str = "it was not seen, which is no proof that it cannot be";
+const NO_PROOF: &str = "no run showed it, which does not prove that it is impossible";
 
 /// Results of a test that corrections are based on.
 pub(super) struct TestFacts<'k> {
@@ -52,7 +52,7 @@ impl TestFacts<'_> {
         Some(match (verdict, kind) {
             (LineVerdict::Met, _) => return None,
             (LineVerdict::Unchecked(why), _) => Truth::Unknown(why),
-            (LineVerdict::Cut, _) => Truth::Unknown("no run came to its end"),
+            (LineVerdict::Cut, _) => Truth::Unknown("no run ended before a limit"),
             // Livelock lines are judged by a search only, so that the contrary is proved.
             (LineVerdict::Unmet(..), K::Livelock { .. }) => Truth::Contrary,
             (LineVerdict::Unmet(..), K::Failure { .. } | K::Deadlock { .. } | K::Stuck { .. } | K::Outcomes { .. }) => {
@@ -61,7 +61,7 @@ impl TestFacts<'_> {
             (LineVerdict::Unmet(..), _) => match (self.tally, self.found) {
                 (Some(tally), _) => of_order(kind, self.searched, tally),
                 (None, Some(found)) => of_pairs(kind, found),
-                (None, None) => Truth::Unknown("it was not looked at"),
+                (None, None) => Truth::Unknown("no campaign judged the pair"),
             },
         })
     }
@@ -96,15 +96,15 @@ fn all_outcomes<'e>(of: &[GlobalId], written: &[OutcomeRef], ends: impl Iterator
         }
         let values: Vec<&EndValue> = of.iter().filter_map(|id| end.values.get(id)).filter(|_| valued).collect();
         if values.iter().any(|value| !can_be_written(value)) {
-            return Truth::Unknown("a line cannot say of a reference that it is not null");
+            return Truth::Unknown("a line cannot name a reference that is not null");
         }
         let name = match &end.kind {
             EndKind::Ok => "ok".to_owned(),
             EndKind::Stuck => "stuck".to_owned(),
             EndKind::Deadlock => "deadlock".to_owned(),
-            EndKind::Limit(_) => return Truth::Unknown("a run came to a limit, and what comes after is not known"),
+            EndKind::Limit(_) => return Truth::Unknown("a run reached a limit, and its later steps are unknown"),
             EndKind::Failure { name, message, .. } if name.is_empty() && message.is_empty() => {
-                return Truth::Unknown("an assertion that fails has no message to be named by");
+                return Truth::Unknown("a failing assertion has no message, so no line can name it");
             }
             // The failure is named by its message if the line does so.
             EndKind::Failure { name, message, .. } => match alike_name(written, end) {
@@ -125,7 +125,7 @@ fn all_outcomes<'e>(of: &[GlobalId], written: &[OutcomeRef], ends: impl Iterator
         }
     }
     match all.len() {
-        0 => Truth::Unknown("no run comes to an end"),
+        0 => Truth::Unknown("no run ends"),
         1..=MOST_OUTCOMES => Truth::Outcomes(all),
         _ => Truth::Unknown("there are more than 100 outcomes"),
     }
@@ -146,7 +146,7 @@ fn can_be_written(value: &EndValue) -> bool {
 // Correction of a line about order.
 fn of_order(kind: &ExpectationKind, searched: bool, tally: &OrderTally) -> Truth {
     let ExpectationKind::Order { refs, word } = kind else {
-        return Truth::Unknown("tasks that overlap have no line that says so");
+        return Truth::Unknown("no form of a line says that tasks overlap");
     };
     let holds = |word| tally.judge(&ExpectationKind::Order { refs: refs.clone(), word }).is_none();
     match word {
@@ -161,17 +161,19 @@ fn of_order(kind: &ExpectationKind, searched: bool, tally: &OrderTally) -> Truth
 // Correction of a line about pairs, by their verdicts.
 fn of_pairs(kind: &ExpectationKind, found: &Confirmation) -> Truth {
     let ExpectationKind::Race { no, order, left, right, .. } = kind else {
-        return Truth::Unknown("how many pairs are reported depends on the runs");
+        return Truth::Unknown("the number of reported pairs depends on the runs");
     };
     let pairs = selected(if *order { &found.orders } else { &found.pairs }, left, right);
     let has = |verdict: Verdict| pairs.iter().any(|p| p.verdict() == verdict);
     match () {
-        () if pairs.is_empty() => Truth::Unknown("it was not reported, which is no proof that it cannot be"),
+        () if pairs.is_empty() => {
+            Truth::Unknown("no detector reported the pair, which does not prove that it is impossible")
+        }
         () if has(Verdict::Harmful) => Truth::Pair("harmful"),
         () if has(Verdict::Real) => Truth::Pair("real"),
         () if pairs.iter().all(|p| p.verdict() == Verdict::Refuted) => Truth::Pair("false"),
         // It is only known that the pair is reported.
         () if *no => Truth::Pair(""),
-        () => Truth::Unknown("it was neither confirmed nor refuted"),
+        () => Truth::Unknown("the pair was neither confirmed nor refuted"),
     }
 }

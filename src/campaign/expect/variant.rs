@@ -149,8 +149,8 @@ impl Test<'_> {
                 return false;
             }
         }
-        let orders = self.plan.campaign.orders || kinds().any(is_about_order_pairs);
-        let plan = CampaignPlan { orders, ..self.plan.campaign.clone() };
+        let mut plan = self.plan.campaign.clone();
+        plan.trials.orders |= kinds().any(is_about_order_pairs);
         if (pairs || self.misses()) && !self.campaign(&plan) {
             return false;
         }
@@ -192,8 +192,9 @@ impl Test<'_> {
     // Whether a required pair is missing, or its required verdict, and more runs may show it.
     fn misses_pairs(&self) -> bool {
         let Some(found) = &self.found else { return false };
+        let sites = &self.plan.model.program.sites;
         let lines = self.plan.model.program.expectations.iter();
-        lines.filter_map(|e| judge_pairs(&e.kind, found)).any(|b| b.more_may_help)
+        lines.filter_map(|e| judge_pairs(&e.kind, sites, found)).any(|b| b.more_may_help)
     }
 
     // Performs the next `n` walks. Returns false if they were interrupted.
@@ -340,9 +341,9 @@ impl Test<'_> {
         if let ExpectationKind::Livelock { no } = kind {
             return match self.searched {
                 Some((_, Some(found))) if found != *no => LineVerdict::Met,
-                Some((_, Some(true))) => unmet("some run may go on for ever: `raceflip explore` shows it"),
-                Some((_, Some(false))) => unmet("no run goes on for ever"),
-                _ => LineVerdict::Unchecked("livelocks are found by search, and there are too many states"),
+                Some((_, Some(true))) => unmet("some run may continue forever: `raceflip explore` shows it"),
+                Some((_, Some(false))) => unmet("no run continues forever"),
+                _ => LineVerdict::Unchecked("only a search finds livelocks, and there are too many states to search"),
             };
         }
         let met = if is_of_absence(kind) && self.all_cut() { LineVerdict::Cut } else { LineVerdict::Met };
@@ -350,7 +351,7 @@ impl Test<'_> {
             if unmet.is_met() {
                 return met;
             }
-            let never = if self.searched.is_some() { "can never be" } else { "was never seen" };
+            let never = if self.searched.is_some() { "can never happen" } else { "did not happen in any run" };
             let elsewhere = self.elsewhere(kind).map_or(String::new(), |hint| format!(": {hint}"));
             let why = unmet.missing.iter().map(|m| format!("`{m}` {never}{elsewhere}")).collect();
             let surplus = self.surplus(kind, &unmet.surplus);
@@ -362,7 +363,7 @@ impl Test<'_> {
         let tally = self.orders.iter().find(|(n, _)| *n == i).map(|(_, tally)| tally);
         let why = match (tally, &self.found) {
             (Some(tally), _) => tally.judge(kind),
-            (None, Some(found)) => judge_pairs(kind, found).map(|b| b.why),
+            (None, Some(found)) => judge_pairs(kind, &self.plan.model.program.sites, found).map(|b| b.why),
             // The test was interrupted before the campaign.
             (None, None) => return LineVerdict::Unchecked(INTERRUPTED),
         };
@@ -388,7 +389,10 @@ impl Test<'_> {
         let places: Vec<String> = places.iter().map(place).collect();
         let text = &at.text;
         (!places.is_empty()).then(|| {
-            format!("runs fail so at {}, which `{text}` does not cover: label that statement", places.join(", "))
+            format!(
+                "runs fail in this way at {}, which `{text}` does not cover: label that statement",
+                places.join(", ")
+            )
         })
     }
 
@@ -405,4 +409,4 @@ pub(super) fn walk(seed: u64) -> RunSource {
     RunSource::Drawn(RunId { strategy: StrategySpec::default(), seed })
 }
 
-const INTERRUPTED: &str = "it was interrupted";
+const INTERRUPTED: &str = "the test was interrupted before this line was judged";

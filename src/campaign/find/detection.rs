@@ -56,7 +56,8 @@ struct DetectionObservers<'s> {
 
 impl<'s> DetectionObservers<'s> {
     fn new<P>(plan: &CampaignPlan<P>, sites: &'s [SiteId]) -> Self {
-        let hybrid = Hybrid::with_order_pairs().most_pairs(plan.most_pairs).record_for(&plan.detectors);
+        let hybrid =
+            Hybrid::with_order_pairs().most_pairs(plan.detection.most_pairs).record_for(&plan.detection.detectors);
         Self { hybrid, tasks: Tasks::new(sites) }
     }
 
@@ -91,9 +92,9 @@ pub(in crate::campaign) fn add_searched<P: Program>(
 /// no run has shown.
 pub(in crate::campaign) fn may_add<P>(plan: &CampaignPlan<P>, left_out: &BTreeSet<String>) -> bool {
     left_out.is_empty()
-        && plan.detectors.contains(&DetectorId::HYBRID)
-        && plan.pairs.is_none()
-        && plan.explore != Explore::Off
+        && plan.detection.detectors.contains(&DetectorId::HYBRID)
+        && plan.trials.pairs.is_none()
+        && plan.search.explore != Explore::Off
 }
 
 // Runs between two checks whether more runs are needed.
@@ -137,23 +138,23 @@ pub(in crate::campaign) fn detect_in<P: Program>(
     stream: &Stream,
     context: CampaignContext<'_>,
 ) -> (Phase1, Option<Result<States, u64>>) {
-    context.progress.phase("detecting", u64::from(plan.runs));
+    context.progress.phase("detecting", u64::from(plan.detection.runs));
     let accesses = plan.setup().sites.enumerate().filter(|(_, s)| s.kind.access().is_some());
     let sites: Vec<SiteId> = accesses.map(|(site, _)| site).collect();
-    let new = || Candidates::at_most(plan.most_pairs);
+    let new = || Candidates::at_most(plan.detection.most_pairs);
     let (mut candidates, mut orders, mut left_out) = (new(), new(), BTreeSet::new());
     let mut flips = Flips::default();
     // No detector of a single run reports a flip of two tasks. Such pairs count as findings of the hybrid detector,
     // which is the one for recall.
-    let hybrid = plan.detectors.contains(&DetectorId::HYBRID);
+    let hybrid = plan.detection.detectors.contains(&DetectorId::HYBRID);
     let mut failures = Failures::default();
     let (mut runs, mut longest, mut limits) = (0, 0, BTreeMap::new());
     // Number of random walks that showed each pair, and number of random walks.
     let (mut observations, mut walks): (BTreeMap<Pair, u32>, u32) = (BTreeMap::new(), 0);
     let (mut planned, mut news, mut complete) = (0, 0, true);
-    let most = plan.runs.saturating_mul(MOST);
-    while complete && planned < most && planned < plan.runs.max(3 * news) {
-        let round = if planned == 0 { plan.runs } else { ROUND.min(most - planned) };
+    let most = plan.detection.runs.saturating_mul(MOST);
+    while complete && planned < most && planned < plan.detection.runs.max(3 * news) {
+        let round = if planned == 0 { plan.detection.runs } else { ROUND.min(most - planned) };
         // Each run is added as soon as it and all runs before it are finished. The findings of all runs together may
         // not fit into memory.
         let mut taken = 0;
@@ -166,7 +167,7 @@ pub(in crate::campaign) fn detect_in<P: Program>(
                 let mut seen = DetectionObservers::new(plan, &sites);
                 let run = stream.run(seed_of(plan, u64::from(planned) + i as u64));
                 let trial = worker.perform(&run, &mut seen, context.stop);
-                let (found, of_tasks) = seen.finish(&plan.detectors, &worker.machine.world);
+                let (found, of_tasks) = seen.finish(&plan.detection.detectors, &worker.machine.world);
                 context.progress.done();
                 (trial, found, of_tasks)
             },
@@ -211,10 +212,10 @@ pub(in crate::campaign) fn detect_in<P: Program>(
     // Pairs that a failing run hides, or that only few runs show, are left to a search.
     left_out.extend([&candidates, &orders].into_iter().flat_map(|all| all.left_out().iter().cloned()));
     let searches = complete && may_add(plan, &left_out);
-    let most = match plan.explore {
-        Explore::Only => plan.states,
-        _ if failures.len() > 0 || !limits.is_empty() => plan.states.min(BEHIND_FAILURES),
-        _ => plan.states.min(FEW_STATES),
+    let most = match plan.search.explore {
+        Explore::Only => plan.search.states,
+        _ if failures.len() > 0 || !limits.is_empty() => plan.search.states.min(BEHIND_FAILURES),
+        _ => plan.search.states.min(FEW_STATES),
     };
     let states = if searches { states::states(plan, most, context) } else { None };
     if let Some(Ok(states)) = &states {
@@ -225,14 +226,14 @@ pub(in crate::campaign) fn detect_in<P: Program>(
         Err(states) => SearchSize { states: *states, complete: false },
     });
     let found = candidates.iter().cloned();
-    let candidates = match &plan.pairs {
+    let candidates = match &plan.trials.pairs {
         None => found.collect(),
         Some(pairs) => {
             let races = pairs.iter().filter(|pair| !is_order(plan, **pair));
             races.map(|pair| given(plan, &candidates, *pair)).collect()
         }
     };
-    let orders = match &plan.pairs {
+    let orders = match &plan.trials.pairs {
         None => orders.iter().cloned().collect(),
         Some(pairs) => given_orders(plan, &orders, pairs),
     };
@@ -240,5 +241,5 @@ pub(in crate::campaign) fn detect_in<P: Program>(
     let coverage = Coverage { risk, limits, left_out, complete };
     let phase1 = Phase1 { runs, candidates, orders, failures, longest, searched, coverage };
     // The smaller bound of this search was exceeded, not that of the plan: a later search may visit more states.
-    (phase1, states.filter(|states| states.is_ok() || most == plan.states))
+    (phase1, states.filter(|states| states.is_ok() || most == plan.search.states))
 }

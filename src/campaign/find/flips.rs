@@ -71,7 +71,7 @@ impl Observer for Tasks<'_> {
 }
 
 /// Pair that flips, with a run that shows it.
-pub(in crate::campaign) struct Flip {
+pub(in crate::campaign) struct FlippingPair {
     pub(in crate::campaign) pair: Pair,
     pub(in crate::campaign) place: String,
     /// Number of the run that showed the second order.
@@ -88,7 +88,7 @@ pub(super) struct Flips {
     places: BTreeMap<String, u32>,
     // Orders that were seen of two accesses at one place: whether the lesser one came last, and whether it came first.
     seen: BTreeMap<(AccessKey, AccessKey, u32), [bool; 2]>,
-    found: BTreeMap<Pair, Flip>,
+    found: BTreeMap<Pair, FlippingPair>,
 }
 
 impl Flips {
@@ -112,7 +112,7 @@ impl Flips {
             let orders = self.seen.entry(key).or_default();
             orders[usize::from(first)] = true;
             if *orders == [true, true] {
-                self.found.entry(pair).or_insert_with(|| Flip { pair, place: place.to_owned(), run });
+                self.found.entry(pair).or_insert_with(|| FlippingPair { pair, place: place.to_owned(), run });
             }
         }
     }
@@ -122,7 +122,7 @@ impl Flips {
         self.found.len()
     }
 
-    pub(in crate::campaign) fn finish(self) -> impl Iterator<Item = Flip> {
+    pub(in crate::campaign) fn finish(self) -> impl Iterator<Item = FlippingPair> {
         self.found.into_values()
     }
 }

@@ -242,7 +242,7 @@ impl<P: Program> Claims<'_, '_, '_, P> {
     // cut.
     fn search(&mut self, at: usize, order: First) {
         let plan = self.continuing.pair_trials.plan;
-        if plan.explore == Explore::Off || self.cut >= MOST_CUT || self.searched.contains_key(&(at, order)) {
+        if plan.search.explore == Explore::Off || self.cut >= MOST_CUT || self.searched.contains_key(&(at, order)) {
             return;
         }
         let point = &self.continuing.points[at];
@@ -286,7 +286,7 @@ impl<P: Program> Search<P> for EndsFrom<'_, P> {
         let search = explore::SearchPlan {
             limits: plan.limits,
             jobs: plan.jobs,
-            bounds: Bounds { states: plan.states / PART_OF_STATES, memory: MEMORY, ..Bounds::default() },
+            bounds: Bounds { states: plan.search.states / PART_OF_STATES, memory: MEMORY, ..Bounds::default() },
             from: prefix(plan, point, order)?,
             signatures: true,
             reduce: point.threads.is_some(),

@@ -21,7 +21,7 @@ pub(in crate::campaign) fn endless<P: Program>(
     context: CampaignContext<'_>,
 ) -> Option<Vec<LivelockCycle>> {
     let is_cut = phase1.coverage.limits.keys().any(|(kind, _)| *kind == LimitKind::Steps);
-    if plan.explore == Explore::Off || !(is_cut || plan.livelocks) {
+    if plan.search.explore == Explore::Off || !(is_cut || plan.search.livelocks) {
         return None;
     }
     plan.program.search(Livelocks { plan, stop: context.stop }).flatten()
@@ -41,7 +41,7 @@ impl<P: Program> Search<P> for Livelocks<'_, P> {
         P::Guest: Snapshot,
     {
         let Self { plan, stop } = self;
-        let bounds = Bounds { states: plan.states, memory: MEMORY, ..Bounds::default() };
+        let bounds = Bounds { states: plan.search.states, memory: MEMORY, ..Bounds::default() };
         let search =
             explore::SearchPlan { limits: plan.limits, jobs: plan.jobs, bounds, ..explore::SearchPlan::new(program) };
         let (found, cut) = livelocks(&search, explore::SearchContext { stop, progress: &explore::NoSearchProgress });

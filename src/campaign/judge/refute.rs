@@ -60,7 +60,7 @@ impl States {
             add(pair_trials, way);
             return Err(UndecidedReason::BothOrders);
         }
-        let most = pair_trials.plan.states.saturating_mul(PRODUCT);
+        let most = pair_trials.plan.search.states.saturating_mul(PRODUCT);
         if a != b {
             let plan = search(pair_trials.plan, most);
             let context = explore::SearchContext { stop: pair_trials.context.stop, progress: &NoSearchProgress };

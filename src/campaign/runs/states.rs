@@ -50,7 +50,7 @@ impl<P: Program> Search<P> for AllStates<'_, P> {
             &NoMonitor,
             explore::SearchContext { stop: context.stop, progress: &NoSearchProgress },
         )?;
-        Ok(States { found, left: Cell::new(plan.states.saturating_mul(PRODUCT)) })
+        Ok(States { found, left: Cell::new(plan.search.states.saturating_mul(PRODUCT)) })
     }
 }
 

@@ -100,7 +100,7 @@ impl<S: Strategy> Strategy for StepPrefix<S> {
         if view.world.steps() < self.steps {
             return self.inner.choose(view);
         }
-        let (expected, found) = ("no further step".to_owned(), "a run that goes on".to_owned());
+        let (expected, found) = ("no further step".to_owned(), "a run that continues".to_owned());
         Err(Box::new(Divergence { step: self.steps, expected, found }))
     }
 

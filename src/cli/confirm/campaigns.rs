@@ -1,21 +1,23 @@
 //! Performs a campaign over many models and their variants: in parts, with a journal, under a time limit.
 
-use super::super::args::ToolArgs;
-use super::super::campaign::{CampaignBar, Runs, workers};
-use super::super::exit::ExitStatus;
-use super::super::gate::Gate;
-use super::super::journal::OpenJournal;
-use super::super::load::Model;
-use super::super::output::Output;
-use super::super::reports::{Models, ReportFormat};
-use super::super::seeds::Seeds;
-use super::super::suite::{Case, Suite, SuiteSelection, Variants};
-use super::super::timer::Timer;
-use super::super::{CommandContext, Refusal, files, interrupt};
 use super::{Args, save, text};
 use crate::campaign::{self, CampaignPlan, CampaignProgress};
+use crate::cli::args::{ToolArgs, workers};
+use crate::cli::confirm::gate::{self, Gate};
+use crate::cli::confirm::journal::OpenJournal;
+use crate::cli::io::bar::{CampaignBar, Runs};
+use crate::cli::io::exit::ExitStatus;
+use crate::cli::io::load::Model;
+use crate::cli::io::output::Output;
+use crate::cli::io::reports::{ReportFormat, ReportedModels};
+use crate::cli::io::timer::Timer;
+use crate::cli::io::{files, interrupt};
+use crate::cli::models::seeds::Seeds;
+use crate::cli::models::suite::{Case, Suite, SuiteSelection, Variants};
+use crate::cli::{CommandContext, Refusal};
 use crate::formats::campaign::ConfirmReport;
 use crate::formats::campaigns::{CampaignReport, Partition, Settings, TrialLine, VariantReport};
+use crate::formats::gate::GateReport;
 use crate::formats::journal::{Entry, Header};
 use crate::formats::report::overview;
 use crate::world::Limits;
@@ -234,7 +236,13 @@ pub(super) fn run(args: &Args, gate: &Gate, context: &mut CommandContext) -> Res
     let (saved, unsaved) = seeds.as_ref().map(|seeds| campaign.save(seeds)).unwrap_or_default();
     refused.extend(unsaved);
     let all = campaign.order.len();
-    let (report, trials) = campaign.report(&refused);
+    let (mut report, trials) = campaign.report(&refused);
+    let judged = gate.judge_all(&mut report);
+    let exit = match () {
+        () if !refused.is_empty() => ExitStatus::Refused,
+        () if !report.complete && !timer.is_up() => ExitStatus::Interrupted,
+        () => gate::status(&judged),
+    };
     if let Some(path) = &args.trials_out {
         files::write(path, &trials)?;
     }
@@ -242,7 +250,7 @@ pub(super) fn run(args: &Args, gate: &Gate, context: &mut CommandContext) -> Res
         files::write(path, &format!("{}\n", report.to_json()))?;
     }
     let known = (models, limits);
-    let status = finish(&report, args.result.format, left_out, known, gate, out);
+    finish(&report, args.result.format, left_out, known, (gate, &judged, exit), out);
     saved.iter().for_each(|file| out.note(format_args!("saved {file}")));
     refused.iter().for_each(|refusal| out.refuse(refusal));
     if !report.complete {
@@ -256,11 +264,7 @@ pub(super) fn run(args: &Args, gate: &Gate, context: &mut CommandContext) -> Res
             None => "to make a campaign resumable, start it with `--journal FILE`; the same command with `--resume` continues it",
         });
     }
-    Ok(match () {
-        () if !refused.is_empty() => ExitStatus::Refused,
-        () if !report.complete && !timer.is_up() => ExitStatus::Interrupted,
-        () => status,
-    })
+    Ok(exit)
 }
 
 // Digest of all variants, which must be equal in all parts of a campaign.
@@ -269,16 +273,16 @@ fn digest(cases: &[Case]) -> String {
     format!("{:016x}", xxh3_64(format!("{all:?}").as_bytes()))
 }
 
-// Prints the end of the report: the summary, or the whole report in another format. `known` are the loaded models and
-// the limits of replays.
+// Prints the end of the report: the summary, or the whole report in another format; then what the gate says. `known`
+// are the loaded models and the limits of replays, `exit` is the status of the command.
 fn finish(
     campaign: &CampaignReport,
     format: ReportFormat,
     left_out: usize,
     (known, allowed): (Vec<&Model>, Limits),
-    gate: &Gate,
+    (gate, judged, exit): (&Gate, &GateReport, ExitStatus),
     out: &mut Output,
-) -> ExitStatus {
+) {
     match format {
         ReportFormat::Text => {
             overview::summary(campaign).iter().for_each(|line| text::line(line, out));
@@ -287,29 +291,30 @@ fn finish(
         ReportFormat::Json => out.json(&campaign.to_json()),
         _ => {
             let reports: Vec<ConfirmReport> = campaign.results.iter().map(|r| r.report.clone()).collect();
-            let mut models = Models::new(known, out).allowing(allowed);
-            let text = format.render(&reports, &gate.failures(&reports), &mut models);
+            let mut models = ReportedModels::new(known, out).allowing(allowed);
+            let text = format.render(&reports, (judged, exit), &mut models);
             format.print(&text.unwrap_or_default(), out);
         }
     }
-    gate.status(campaign.results.iter().map(|r| &r.report), out)
+    gate.status(judged, campaign.results.iter().map(|r| &r.report), out);
 }
 
-/// Prints a finished campaign.
+/// Prints a finished campaign with the judgment of the gate on it. Returns the exit status.
 pub(in crate::cli) fn print_campaign(
     campaign: &CampaignReport,
     result: &ToolArgs,
-    gate: &Gate,
+    (gate, judged): (&Gate, &GateReport),
     out: &mut Output,
 ) -> ExitStatus {
     if result.format == ReportFormat::Text {
         campaign.results.iter().for_each(|r| variant(&r.report, result.quiet, out));
     }
-    // The report may come from anyone, so its replays are limited by the default limits.
-    let status = finish(campaign, result.format, 0, (Vec::new(), Limits::default()), gate, out);
-    match () {
+    let exit = match () {
         () if !campaign.refused.is_empty() => ExitStatus::Refused,
         () if !campaign.complete => ExitStatus::Interrupted,
-        () => status,
-    }
+        () => gate::status(judged),
+    };
+    // The report may come from anyone, so its replays are limited by the default limits.
+    finish(campaign, result.format, 0, (Vec::new(), Limits::default()), (gate, judged, exit), out);
+    exit
 }

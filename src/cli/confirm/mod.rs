@@ -1,24 +1,36 @@
 //! `raceflip confirm`: shows which potential pairs are real, which are harmful, and how to replay them.
+//!
+//! The room of campaigns: the commands `detect`, `confirm` and `merge`, the words for what they found (`found`), the
+//! pairs that the user names (`pair_options`), gates, and the journal with which a campaign resumes.
 
 mod campaigns;
+pub(super) mod detect;
+pub(super) mod found;
+pub(super) mod gate;
+mod journal;
+pub(super) mod merge;
+mod pair_options;
 mod text;
 
-use super::args::{ToolArgs, head};
-use super::campaign::{CampaignArgs, CampaignBar, number_of_runs, potential};
-use super::exit::ExitStatus;
-use super::gate::{Gate, GateArgs};
-use super::load::{self, Model};
-use super::reports::{Models, ReportFormat};
-use super::seeds::Seeds;
-use super::timer::{Timer, duration};
-use super::{CommandContext, Refusal, files, gate, interrupt, pair_options, suite};
-use crate::campaign::{self, Explore, Subject};
+use crate::campaign::{self, Explore, StatePlan, Subject, TrialPlan};
+use crate::cli::args::{CampaignArgs, ToolArgs, head, number_of_runs};
+use crate::cli::io::bar::CampaignBar;
+use crate::cli::io::exit::ExitStatus;
+use crate::cli::io::load::{self, Model};
+use crate::cli::io::reports::{ReportFormat, ReportedModels};
+use crate::cli::io::timer::{Timer, duration};
+use crate::cli::io::{files, interrupt};
+use crate::cli::models::seeds::Seeds;
+use crate::cli::models::suite;
+use crate::cli::{CommandContext, Refusal};
 use crate::formats::campaign::ConfirmReport;
 use crate::formats::campaigns::{Partition, TrialLine};
 use crate::formats::report::text::TextExtent;
 use crate::formats::report::words;
 pub(super) use campaigns::print_campaign;
 use clap::ValueEnum;
+use found::potential;
+use gate::{Gate, GateArgs};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -173,13 +185,9 @@ impl Args {
 
 // Returns the plan of the campaign for a model.
 fn plan(args: &Args, model: &Model) -> campaign::CampaignPlan {
-    campaign::CampaignPlan {
-        orders: !args.no_orders,
-        explore: args.explore.into(),
-        states: args.explore_limit,
-        livelocks: args.livelocks(),
-        ..args.campaign.plan(model, args.trials)
-    }
+    let trials = TrialPlan { count: args.trials, orders: !args.no_orders, pairs: None };
+    let search = StatePlan { explore: args.explore.into(), states: args.explore_limit, livelocks: args.livelocks() };
+    campaign::CampaignPlan { search, ..args.campaign.plan(model, trials) }
 }
 
 pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
@@ -201,9 +209,10 @@ fn one(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitSta
     }
     let model = load::model(&args.paths[0], &args.campaign.defines.resolve(), &context.out)?;
     let pairs = pair_options::pairs(args.pairs_from.as_deref(), &args.pair, &model, &mut context.out)?;
-    let plan = campaign::CampaignPlan { pairs, ..plan(args, &model) };
+    let mut plan = plan(args, &model);
+    plan.trials.pairs = pairs;
     let sites = &model.code.setup.sites;
-    let mut given = plan.pairs.iter().flatten();
+    let mut given = plan.trials.pairs.iter().flatten();
     if args.no_orders && given.any(|pair| sites[pair.a].is_operation() || sites[pair.b].is_operation()) {
         return Err(Refusal::new(
             "`--no-orders` excludes order pairs, and an order pair was given: remove one of the two",
@@ -217,7 +226,17 @@ fn one(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitSta
     let found = campaign::confirm(&plan, campaign::CampaignContext { stop: &stop, progress: &bar });
     bar.finish();
     let out = &mut context.out;
-    let report = ConfirmReport::new(model.name(), model.digest(), &plan, &found);
+    let mut report = ConfirmReport::new(model.name(), model.digest(), &plan, &found);
+    let judged = gate.judge(std::iter::once(&report));
+    report.gate = Some(judged.clone());
+    // The report contains the exit status, so whatever decides it comes first.
+    let saved = seeds.as_ref().map_or_else(|| Ok(BTreeSet::new()), |seeds| save(seeds, &model, &report));
+    let interrupted = !found.complete() && !timer.is_up();
+    let exit = match () {
+        () if saved.is_err() => ExitStatus::Refused,
+        () if interrupted => ExitStatus::Interrupted,
+        () => gate::status(&judged),
+    };
     if let Some(path) = &args.out {
         files::write(path, &format!("{}\n", report.to_json()))?;
     }
@@ -227,8 +246,8 @@ fn one(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitSta
     }
     match args.result.format {
         ReportFormat::Text => {
-            potential(out, &plan.detectors, &found.phase1);
-            let extent = TextExtent { quiet: args.result.quiet, all_orders: plan.pairs.is_some() };
+            potential(out, &plan.detection.detectors, &found.phase1);
+            let extent = TextExtent { quiet: args.result.quiet, all_orders: plan.trials.pairs.is_some() };
             let (limits, timeline) = (plan.limits, args.timeline);
             ConfirmPrinter { model: &model, limits, extent, timeline }.print(&report, out)?;
             let more = suite::left_out(&model, &args.campaign.defines.resolve(), out)?;
@@ -236,25 +255,21 @@ fn one(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitSta
         }
         ReportFormat::Json => out.json(&report.to_json()),
         _ => {
-            let failures = gate.failures(std::slice::from_ref(&report));
-            let mut models = Models::new(vec![&model], out).allowing(plan.limits);
-            let text = args.result.format.render(std::slice::from_ref(&report), &failures, &mut models);
+            let mut models = ReportedModels::new(vec![&model], out).allowing(plan.limits);
+            let text = args.result.format.render(std::slice::from_ref(&report), (&judged, exit), &mut models);
             args.result.format.print(&text.unwrap_or_default(), out);
         }
     }
-    if let Some(seeds) = &seeds {
-        let files = save(seeds, &model, &report)?;
-        files.iter().for_each(|file| out.note(format_args!("saved {file}")));
-    }
+    saved?.iter().for_each(|file| out.note(format_args!("saved {file}")));
     if !found.complete() {
         // The numbers match the summary. Order pairs come after the others.
         let reported = || found.pairs.iter().chain(&found.orders);
-        let orders = if plan.orders { found.phase1.orders.len() } else { 0 };
+        let orders = if plan.trials.orders { found.phase1.orders.len() } else { 0 };
         let (done, all) = (reported().count(), found.phase1.candidates.len() + orders);
         let what = if timer.is_up() { "the time is up" } else { "interrupted" };
         if done == 0 {
             // The plan says how many there are at least.
-            let (runs, least) = (found.phase1.runs, plan.runs);
+            let (runs, least) = (found.phase1.runs, plan.detection.runs);
             let of = if runs < least { format!("{runs} of {least}") } else { runs.to_string() };
             out.note(format_args!("{what} after {of} detection runs; no pair was driven"));
         } else {
@@ -263,12 +278,12 @@ fn one(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitSta
             out.note(format_args!("{what}: {done} of {all} pairs{orders} were driven{cut}"));
         }
         out.note("to make a campaign resumable, start it with `--journal FILE`; the same command with `--resume` continues it");
-        if !timer.is_up() {
+        if interrupted {
             return Ok(ExitStatus::Interrupted);
         }
         out.note("the same command may give another result");
     }
-    Ok(gate.status(std::iter::once(&report), out))
+    Ok(gate.status(&judged, std::iter::once(&report), out))
 }
 
 // Saves the run of each harmful order, and of each failure that is not the harm of one order. Returns the names of the

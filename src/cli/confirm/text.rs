@@ -1,10 +1,11 @@
 //! Prints the text forms of the result: adds colors, timelines, and the commands for a shell.
 
-use super::super::check::counted;
-use super::super::load::Model;
-use super::super::output::{BAD, BOLD, GOOD, ODD, Output, paint};
-use super::super::timeline::{self, View};
-use super::super::{Refusal, replay_command};
+use crate::base::counted;
+use crate::cli::Refusal;
+use crate::cli::io::load::Model;
+use crate::cli::io::output::{BAD, BOLD, GOOD, ODD, Output, paint};
+use crate::cli::io::replay_command;
+use crate::cli::run::timeline::{self, TimelineView};
 use crate::event::SiteId;
 use crate::formats::campaign::{About, Access, ConfirmReport, Evidence};
 use crate::formats::report::text::{TextBlock, TextExtent, render};
@@ -41,7 +42,7 @@ impl ConfirmPrinter<'_> {
         let is_marked = |site: &SiteId| marked.iter().any(|access| access.site == site_text(sites, *site));
         let marks = Marks { sites: sites.ids().filter(is_marked).collect(), ..Marks::default() };
         writeln!(out);
-        timeline::print_token(out, self.model, &again.token, marks, &View::default())?;
+        timeline::print_token(out, self.model, &again.token, marks, &TimelineView::default())?;
         writeln!(out);
         Ok(())
     }

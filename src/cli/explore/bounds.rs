@@ -1,7 +1,7 @@
 //! Defines the bounds of a search on the command line, and its progress bar.
 
-use super::super::args::head;
-use super::super::timer::duration;
+use crate::cli::args::head;
+use crate::cli::io::timer::duration;
 use crate::explore::{Bounds, MOST_STATES, SearchProgress, SearchStatus};
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use parking_lot::Mutex;

@@ -1,20 +1,22 @@
 //! `raceflip explore`: visits every state that a model can reach, and reports the ends, livelocks and orders.
+//!
+//! The room of exhaustive searches: the bounds of a search and its progress bar (`bounds`), and its result as text.
 
 mod bounds;
 mod text;
 
-use super::args::{Defines, Format, JobArgs, LimitArgs, ResultArgs, head};
-use super::campaign::workers;
-use super::exit::ExitStatus;
-use super::load::Model;
-use super::per_model::Models;
-use super::timer::Timer;
-use super::{CommandContext, Refusal, interrupt};
 use crate::campaign::named;
+use crate::cli::args::{DefineArgs, Format, JobArgs, LimitArgs, ResultArgs, head, workers};
+use crate::cli::io::exit::ExitStatus;
+use crate::cli::io::interrupt;
+use crate::cli::io::load::Model;
+use crate::cli::io::timer::Timer;
+use crate::cli::models::per_model::CommandModels;
+use crate::cli::{CommandContext, Refusal};
 use crate::event::Outcome;
 use crate::explore::{
-    self, Clock, Cut, First, Livelock, Preemptions, SearchPlan, SearchReport, SiteOrders, explore, explore_with,
-    least_stalls, livelocks, site_orders,
+    self, ClockMode, Cut, Livelock, Preemptions, SearchOrder, SearchPlan, SearchReport, SiteOrders, explore,
+    explore_with, least_stalls, livelocks, site_orders,
 };
 use crate::formats::explore::ExploreReport;
 use crate::lang::near;
@@ -69,7 +71,7 @@ pub(super) struct Args {
     pairs: bool,
     /// Order in which states are visited
     #[arg(long, value_enum, default_value_t, value_name = "ORDER", help_heading = head::EFFORT)]
-    search: Search,
+    search: SearchArg,
     /// Steps of the clock
     #[arg(long, value_enum, default_value_t, value_name = "CLOCK", help_heading = head::EFFORT)]
     clock: ClockArg,
@@ -86,14 +88,14 @@ pub(super) struct Args {
     #[command(flatten)]
     bounds: BoundArgs,
     #[command(flatten)]
-    defines: Defines,
+    defines: DefineArgs,
     #[command(flatten)]
     limits: LimitArgs,
 }
 
 /// Order of the search: the value of `--search`.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
-enum Search {
+enum SearchArg {
     /// Breadth first: finds shortest runs
     #[default]
     Breadth,
@@ -131,12 +133,12 @@ pub(super) struct Answer<'m> {
 impl Answer<'_> {
     /// Returns whether what the search did not find is impossible.
     pub(super) fn proves(&self) -> bool {
-        self.found.complete() && self.plan.clock == Clock::Exact && self.preemptions.is_none()
+        self.found.complete() && self.plan.clock == ClockMode::Exact && self.preemptions.is_none()
     }
 }
 
 pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
-    let models = Models::find(&args.paths, args.defines.resolve())?;
+    let models = CommandModels::find(&args.paths, args.defines.resolve())?;
     if models.many && args.observe.as_deref().is_some_and(|names| names.iter().any(|name| !name.is_empty())) {
         return Err(Refusal::new("--observe needs a single model: give one file"));
     }
@@ -158,8 +160,8 @@ fn one(
         limits: args.limits.resolve(),
         jobs: workers(args.jobs.jobs),
         bounds: args.bounds.resolve(),
-        first: if args.search == Search::Depth { First::Deepest } else { First::Nearest },
-        clock: if args.clock == ClockArg::Fast { Clock::Critical } else { Clock::Exact },
+        first: if args.search == SearchArg::Depth { SearchOrder::Deepest } else { SearchOrder::Nearest },
+        clock: if args.clock == ClockArg::Fast { ClockMode::Critical } else { ClockMode::Exact },
         reduce: args.reduce,
         pairs: args.pairs,
         observe: observed(args.observe.as_deref(), model)?,

@@ -1,16 +1,16 @@
 //! Prints the result of a search as text.
 
 use super::Answer;
-use crate::base::elided;
+use crate::base::{counted, elided};
 use crate::campaign::{SEARCHED, remake};
-use crate::cli::campaign::{access, ending, pair};
-use crate::cli::check::counted;
-use crate::cli::outcome::limit_text;
-use crate::cli::output::{BAD, BOLD, DIM, GOOD, ODD, Output, paint};
-use crate::cli::replay_command;
+use crate::cli::confirm::found::{access, pair};
+use crate::cli::io::output::{BAD, BOLD, DIM, GOOD, ODD, Output, paint};
+use crate::cli::io::replay_command;
+use crate::cli::run::outcome::limit_text;
 use crate::event::Outcome;
-use crate::explore::{Clock, Cut, Estimate, MOST_STATES, OrderResult, RunChoices};
+use crate::explore::{ClockMode, Cut, Estimate, MOST_STATES, OrderResult, RunChoices};
 use crate::formats::explore::values;
+use crate::formats::failure_place::ending;
 use crate::world::Limits;
 use indicatif::HumanCount;
 
@@ -102,7 +102,7 @@ fn many(n: u64, what: &str) -> String {
 
 fn whole(answer: &Answer<'_>) -> String {
     match (answer.plan.clock, answer.preemptions) {
-        (Clock::Critical, _) => "all of them on the fast clock, which misses some".to_owned(),
+        (ClockMode::Critical, _) => "all of them on the fast clock, which misses some".to_owned(),
         (_, Some(bound)) => format!("all of them with at most {}", counted(u64::from(bound), "preemption")),
         _ => "all of them".to_owned(),
     }
@@ -114,7 +114,7 @@ fn clock_hint(answer: &Answer<'_>, out: &mut Output) {
     let scale = answer.found.scale;
     let longest = answer.model.code.setup.delays.last().copied().unwrap_or(0);
     let units = u128::from(longest) * u128::from(scale.up) / u128::from(scale.down);
-    if answer.plan.clock == Clock::Exact && units > MANY_UNITS {
+    if answer.plan.clock == ClockMode::Exact && units > MANY_UNITS {
         out.prose(format_args!(
             "  the exact clock moves in units of {}/{} ms, and the longest delay is {longest} ms: delays with a larger common divisor have fewer states, and `--clock fast` visits fewer instants",
             scale.down, scale.up
@@ -189,7 +189,7 @@ fn missing(answer: &Answer<'_>, out: &mut Output) {
     }
     let why = match (answer.found.cut, answer.plan.clock, answer.preemptions) {
         (Some(_), ..) => "the search was cut",
-        (None, Clock::Critical, _) => "the fast clock misses some orders of deadlines",
+        (None, ClockMode::Critical, _) => "the fast clock misses some orders of deadlines",
         (None, _, _) => "runs with more preemptions were not followed",
     };
     let bad = answer.found.ends.values().any(|way| way.outcome != Outcome::Ok);
@@ -268,7 +268,7 @@ fn pairs(answer: &Answer<'_>, out: &mut Output) {
                     writeln!(out, "    {names}");
                     replay(answer, way, "      ", out);
                 }
-                OrderResult::Never if answer.plan.clock == Clock::Exact => writeln!(out, "    never {names}"),
+                OrderResult::Never if answer.plan.clock == ClockMode::Exact => writeln!(out, "    never {names}"),
                 OrderResult::Never | OrderResult::Unknown(_) => writeln!(out, "    not seen {names}"),
             }
         }

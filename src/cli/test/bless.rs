@@ -1,12 +1,13 @@
 //! Implements `--bless`: rewrites lines that do not hold to what the model does, where that is known. Nothing else of a
 //! file changes.
 
-use super::super::files;
-use super::super::load::{self, Model};
-use super::super::output::Output;
-use super::super::suite::{Case, Suite};
-use super::super::{Refusal, check::counted};
+use crate::base::counted;
 use crate::campaign::{TestResult, Truth};
+use crate::cli::Refusal;
+use crate::cli::io::files;
+use crate::cli::io::load::{self, Model};
+use crate::cli::io::output::Output;
+use crate::cli::models::suite::{Case, Suite};
 use crate::lang::ast::{Expect, Item, ItemKind};
 use crate::lang::{Source, parse};
 use std::collections::BTreeMap;

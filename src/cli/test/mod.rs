@@ -1,16 +1,20 @@
 //! `raceflip test`: checks whether the `expect` lines of models hold.
+//!
+//! The room of tests: the command, its results as text, and `--bless`, which rewrites lines that do not hold.
 
 mod bless;
 mod text;
 
-use super::args::{Defines, JobArgs, LimitArgs, SeedArgs, ToolArgs, head};
-use super::campaign::{CampaignBar, Runs, number_of_runs, workers};
-use super::exit::ExitStatus;
-use super::seeds::{self, Seeds};
-use super::suite::{Case, Suite, SuiteSelection, Variants};
-use super::{CommandContext, Refusal, interrupt};
-use crate::campaign::{self, CampaignPlan, CampaignProgress, TestPlan, TestResult};
-use crate::formats::report::GateFailure;
+use crate::campaign::{self, CampaignPlan, CampaignProgress, TestPlan, TestResult, TrialPlan};
+use crate::cli::args::{DefineArgs, JobArgs, LimitArgs, SeedArgs, ToolArgs, head, number_of_runs, workers};
+use crate::cli::confirm::gate;
+use crate::cli::io::bar::{CampaignBar, Runs};
+use crate::cli::io::exit::ExitStatus;
+use crate::cli::io::interrupt;
+use crate::cli::models::seeds::{self, Seeds};
+use crate::cli::models::suite::{Case, Suite, SuiteSelection, Variants};
+use crate::cli::{CommandContext, Refusal};
+use crate::formats::gate::{GateFailure, GateReport, UNMET};
 use crate::formats::test::{TestReport, Variant};
 use clap::ValueEnum;
 use std::path::PathBuf;
@@ -56,7 +60,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "TEXT", help_heading = head::MODEL)]
     filter: Vec<String>,
     #[command(flatten)]
-    defines: Defines,
+    defines: DefineArgs,
     /// Number of random walks for each variant
     #[arg(long, alias = "runs", value_name = "N", default_value = "2000", value_parser = number_of_runs(), help_heading = head::EFFORT)]
     walks: u32,
@@ -76,7 +80,7 @@ pub(super) struct Args {
     jobs: JobArgs,
     /// Exit with 1 also in these cases, separated by commas; for a gate in CI, use `limits,unchecked`
     #[arg(long, value_enum, value_name = "WHAT,...", value_delimiter = ',', help_heading = head::GATE)]
-    fail_on: Vec<FailOn>,
+    fail_on: Vec<TestFailOn>,
     #[command(flatten)]
     result: ToolArgs,
     /// Show failing runs as they were found, without shrinking them
@@ -101,23 +105,28 @@ pub(super) struct Args {
 
 /// Further reasons for a test to fail: the values of `--fail-on`.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-enum FailOn {
+enum TestFailOn {
     /// A line that could not be checked
     Unchecked,
     /// A run that reached a limit: later steps are unknown
     Limits,
 }
 
-// Returns the further reasons for which the test fails.
-fn failed(on: &[FailOn], variants: &[Variant]) -> Vec<GateFailure> {
+// Returns the judgment of the gate. `unmet` is the number of variants that fail, which fail every test.
+fn judge(on: &[TestFailOn], variants: &[Variant], unmet: u64) -> GateReport {
     let unchecked = variants.iter().flat_map(|v| &v.expectations).filter(|e| e.verdict == "unchecked").count() as u64;
     let cut = variants.iter().flat_map(|v| &v.limits).map(|c| u64::from(c.runs)).sum();
+    let asks = |what| on.contains(&what);
     let all = [
-        (FailOn::Unchecked, unchecked, "unchecked", "lines could not be checked"),
-        (FailOn::Limits, cut, "limits", "runs reached a limit, so later steps are unknown"),
+        (asks(TestFailOn::Unchecked), unchecked, "unchecked", "lines could not be checked"),
+        (asks(TestFailOn::Limits), cut, "limits", "runs reached a limit, so later steps are unknown"),
+        (true, unmet, UNMET, "variants fail"),
     ];
-    let failed = all.into_iter().filter(|(what, n, ..)| on.contains(what) && *n > 0);
-    failed.map(|(_, count, word, why)| GateFailure { on: word.to_owned(), count, why: why.to_owned() }).collect()
+    let asked: Vec<_> = all.into_iter().filter(|(asked, ..)| *asked).collect();
+    let failure =
+        |&(_, count, on, why): &(bool, u64, &str, &str)| GateFailure { on: on.to_owned(), count, why: why.to_owned() };
+    let failed = asked.iter().filter(|(_, count, ..)| *count > 0).map(failure).collect();
+    GateReport::new(asked.iter().map(|(_, _, word, _)| (*word).to_owned()).collect(), on.is_empty(), failed)
 }
 
 pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
@@ -137,8 +146,8 @@ pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus
     let plan = |case: &Case| CampaignPlan {
         limits: args.limits.resolve(),
         seed: args.seed.seed,
-        trials: args.trials,
         jobs: (jobs / outer).max(1),
+        trials: TrialPlan { count: args.trials, ..TrialPlan::default() },
         ..CampaignPlan::new(&*case.model)
     };
     let plans: Vec<TestPlan<'_>> = suite
@@ -193,32 +202,29 @@ pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus
     if args.bless && !blesses {
         context.out.note("nothing was rewritten");
     }
-    let broken = failed(&args.fail_on, &variants);
+    let unmet = if any_left.unwrap_or(tally.failed > 0) { tally.failed.max(1) as u64 } else { 0 };
+    let judged = judge(&args.fail_on, &variants, unmet);
+    let interrupted = !complete && stop.load(Ordering::Relaxed);
+    let exit = match () {
+        () if interrupted => ExitStatus::Interrupted,
+        () if !refused.is_empty() => ExitStatus::Refused,
+        () => gate::status(&judged),
+    };
     let texts = refused.iter().map(Refusal::plain).collect();
-    let report = TestReport::new(args.seed.seed, args.walks, complete, variants, texts);
-    if let Some(text) = args.result.format.test(&report, &broken) {
+    let mut report = TestReport::new(args.seed.seed, args.walks, complete, variants, texts);
+    report.gate = Some(judged.clone());
+    if let Some(text) = args.result.format.test(&report, exit) {
         args.result.format.print(&text, &mut context.out);
     }
-    // The summary already reports lines that do not hold.
-    if !args.fail_on.is_empty() && (tally.failed == 0 || !broken.is_empty()) {
-        let words: Vec<String> = broken.iter().map(|f| format!("{} ({})", f.on, f.count)).collect();
-        let says = if broken.is_empty() { "passed".to_owned() } else { format!("failed on {}", words.join(", ")) };
-        context.out.note(format_args!("gate: {says}"));
-    }
+    gate::note(&judged, &mut context.out);
     for refusal in &refused {
         context.out.refuse(refusal);
     }
-    let interrupted = !complete && stop.load(Ordering::Relaxed);
     if interrupted {
         // The numbers match the summary: an interrupted variant that has failed counts as tested.
         let (done, all) = (tally.done, suite.cases.len());
         let cut = if tested < done { format!(", {} of them incompletely", done - tested) } else { String::new() };
         context.out.note(format_args!("interrupted: {done} of {all} variants were tested{cut}"));
     }
-    Ok(match () {
-        () if interrupted => ExitStatus::Interrupted,
-        () if !refused.is_empty() => ExitStatus::Refused,
-        () if any_left.unwrap_or(tally.failed > 0) || !broken.is_empty() => ExitStatus::Found,
-        () => ExitStatus::Nothing,
-    })
+    Ok(exit)
 }

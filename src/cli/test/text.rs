@@ -1,16 +1,16 @@
 //! Prints the results of a test as text: a line for each variant, the failures again at the end, and a summary.
 
-use super::super::args::ToolArgs;
-use super::super::campaign::CampaignBar;
-use super::super::check::counted;
-use super::super::outcome::limit_text;
-use super::super::output::{BAD, BOLD, DIM, GOOD, NOTE, ODD, Output, paint};
-use super::super::replay_command;
-use super::super::reports::ReportFormat;
-use super::super::seeds::{Files, StoredFailure};
-use super::super::shrink_mode::sizes;
-use super::super::suite::{Case, Suite};
+use crate::base::counted;
 use crate::campaign::{LineResult, LineVerdict, Origin, SEARCHED, SeedResult, ShownEnds, TestPlan, TestResult};
+use crate::cli::args::ToolArgs;
+use crate::cli::io::bar::CampaignBar;
+use crate::cli::io::output::{BAD, BOLD, DIM, GOOD, NOTE, ODD, Output, paint};
+use crate::cli::io::replay_command;
+use crate::cli::io::reports::ReportFormat;
+use crate::cli::models::seeds::{Files, StoredFailure};
+use crate::cli::models::suite::{Case, Suite};
+use crate::cli::run::outcome::limit_text;
+use crate::cli::run::shrink_mode::sizes;
 use crate::event::Outcome;
 use crate::formats::test::CUT;
 use std::collections::BTreeMap;

@@ -1,7 +1,8 @@
 //! `raceflip trace convert`: converts a trace of any format to raceflip's JSON lines.
 
-use super::super::exit::ExitStatus;
-use super::super::{CommandContext, Refusal, files};
+use crate::cli::io::exit::ExitStatus;
+use crate::cli::io::files;
+use crate::cli::{CommandContext, Refusal};
 use crate::formats::traces;
 use std::path::PathBuf;
 
@@ -10,7 +11,7 @@ Examples:
   raceflip trace convert abc_log.txt --out app.jsonl
   raceflip trace convert trace.txt | raceflip trace stat -";
 
-/// Write a trace of any form as JSON lines
+/// Write a trace of any format as JSON lines
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER)]
 pub(super) struct Args {
@@ -19,7 +20,7 @@ pub(super) struct Args {
     file: PathBuf,
     /// Write the result to this file
     ///
-    /// Then nothing goes to stdout.
+    /// With this option nothing is printed to stdout.
     #[arg(long, value_name = "FILE", help_heading = crate::cli::args::head::RESULT)]
     out: Option<PathBuf>,
 }

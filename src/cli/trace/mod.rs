@@ -1,10 +1,14 @@
 //! `raceflip trace`: works on execution traces, in raceflip's format and in others.
+//!
+//! The room of recorded traces: `trace stat` and `trace convert`, and `analyze`, which finds the races of a trace.
 
+pub(super) mod analyze;
 mod convert;
 mod stat;
 
-use super::exit::ExitStatus;
-use super::{CommandContext, Refusal, load};
+use crate::cli::io::exit::ExitStatus;
+use crate::cli::io::load;
+use crate::cli::{CommandContext, Refusal};
 use crate::formats::traces;
 use crate::trace::Trace;
 use std::io::BufReader;
@@ -12,7 +16,7 @@ use std::path::Path;
 
 const ABOUT: &str = "\
 Works on execution traces: those of `raceflip run --trace FILE`, logs of DroidRacer (`abc_log.txt`) and traces of EM-Explorer (`trace.txt`). \
-The form is recognised by the content. What is no trace, or not an execution, is refused with line and column.";
+raceflip recognizes the format by the content. It refuses a file that is not a trace, and operations that are not an execution, with the line and the column.";
 
 const AFTER: &str = "\
 Examples:
@@ -20,24 +24,24 @@ Examples:
   raceflip trace stat --format json run.jsonl abc_log.txt
   raceflip trace convert abc_log.txt --out app.jsonl";
 
-/// Look into execution traces, and convert them
+/// Count the contents of execution traces, and convert them
 #[derive(clap::Args, Debug)]
 #[command(long_about = ABOUT, after_help = AFTER)]
 pub(super) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: TraceCommand,
 }
 
 #[derive(clap::Subcommand, Debug)]
-enum Command {
+enum TraceCommand {
     Stat(stat::Args),
     Convert(convert::Args),
 }
 
 pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
     match args.command {
-        Command::Stat(args) => stat::run(&args, context),
-        Command::Convert(args) => convert::run(&args, context),
+        TraceCommand::Stat(args) => stat::run(&args, context),
+        TraceCommand::Convert(args) => convert::run(&args, context),
     }
 }
 

@@ -1,10 +1,10 @@
 //! `raceflip trace stat`: counts what traces contain.
 
-use super::super::args::Format;
-use super::super::check::counted;
-use super::super::exit::ExitStatus;
-use super::super::output::{BOLD, paint};
-use super::super::{CommandContext, Refusal};
+use crate::base::counted;
+use crate::cli::args::Format;
+use crate::cli::io::exit::ExitStatus;
+use crate::cli::io::output::{BOLD, paint};
+use crate::cli::{CommandContext, Refusal};
 use crate::formats::traces::stat::{Stat, StatReport};
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ Examples:
   raceflip trace stat --format json run.jsonl | jq '.files[0].kinds'
   raceflip trace stat - < trace.txt         from stdin";
 
-/// Count what is in traces: operations by kind, threads, loopers, tasks, locations
+/// Count the contents of traces: operations by kind, threads, loopers, tasks, locations
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER)]
 pub(super) struct Args {
@@ -58,7 +58,7 @@ fn print_stat(stat: &Stat, context: &mut CommandContext) {
     writeln!(out, "  {}, of them {}", some(stat.threads, "thread"), some(stat.loopers, "looper"));
     writeln!(
         out,
-        "  {} posted, {} of them delayed, {} begun; {} that nobody has posted",
+        "  {} posted, {} of them delayed, {} begun; {} that no operation has posted",
         some(stat.posted, "task"),
         stat.delayed,
         stat.begun,

@@ -2,8 +2,8 @@
 
 use crate::base::Rng;
 use crate::detect::DetectorId;
-use crate::detect::happens_before::Options;
-use crate::detect::happens_before::tests::{generate, listing};
+use crate::detect::traces::happens_before::Options;
+use crate::detect::traces::happens_before::tests::{generate, listing};
 use crate::trace::{Action, LocationNo, LockNo, OpNo, SiteNo, TaskNo, ThreadNo, Trace};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;

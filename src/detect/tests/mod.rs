@@ -8,12 +8,14 @@ mod naive_orders;
 mod orders;
 mod random;
 mod ranks;
+mod refused;
 mod script;
 
-use super::{Candidate, ContextKind, Hybrid, OrderPairs, Pair};
 use crate::base::Rng;
+use crate::detect::traces::record::TraceRecorder;
+use crate::detect::{Candidate, ContextKind, Hybrid, OrderPairs, Pair};
 use crate::event::{Actor, Choice, Event, EventKind, Op, ThreadId};
-use crate::world::{Limits, Machine, Question};
+use crate::world::{Limits, Machine, Question, World};
 use script::Script;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,6 +41,18 @@ struct EventRecord {
     waiting: BTreeSet<ThreadId>,
 }
 
+// Records an event in a trace, without its site, which a script does not declare. Of an operation that was refused, at
+// most the access is recorded: of the cell, and of the life of its object. A looper between two tasks begins a task
+// without a post for that.
+fn record(recorder: &mut TraceRecorder, world: &World, event: &Event) {
+    let before = recorder.len();
+    recorder.observe(world, &Event { site: None, ..event.clone() });
+    if let EventKind::Performed { op, refused: true, .. } = &event.what {
+        let most = if op.access().is_some() { 3 } else { 0 };
+        assert!(recorder.len() - before <= most, "{event:?}");
+    }
+}
+
 type PairKinds = BTreeSet<(Pair, ContextKind)>;
 
 impl RecordedRun {
@@ -58,11 +72,13 @@ fn run(script: Script, seed: u64, most: u64) -> RecordedRun {
     let mut machine = Machine::new(script, Limits::default());
     let (mut hybrid, mut events) = (Hybrid::with_order_pairs(), Vec::new());
     let mut alone = OrderPairs::new();
+    let mut recorder = TraceRecorder::nameless();
     machine.start(true);
     let mut record_events = |machine: &Machine<Script>| {
         for event in machine.world.recorded() {
             hybrid.observe(&machine.world, event);
             alone.observe(&machine.world, event);
+            record(&mut recorder, &machine.world, event);
             let looper = match &event.what {
                 EventKind::Performed { op: Op::Post { target, .. }, .. } => Some(machine.world.thread_of(*target)),
                 _ => None,

@@ -1,7 +1,7 @@
 //! The rules implemented literally: a matrix over all events, a fixpoint for FIFO and NOPRE, all pairs of accesses.
 
 use super::{EventRecord, Pair, PairKinds, RecordedRun, naive_edges};
-use crate::detect::relation::RelationEdges;
+use crate::detect::relation::contexts::RelationEdges;
 use crate::detect::{ContextKind, Rank};
 use crate::event::{ContextId, Event, EventId, EventKind, LockId, Op, PostTime, RwLockId, ThreadId};
 use crate::world::{CreationKind, World};
@@ -194,7 +194,7 @@ impl<'a> Relation<'a> {
                 let same_thread = x.thread.is_some() && x.thread == y.thread;
                 let enters = same_thread && x.context == x.thread.and_then(home) && matches!(op(y), Some(Op::Begin));
                 let leaves = same_thread
-                    && (matches!(op(y), Some(Op::Begin)) && made(y).is_none()
+                    && (matches!(op(y), Some(Op::Begin)) && made(y).is_none() && !self.all[j].threw
                         || matches!(y.what, EventKind::ThreadExit));
                 if same_context || forks || posts || joins || attaches || enters || leaves {
                     edges.push((i, j));
@@ -332,7 +332,7 @@ fn init_events(run: &RecordedRun) -> Vec<EventRecord> {
             Op::Post { .. } | Op::Fork { .. } => children.next(),
             _ => None,
         };
-        let what = EventKind::Performed { op: *op, value: 0, made };
+        let what = EventKind::Performed { op: *op, value: 0, made, refused: false };
         Event { step: 0, thread: Some(INIT), context: Some(init), site: None, now: 1, what }
     };
     let seen =

@@ -32,7 +32,9 @@ fn passes(all: &[EventRecord], i: usize, j: usize) -> bool {
         (Op::Up(s), Op::Down(t)) => s == t,
         (Op::Up(s), Op::DownFor { semaphore: t, .. }) => s == t && y.value() == 1,
         (Op::Register { listener: l, .. }, Op::Perform(m)) => l == m,
-        (Op::Quit { looper, .. }, Op::Begin) => made(&y.event).is_none() && y.event.thread == Some(*looper),
+        (Op::Quit { looper, .. }, Op::Begin) => {
+            made(&y.event).is_none() && !x.threw && !y.threw && y.event.thread == Some(*looper)
+        }
         _ => match (written(x), read(y)) {
             (Some(at), Some(from)) => at == from && !y.threw,
             _ => false,
@@ -135,8 +137,8 @@ fn exchanged(all: &[EventRecord], j: usize) -> Option<usize> {
 fn awaited(all: &[EventRecord], j: usize) -> Vec<usize> {
     let EventKind::Performed { op: Op::Await { .. }, value, .. } = all[j].event.what else { return vec![] };
     let writes = |i: &usize| {
-        matches!(op(&all[*i].event), Some(Op::Write(..) | Op::ListWrite { .. } | Op::Free(_)))
-            || written(&all[*i]).is_some()
+        let plain = matches!(op(&all[*i].event), Some(Op::Write(..) | Op::ListWrite { .. } | Op::Free(_)));
+        plain && !all[*i].threw || written(&all[*i]).is_some()
     };
     match turns(all, j).last() {
         Some((i, true)) => vec![*i],

@@ -1,11 +1,10 @@
 //! Random programs: the detector and the naive rules must find the same candidates.
 
-use super::run;
 use super::script::{Script, ScriptStep};
-use super::{naive, naive_orders};
+use super::{naive, naive_orders, run};
 use crate::base::{IndexVec, Rng, mix};
 use crate::detect::Rank;
-use crate::detect::relation::RelationEdges;
+use crate::detect::relation::contexts::RelationEdges;
 use crate::event::{
     BarrierId, BodyId, ChannelId, ConditionId, EventId, HandlerId, ListId, ListRead, ListWrite, ListenerId, Location,
     LockId, ObjectId, Op, PostTime, RwLockId, SemaphoreId, Target, ThreadId, WaitSet,
@@ -210,7 +209,7 @@ fn steps(rng: &mut Rng, shape: &Shape, to: &mut Vec<ScriptStep>) {
         17 => push(to, Op::Arrive(BarrierId(0))),
         18 if rng.coin() => push(to, Op::SpawnLooper),
         18 => to.push(ScriptStep::Post(rng.below(2) as usize, BodyId(rng.below(TASKS)), time(rng, shape))),
-        19 if rng.below(3) == 0 => push(to, Op::Quit { looper: ThreadId(rng.below(2)), safely: rng.coin() }),
+        19 if rng.below(3) == 0 => push(to, Op::Quit { looper: ThreadId(rng.below(LOOPERS)), safely: rng.coin() }),
         19 => to.push(ScriptStep::Quit(rng.below(2) as usize)),
         20 if shape.times > 4 => push(to, Op::Fence(ThreadId(rng.below(2)))),
         21 => to.push(ScriptStep::Lift),
@@ -244,6 +243,7 @@ fn steps(rng: &mut Rng, shape: &Shape, to: &mut Vec<ScriptStep>) {
         30 => {
             [Op::WriteLock(rw), any_access(rng), Op::WriteUnlock(rw)].into_iter().for_each(|op| push(to, op));
         }
+        31 if rng.below(8) == 0 => to.push(ScriptStep::Loop),
         31 => push(to, Op::Release(lock)),
         _ => push(to, Op::AttachQueue),
     }

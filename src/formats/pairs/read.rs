@@ -33,6 +33,12 @@ struct Ends {
 /// Reads a list of pairs of the program with these sites, in either form. A list of plain lines must not be empty; a
 /// JSON list may be, because it is empty explicitly.
 ///
+/// # Errors
+///
+/// Returns a [`PairsError`] with the line and the reason if the text is not a list of pairs, or if a line names a
+/// statement that the program can never have. A line that names a statement of the real app which the program lacks is
+/// not an error: it is in [`ListedPairs::unmatched`].
+///
 /// # Examples
 ///
 /// ```

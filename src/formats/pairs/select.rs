@@ -22,7 +22,7 @@ pub enum PairMistake {
     #[error(transparent)]
     Site(#[from] SpecError),
     /// The two sites are not a pair.
-    #[error("`{0}` is no pair: {1}; take it out of the list")]
+    #[error("`{0}` is not a pair: {1}; take it out of the list")]
     Never(String, NoConflict),
 }
 

@@ -13,10 +13,11 @@
 //! how many are left out.
 
 use super::words::{self, Example};
-use super::{GateFailure, Replays, ReportEntry, Subject, all, counted, place};
+use super::{Replays, ReportEntry, Subject, all, counted, place};
 use crate::base::clean;
 use crate::campaign::Verdict;
 use crate::formats::campaign::ConfirmReport;
+use crate::formats::gate::GateFailure;
 use std::fmt::Write as _;
 
 /// Number of annotations of each kind that GitHub keeps from one step.

@@ -14,10 +14,11 @@
 //! There are no times and no host names: the same campaign gives the same bytes.
 
 use super::words::{self, Example};
-use super::{GateFailure, Replays, ReportEntry, Subject, entries, place};
+use super::{Replays, ReportEntry, Subject, entries, place};
 use crate::base::clean;
 use crate::campaign::{PairFacts, Verdict};
 use crate::formats::campaign::ConfirmReport;
+use crate::formats::gate::GateFailure;
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 use std::collections::BTreeMap;
 

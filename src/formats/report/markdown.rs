@@ -7,9 +7,10 @@
 
 use super::counts::VerdictCounts;
 use super::words::{self, Example};
-use super::{GateFailure, Replays, ReportEntry, Subject, all, counted, place};
+use super::{Replays, ReportEntry, Subject, all, counted, place};
 use crate::campaign::{PairFacts, Verdict};
 use crate::formats::campaign::ConfirmReport;
+use crate::formats::gate::GateFailure;
 use std::fmt::Write as _;
 
 // Maximum length of the text, in bytes. GitHub's limit is 65,536 characters of up to four bytes each, so this is on the

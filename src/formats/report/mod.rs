@@ -34,7 +34,9 @@ pub use line::{ReportLine, ReportSpan, Role};
 pub use run::{ReplayedRun, RunStep, replayed};
 
 use super::campaign::{About, Access, ConfirmReport, Evidence, Pair};
+use super::gate::{GateFailure, GateReport};
 use super::shell;
+use crate::base::counted;
 use crate::campaign::Finding;
 
 type Subject<'r> = crate::campaign::Subject<'r, Pair>;
@@ -65,7 +67,7 @@ pub trait Replays {
 /// ```
 /// use raceflip::campaign::{CampaignContext, CampaignPlan, NoProgress, confirm};
 /// use raceflip::formats::campaign::ConfirmReport;
-/// use raceflip::formats::report::{NoReplays, github, junit, markdown, sarif};
+/// use raceflip::formats::report::{CommandEnd, NoReplays, github, junit, markdown, sarif};
 /// # use raceflip::vm::Model;
 /// # use std::sync::atomic::AtomicBool;
 /// # let text = "var x = 0; thread a { x = 1 }; thread b { x = 2; assert x == 2 }";
@@ -75,7 +77,7 @@ pub trait Replays {
 /// let found = confirm(&plan, CampaignContext { stop: &stop, progress: &NoProgress });
 /// let reports = [ConfirmReport::new("add.race", model.digest(), &plan, &found)];
 /// assert!(junit::render(&reports, &[], &mut NoReplays).contains("<testsuite name=\"add.race\""));
-/// assert!(sarif::render(&reports, &mut NoReplays).contains("\"version\": \"2.1.0\""));
+/// assert!(sarif::render(&reports, &CommandEnd::default(), &mut NoReplays).contains("\"version\": \"2.1.0\""));
 /// assert!(github::render(&reports, &[], &mut NoReplays).starts_with("::error file=add.race,line=1"));
 /// assert!(markdown::render(&reports, &[], &mut NoReplays).contains("| harmful |"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -89,22 +91,20 @@ impl Replays for NoReplays {
     }
 }
 
-/// A failure of the gate of `--fail-on`.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct GateFailure {
-    /// The condition of the gate: `limits`, for example.
-    pub on: String,
-    /// Number of occurrences of the condition.
-    pub count: u64,
-    /// An explanation of the condition: `later steps are unknown`.
-    pub why: String,
+/// How the command that renders a report ends, for the forms that contain that.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct CommandEnd {
+    /// The judgment of the gate.
+    pub gate: Option<GateReport>,
+    /// The exit status of the command.
+    pub exit: Option<u8>,
 }
 
-impl GateFailure {
-    /// Formats the failure: `the gate failed on limits (3): later steps are unknown`.
+impl CommandEnd {
+    /// Returns the failures of the gate that a report does not list as findings.
     #[must_use]
-    pub fn text(&self) -> String {
-        format!("the gate failed on {} ({}): {}", self.on, self.count, self.why)
+    pub fn failures(&self) -> Vec<GateFailure> {
+        self.gate.as_ref().map_or_else(Vec::new, GateReport::besides_findings)
     }
 }
 
@@ -122,10 +122,4 @@ fn entries(report: &ConfirmReport) -> impl Iterator<Item = ReportEntry<'_>> {
 // Returns the findings of all reports.
 fn all(reports: &[ConfirmReport]) -> impl Iterator<Item = ReportEntry<'_>> {
     reports.iter().flat_map(entries)
-}
-
-/// Formats a number with its noun: `1 pair`, `2 pairs`.
-fn counted(n: impl Into<u64>, what: &str) -> String {
-    let n = n.into();
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }

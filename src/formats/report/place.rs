@@ -15,7 +15,7 @@ pub(super) fn path(file: &str) -> String {
 
 /// A place in the source of the real app, parsed from a `from` text.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Source {
+pub(crate) struct AppPlace {
     /// The path as the model gives it, best from the top of the repository.
     pub(crate) path: String,
     /// Line, from 1.
@@ -26,7 +26,7 @@ pub(crate) struct Source {
 
 /// Parses a `from` text: `app/Main.java:12`, `Main.java:12:3`. Returns `None` if the text has another form, such as the
 /// title of a section.
-pub(crate) fn source(from: &str) -> Option<Source> {
+pub(crate) fn source(from: &str) -> Option<AppPlace> {
     let number = |text: &str| text.parse::<u32>().ok().filter(|n| *n > 0);
     let (rest, last) = from.trim().rsplit_once(':')?;
     let last = number(last)?;
@@ -36,7 +36,7 @@ pub(crate) fn source(from: &str) -> Option<Source> {
     };
     let is_path =
         !file.is_empty() && !file.contains("://") && !file.contains(|c: char| c.is_whitespace() || c.is_control());
-    is_path.then(|| Source { path: path(file), line, column })
+    is_path.then(|| AppPlace { path: path(file), line, column })
 }
 
 /// Returns the path of a file as a URI reference (RFC 3986): relative, except for an absolute path, which becomes a
@@ -62,12 +62,12 @@ pub(super) fn uri(file: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Source, source, uri};
+    use super::{AppPlace, source, uri};
 
     #[test]
     fn sources_are_read() {
         let check = |from: &str, expected: Option<(&str, u32, Option<u32>)>| {
-            let expected = expected.map(|(path, line, column)| Source { path: path.to_owned(), line, column });
+            let expected = expected.map(|(path, line, column)| AppPlace { path: path.to_owned(), line, column });
             assert_eq!(source(from), expected, "{from}");
         };
         check("Main.java:12", Some(("Main.java", 12, None)));

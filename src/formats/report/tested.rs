@@ -4,8 +4,9 @@
 //! The failures in these forms are those of the test: an `expect` line that is not met, a line that could not be
 //! checked because every run hit a limit, and an input that could not be read.
 
-use super::{GateFailure, counted, place};
+use super::{counted, place};
 use crate::base::clean;
+use crate::formats::gate::GateFailure;
 use crate::formats::shell;
 use crate::formats::test::{ContraryRuns, LineReport, TestReport, Variant};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
@@ -128,7 +129,7 @@ fn case(variant: &Variant, expected: &LineReport) -> TestCase {
 
 /// Returns the limitations of the test of a variant: runs that a limit has cut.
 pub(super) fn caveats(variant: &Variant) -> Vec<String> {
-    let cut = |cut: &crate::formats::campaign::Cut| {
+    let cut = |cut: &crate::formats::campaign::LimitedRuns| {
         clean(&format!("{} reached the limit of {} (--{})", counted(cut.runs, "run"), cut.limit, cut.option))
     };
     variant.limits.iter().map(cut).collect()

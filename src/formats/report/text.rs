@@ -100,7 +100,11 @@ impl<'r> TextWriter<'r, '_> {
 
     fn pairs(&mut self, all_orders: bool) {
         let orders = self.report.order_pairs.iter().filter(|p| all_orders || p.verdict() == Verdict::Harmful);
-        for pair in self.report.pairs.iter().chain(orders) {
+        let mut pairs: Vec<&Pair> = self.report.pairs.iter().chain(orders).collect();
+        // The verdicts are in the order of their importance. The sort is stable: with equal verdicts races come first,
+        // and each kind in the order of its statements.
+        pairs.sort_by_key(|pair| pair.verdict());
+        for pair in pairs {
             self.line("");
             self.head(pair);
             self.push(ReportLine::new(format!("  {}; {}", words::seen(pair), words::proof(self.report, pair))).prose());

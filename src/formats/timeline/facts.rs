@@ -38,8 +38,6 @@ impl From<LockHold> for HeldLock {
 #[derive(Clone, Default, Debug)]
 pub(super) struct Facts {
     written: BTreeMap<AccessPlace, Writes>,
-    // The entry in `written` that the last operation has replaced, for `undo`.
-    replaced: Option<(AccessPlace, Option<Writes>)>,
     // The line at which each thread accessed memory last, and the places that it accessed there.
     accessed: BTreeMap<ThreadId, (u32, Vec<AccessPlace>)>,
     // How often each thread holds each lock, and since which step.
@@ -55,11 +53,13 @@ const MOST: usize = 6;
 
 impl Facts {
     pub(super) fn event(&mut self, world: &World, event: &Event, by: &str, value: impl FnOnce() -> Option<String>) {
-        let (EventKind::Performed { op, value: result, .. }, Some(thread)) = (&event.what, event.thread) else {
+        let (EventKind::Performed { op, value: result, refused, .. }, Some(thread)) = (&event.what, event.thread)
+        else {
             return;
         };
-        self.lock(world, thread, op);
-        self.replaced = None;
+        if !refused {
+            self.lock(world, thread, op);
+        }
         let Some((place, writes)) = touched(op, *result) else { return };
         let line = event.site.map_or(0, |s| world.setup().sites[s].line);
         let (at, places) = self.accessed.entry(thread).or_default();
@@ -69,11 +69,10 @@ impl Facts {
         if !places.contains(&place) && places.len() < MOST {
             places.push(place);
         }
-        if writes {
+        if writes && !refused {
             let new = WriteFact { step: world.steps(), by: by.to_owned(), value: value(), site: event.site };
             let old = self.written.remove(&place);
-            self.written.insert(place, (new, old.as_ref().map(|(last, _)| last.clone())));
-            self.replaced = Some((place, old));
+            self.written.insert(place, (new, old.map(|(last, _)| last)));
         }
     }
 
@@ -85,7 +84,7 @@ impl Facts {
             None => {}
         }
         match op {
-            Op::Wait { on, lock, .. } => {
+            Op::Wait { on, lock, .. } if world.in_wait(thread) => {
                 self.waiting.push((*on, thread));
                 let depth = self.held.get(&(thread, HeldLock::Lock(*lock))).map_or(0, |(n, _)| *n);
                 self.given.insert((thread, *lock), depth);
@@ -97,15 +96,6 @@ impl Facts {
                 self.hold(thread, HeldLock::Lock(*lock), depth, step);
             }
             _ => {}
-        }
-    }
-
-    /// Reverts the write of the last operation, which has thrown an exception.
-    pub(super) fn undo(&mut self) {
-        match self.replaced.take() {
-            Some((place, Some(old))) => drop(self.written.insert(place, old)),
-            Some((place, None)) => drop(self.written.remove(&place)),
-            None => {}
         }
     }
 

@@ -30,7 +30,7 @@ mod words;
 pub use record::TimelineRecorder;
 pub use window::Window;
 
-use crate::base::IndexVec;
+use crate::base::{IndexVec, counted};
 use crate::event::{ContextId, SiteId, ThreadId};
 use std::collections::BTreeSet;
 
@@ -247,22 +247,19 @@ impl Gap {
     /// Describes the gap; `None` if nothing is left out that counts.
     pub(super) fn words(&self) -> Option<String> {
         Some(match self.why {
-            GapReason::Long => format!("{} more here: --all tells them, --around STEP some", counted(self.steps)),
-            GapReason::Outside => format!("{} not told", counted(self.steps)),
+            GapReason::Long => {
+                format!("{} more here: --all prints them, --around STEP some", counted(self.steps, "step"))
+            }
+            GapReason::Outside => format!("{} not shown", counted(self.steps, "step")),
             GapReason::Others if self.steps == 0 => return None,
-            GapReason::Others => format!("{} of other columns", counted(self.steps)),
+            GapReason::Others => format!("{} of other columns", counted(self.steps, "step")),
             GapReason::Again(each) => {
                 let times = self.steps / each.max(1);
                 let times = if times == 1 { "once more".to_owned() } else { format!("{times} times more") };
-                format!("the last {} {times}", if each == 1 { "step".to_owned() } else { counted(each) })
+                format!("the last {} {times}", if each == 1 { "step".to_owned() } else { counted(each, "step") })
             }
         })
     }
-}
-
-/// Returns a number of steps in words.
-fn counted(steps: u64) -> String {
-    if steps == 1 { "1 step".to_owned() } else { format!("{steps} steps") }
 }
 
 impl Timeline {

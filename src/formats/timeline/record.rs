@@ -2,7 +2,7 @@
 
 use super::arrows::arrow;
 use super::facts::Facts;
-use super::states::{self, is_news, state};
+use super::states::{is_news, state};
 use super::window::Collector;
 use super::words::{Words, last_part};
 use super::{
@@ -49,8 +49,6 @@ pub struct TimelineRecorder<'s> {
     rows: Collector,
     // The current row, which the consequences of its step are still added to.
     open: Option<TimelineRow>,
-    // The operation of the current row, if it is an access and so may throw an exception.
-    open_access: Option<Op>,
     // Rows of threads that have become blocked, to be written after the current row.
     waits: Vec<TimelineRow>,
     step: Option<u64>,
@@ -76,7 +74,6 @@ impl<'s> TimelineRecorder<'s> {
             marks,
             rows: Collector::new(window),
             open: None,
-            open_access: None,
             waits: Vec::new(),
             step: None,
             states: IndexVec::new(),
@@ -131,7 +128,8 @@ impl<'s> TimelineRecorder<'s> {
         }
         for id in world.threads().ids() {
             let (column, now) = (column_of(id), state(world, id));
-            if self.states[column] == now && !states::is_returning(world, id) {
+            // In a wait, a notification can change the reason to wait without a change of the state.
+            if self.states[column] == now && !world.in_wait(id) {
                 continue;
             }
             if self.states[column] != now {
@@ -189,7 +187,6 @@ impl Observer for TimelineRecorder<'_> {
                 };
                 return self.aside(world, column, ends, true);
             }
-            EventKind::Thrown(name) if self.throws_itself(column, name) => return self.threw(world, column, name),
             EventKind::Thrown(name) => return self.aside(world, column, format!("throws {name}"), false),
             EventKind::Fire(id, context) => {
                 let fired = &world.setup().events[*id];
@@ -208,11 +205,13 @@ impl Observer for TimelineRecorder<'_> {
                 counts: true,
                 ..row(world, None, RowKind::Clock, format!("the clock moves to {} ms", event.now))
             },
-            EventKind::Performed { op, value, made } => {
-                self.open_access = op.access().map(|_| *op);
+            EventKind::Performed { op, value, made, refused } => {
                 let (words, facts) = (&self.words, &mut self.facts);
                 facts.event(world, event, &by, || words.written(world, op));
-                let mut what = self.words.operation(world, op, *value, *made);
+                let mut what = match refused {
+                    true => self.words.refused(world, op),
+                    false => self.words.operation(world, op, *value, *made),
+                };
                 let mut kind = RowKind::Step;
                 if let (Op::Begin, Some(task)) = (op, made) {
                     kind = RowKind::Begin;
@@ -230,17 +229,17 @@ impl Observer for TimelineRecorder<'_> {
                     }
                     self.made.insert(*made, world.steps());
                 }
-                let mut arrow = arrow(world, op, *value, *made);
+                let mut arrow = if *refused { None } else { arrow(world, op, *value, *made) };
                 match op {
                     Op::Quit { looper, .. } => what.push_str(&self.dropped(world, *looper)),
                     Op::Cancel { target, .. } => what.push_str(&self.dropped(world, world.thread_of(*target))),
                     _ => {}
                 }
-                if let (Op::Notify { on, .. }, Some(thread)) = (op, event.thread) {
+                if let (Op::Notify { on, .. }, Some(thread), false) = (op, event.thread, refused) {
                     let woken = self.facts.notified(world, *on);
                     let names: Vec<String> = woken.iter().map(|t| last(&world.thread_name(*t)).to_owned()).collect();
                     what.push_str(&match names.is_empty() {
-                        true => ": nobody waits there".to_owned(),
+                        true => ": no thread waits there".to_owned(),
                         false => format!(": wakes {}", names.join(", ")),
                     });
                     let to = woken.iter().map(|t| column_of(*t)).find(|c| *c != column_of(thread));
@@ -277,28 +276,6 @@ impl TimelineRecorder<'_> {
                 format!(": drops {}", names.join(", "))
             }
         }
-    }
-
-    // Returns whether the operation of the current row threw the exception, and not the later use of its value.
-    fn throws_itself(&self, column: Option<ColumnId>, name: &str) -> bool {
-        let of_list = |op: &Op| matches!(op, Op::ListRead { .. } | Op::ListWrite { .. });
-        let same = self.open.as_ref().is_some_and(|r| r.column == column);
-        same && self.open_access.as_ref().is_some_and(|op| match name {
-            "IndexOutOfBounds" | "ConcurrentModification" => of_list(op),
-            "UseAfterFree" | "DoubleFree" => true,
-            _ => false,
-        })
-    }
-
-    // Handles an exception of the current operation, which then has no value and wrote nothing.
-    fn threw(&mut self, world: &World, column: Option<ColumnId>, name: &str) {
-        self.facts.undo();
-        if let Some(open) = &mut self.open
-            && let Some((what, _)) = open.what.rsplit_once(": ")
-        {
-            open.what = what.to_owned();
-        }
-        self.aside(world, column, format!("throws {name}"), false);
     }
 
     // Adds a consequence of a step: to the row of the step if that row is of the same column, else as a row of its own.

@@ -20,12 +20,6 @@ pub(super) fn state(world: &World, id: ThreadId) -> ColumnState {
     }
 }
 
-/// Returns whether the thread waits to return from a wait: a notification can change its reason to wait without a
-/// change of its state.
-pub(super) fn is_returning(world: &World, id: ThreadId) -> bool {
-    matches!(world.thread(id).pending, Op::Reacquire { .. })
-}
-
 /// Returns whether it is worth a row that a thread is blocked at this operation. It is not if the thread's own last
 /// step says so already (`own`), if the thread sleeps, or if it is a looper without a task.
 pub(super) fn is_news(pending: &Op, own: bool) -> bool {

@@ -16,14 +16,14 @@ pub type TimelineLine = Vec<TimelineSpan>;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TimelineSpan {
     /// The role of the part.
-    pub role: Role,
+    pub role: TimelineRole,
     /// The text of the part, without control characters.
     pub text: String,
 }
 
 /// The role of a part of a line, which determines its color.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Role {
+pub enum TimelineRole {
     /// The words of a step.
     What,
     /// The heads of the columns.
@@ -81,7 +81,7 @@ struct TimelineText<'t> {
     lines: Vec<TimelineLine>,
 }
 
-fn span(role: Role, text: impl Into<String>) -> TimelineSpan {
+fn span(role: TimelineRole, text: impl Into<String>) -> TimelineSpan {
     TimelineSpan { role, text: text.into() }
 }
 
@@ -136,27 +136,27 @@ impl<'t> TimelineText<'t> {
         if !legend.is_empty() {
             let text = format!("columns: {}", legend.join("; "));
             for line in wrap(&clean(&text), self.width) {
-                self.push(vec![span(Role::Aside, line.replace('\u{a0}', " "))]);
+                self.push(vec![span(TimelineRole::Aside, line.replace('\u{a0}', " "))]);
             }
         }
     }
 
     fn heads(&mut self) {
         let step = format!("{:>width$}  ", "step", width = self.digits + 2);
-        self.push(vec![span(Role::Aside, step), span(Role::Head, self.layout.heads())]);
+        self.push(vec![span(TimelineRole::Aside, step), span(TimelineRole::Head, self.layout.heads())]);
         self.below_heads = 0;
     }
 
     fn row(&mut self, row: &TimelineRow) {
         let (sign, role) = match row.mark {
-            Some(Mark::Failing) => ("!", Role::Failing),
-            Some(Mark::Racing) => ("*", Role::Racing),
-            None => (" ", if row.counts { Role::What } else { Role::Aside }),
+            Some(Mark::Failing) => ("!", TimelineRole::Failing),
+            Some(Mark::Racing) => ("*", TimelineRole::Racing),
+            None => (" ", if row.counts { TimelineRole::What } else { TimelineRole::Aside }),
         };
         self.marks.extend(row.mark);
         let number = if row.counts { row.step.to_string() } else { String::new() };
         let drawn = self.lanes.row(row);
-        let role = if matches!(row.kind, RowKind::Fact) { Role::What } else { role };
+        let role = if matches!(row.kind, RowKind::Fact) { TimelineRole::What } else { role };
         let who = clean(&self.layout.who(row));
         for (i, (what, place)) in self.words(row).into_iter().enumerate() {
             let (sign, number, drawn, who) = match i {
@@ -165,8 +165,13 @@ impl<'t> TimelineText<'t> {
             };
             let margin = format!("{sign}{number:>width$}  ", width = self.digits + 1);
             let lanes = pad(&drawn, self.layout.width);
-            let margin = span(if sign == " " { Role::Aside } else { role }, margin);
-            self.push(vec![margin, span(Role::Lanes, lanes), span(role, who + &what), span(Role::Place, place)]);
+            let margin = span(if sign == " " { TimelineRole::Aside } else { role }, margin);
+            self.push(vec![
+                margin,
+                span(TimelineRole::Lanes, lanes),
+                span(role, who + &what),
+                span(TimelineRole::Place, place),
+            ]);
         }
     }
 
@@ -204,7 +209,11 @@ impl<'t> TimelineText<'t> {
             let margin = format!("{sign:>width$}  ", width = self.digits + 2);
             let what = " ".repeat(self.layout.who_room()) + &what;
             let lanes = pad(&lanes, self.layout.width);
-            self.push(vec![span(Role::Aside, margin), span(Role::Lanes, lanes), span(Role::Aside, what)]);
+            self.push(vec![
+                span(TimelineRole::Aside, margin),
+                span(TimelineRole::Lanes, lanes),
+                span(TimelineRole::Aside, what),
+            ]);
         }
     }
 
@@ -235,7 +244,7 @@ impl<'t> TimelineText<'t> {
         let parts: Vec<String> =
             entries.into_iter().filter(|(used, _)| *used).map(|(_, text)| text.replace(' ', "\u{a0}")).collect();
         for line in wrap(&parts.join("  "), self.width) {
-            self.push(vec![span(Role::Aside, line.replace('\u{a0}', " ").trim_start().to_owned())]);
+            self.push(vec![span(TimelineRole::Aside, line.replace('\u{a0}', " ").trim_start().to_owned())]);
         }
     }
 }

@@ -152,6 +152,15 @@ impl Words {
 }
 
 impl Words {
+    /// Describes an operation that was refused: it has no result.
+    pub(super) fn refused(&self, world: &World, op: &Op) -> String {
+        let what = match op {
+            Op::Begin => "take a message".to_owned(),
+            op => self.operation(world, op, 0, None),
+        };
+        what.rsplit_once(": ").map_or(what.clone(), |(before, _)| before.to_owned())
+    }
+
     /// Returns the value that an operation wrote, in words.
     pub(super) fn written(&self, world: &World, op: &Op) -> Option<String> {
         match op {

@@ -126,7 +126,7 @@ impl LogContent {
             }
             None if !self.started && text.trim().starts_with("Android bug-checker") => Ok(()),
             None => {
-                let reason = format!("`{}` is no operation", grammar::short(text.trim()));
+                let reason = format!("`{}` is not an operation", grammar::short(text.trim()));
                 Err(LineError::new(start, reason, NO_LINE))
             }
         }
@@ -144,7 +144,7 @@ impl LogContent {
         if known {
             return Ok(());
         }
-        let reason = format!("`{}` is no operation", grammar::short(line.word));
+        let reason = format!("`{}` is not an operation", grammar::short(line.word));
         Err(LineError::new(line.at, reason, "the line is damaged, or of another version of DroidRacer"))
     }
 
@@ -262,7 +262,7 @@ impl LogContent {
                 idler.number::<i64>()?;
                 queue.number::<i64>()?;
                 let Some(thread) = self.previous else {
-                    let reason = format!("`{}` names no thread, and stands before all of them", line.word);
+                    let reason = format!("`{}` names no thread, and no earlier line names one", line.word);
                     return Err(LineError::new(line.at, reason, DISORDER));
                 };
                 if line.word == "ADD_IDLE_HANDLER" {

@@ -59,7 +59,8 @@ const DISORDER: &str = "operations are missing before it, or out of order";
 ///
 /// # Errors
 ///
-/// If the text cannot be read, is no trace, or not an execution: the first place where that shows.
+/// Returns a [`ReadError`] if the text cannot be read, is not a trace, or contains operations that are not an
+/// execution. The error names the first place at which this shows.
 ///
 /// # Examples
 ///

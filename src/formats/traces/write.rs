@@ -12,7 +12,7 @@ use std::io::{self, Write};
 ///
 /// # Errors
 ///
-/// If it cannot be written.
+/// Returns the error of `to` if it refuses a part of the text.
 ///
 /// # Examples
 ///

@@ -21,7 +21,7 @@ impl Checker {
         let value = match value {
             Value::Expr(e) => e,
             Value::List(_, at) => {
-                let help = format!("`{}.clear()`, then `push`", place_text(place));
+                let help = format!("write `{}.clear()`, then `push`", place_text(place));
                 self.error_help(*at, "a literal cannot be assigned", "lists and arrays are not copied", help);
                 return None;
             }
@@ -36,7 +36,7 @@ impl Checker {
                     self.error_help(
                         place.at,
                         "the variable of a `for` cannot be assigned",
-                        "it counts the loop",
+                        "this variable counts the loop",
                         "copy it: `let n = ...`",
                     );
                     return None;
@@ -51,12 +51,17 @@ impl Checker {
                 | PlaceMeaning::Shared(MemoryPlace { ty: Type::Array(..), .. }),
                 _,
             ) => {
-                self.error_help(place.at, "an array cannot be assigned", "a whole array", "assign its elements");
+                self.error_help(
+                    place.at,
+                    "an array cannot be assigned",
+                    "this is a whole array",
+                    "assign its elements",
+                );
                 return None;
             }
             (PlaceMeaning::Shared(MemoryPlace { ty: Type::List(_), .. }), _) => {
-                let help = format!("`{}.clear()`, then `push` in a loop", place_text(place));
-                self.error_help(place.at, "a list cannot be assigned", "a whole list", help);
+                let help = format!("write `{}.clear()`, then `push` in a loop", place_text(place));
+                self.error_help(place.at, "a list cannot be assigned", "this is a whole list", help);
                 return None;
             }
             (PlaceMeaning::LocalElement { local, mut index, ty }, op) => {
@@ -142,15 +147,19 @@ impl Checker {
             if amount.chars().all(char::is_alphanumeric) { format!("-{amount}") } else { format!("-({amount})") };
         let help = match op {
             BinaryOp::Add => {
-                format!("`fetch_add({text}, {amount})` is one step; `{text} = {text} + {amount}` is a read and a write")
+                format!(
+                    "write `fetch_add({text}, {amount})` for one step, or `{text} = {text} + {amount}` for a read and a write"
+                )
             }
             BinaryOp::Sub => {
-                format!("`fetch_add({text}, {less})` is one step; `{text} = {text} - {amount}` is a read and a write")
+                format!(
+                    "write `fetch_add({text}, {less})` for one step, or `{text} = {text} - {amount}` for a read and a write"
+                )
             }
             _ => format!("write the two steps out: `{text} = {text} {} {amount}`", super::fold::symbol(op)),
         };
-        let message = format!("`{}=` on an atomic", super::fold::symbol(op));
-        self.error_help(place.at, message, "is this one step or two?", help);
+        let message = format!("`{}=` is ambiguous on an atomic", super::fold::symbol(op));
+        self.error_help(place.at, message, "it may be one step, or two", help);
         None
     }
 
@@ -175,11 +184,12 @@ impl Checker {
                 Diagnostic::new(place.at.0, format!("`{name}` cannot be assigned"), format!("it is {what}"))
                     .note(span, "declared here");
             if what == "a `let`" {
-                problem = problem.help(format!("a top-level `let` is immutable: `var {name} = ...` is shared memory"));
+                problem = problem
+                    .help(format!("declare shared memory with `var {name} = ...`: a top-level `let` is immutable"));
             }
             self.problems.add(problem);
             return;
         }
-        self.error(place.at, "this cannot be assigned", "not a variable, field or element");
+        self.error(place.at, "this cannot be assigned", "this is not a variable, field or element");
     }
 }

@@ -20,7 +20,7 @@ impl Checker {
         }
         let unknown = !self.names.contains_key(&name.text) && self.local(&name.text).is_none();
         if unknown && let Some(near) = super::did_you_mean(&name.text, super::names::BUILT_IN_CALLS) {
-            self.error_help(name.at, format!("unknown task `{}`", name.text), "not declared", near);
+            self.error_help(name.at, format!("unknown task `{}`", name.text), "no task has this name", near);
             return None;
         }
         let body = self.task(name)?;
@@ -81,7 +81,7 @@ impl Checker {
         };
         if args.len() != wanted {
             let message = format!("`{}` takes {}, not {}", name.text, super::count(wanted, "argument"), args.len());
-            self.error(at, message, format!("it is `{form}`"));
+            self.error(at, message, format!("the call has the form `{form}`"));
             return None;
         }
         let text = place_text(&args[0]);
@@ -114,11 +114,11 @@ impl Checker {
         let help = match (&ty, name.text.as_str()) {
             (None | Some(Type::List(_) | Type::Array(..)), "len") => "write it without parentheses: `.len`".to_owned(),
             (None | Some(Type::List(_)), text) => super::did_you_mean(text, of_lists.into_iter().chain(["len"]))
-                .unwrap_or("tasks are called by their name alone, with the object as an argument".into()),
-            _ => "tasks are called by their name alone, with the object as an argument".to_owned(),
+                .unwrap_or("call a task by its name alone, with the object as an argument".into()),
+            _ => "call a task by its name alone, with the object as an argument".to_owned(),
         };
         let reason = match ty {
-            _ if name.text == "len" && help.contains(".len") => "not a call".to_owned(),
+            _ if name.text == "len" && help.contains(".len") => "it is not a call".to_owned(),
             Some(Type::List(_)) => "lists have `push`, `pop`, `remove`, `clear`, `len`".to_owned(),
             Some(Type::Array(..)) => "an array has `len`, and no operations".to_owned(),
             Some(ty) => format!("this is {}, and only lists have operations after a dot", article(&self.name_of(&ty))),
@@ -149,11 +149,11 @@ impl Checker {
         let target = self.target(e)?;
         let help = match target {
             PlaceMeaning::Shared(place) if place.atomic && place.ty.is_word() => return Some(place),
-            PlaceMeaning::Shared(place) if place.atomic => "pick an element".to_owned(),
+            PlaceMeaning::Shared(place) if place.atomic => "choose an element".to_owned(),
             PlaceMeaning::Shared(_) => format!("declare `{}` with `atomic` instead of `var`", place_text(e)),
-            _ => "the first argument is an `atomic` variable, field or element".to_owned(),
+            _ => "give an `atomic` variable, field or element as the first argument".to_owned(),
         };
-        self.error_help(e.at, format!("`{what}` needs an atomic place"), "not atomic", help);
+        self.error_help(e.at, format!("`{what}` needs an atomic place"), "this is not atomic", help);
         None
     }
 

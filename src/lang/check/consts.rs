@@ -31,7 +31,7 @@ pub enum DefineError {
         what: &'static str,
     },
     /// A `-D` value for a bool that is neither 0 nor 1.
-    #[error("-D {name}={value}: `{name}` is a bool: 0 or 1")]
+    #[error("-D {name}={value}: `{name}` is a bool; give 0 or 1")]
     NotBool {
         /// The name of the constant.
         name: String,

@@ -7,7 +7,8 @@ use super::sites::place_text;
 use super::types::{article, constant};
 use crate::event::SiteKind;
 use crate::lang::ast::{self, Cond, Else, Over, StmtKind as Ast, SyncMode};
-use crate::lang::program::{ExceptionId, Expr, ExprKind, Prefer, Stmt, Type};
+use crate::lang::program::{ExceptionId, Expr, ExprKind, Stmt, Type};
+use crate::world::Prefer;
 
 impl Checker {
     /// Lowers a compound statement.
@@ -193,7 +194,7 @@ impl Checker {
         }
         let ty = self.name_of(&object.ty);
         let help = match object.ty {
-            Type::Lock | Type::Object(_) => "a lock or object is held with `sync`",
+            Type::Lock | Type::Object(_) => "hold a lock or object with `sync`",
             _ => "declare it as `rwlock name`",
         };
         self.error_help(on.at, format!("{word} needs a rwlock"), format!("this is {}", article(&ty)), help);

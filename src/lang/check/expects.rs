@@ -95,7 +95,7 @@ impl Checker {
         for word in words {
             let index = self.one_of(word, "word", &[("real", 0), ("harmful", 1), ("false", 2)])?;
             if said[index] {
-                self.error(word.at, format!("`{}` is said twice", word.text), "once is enough");
+                self.error(word.at, format!("`{}` occurs twice", word.text), "the line already has this word");
                 return None;
             }
             said[index] = true;
@@ -107,9 +107,9 @@ impl Checker {
             let line = if order { "order" } else { "race" };
             self.error_help(
                 word.at,
-                format!("`no {line}` with a word"),
-                "it is not even reported",
-                "leave the word out",
+                format!("`no {line}` cannot have a word"),
+                "`no` says that no detector reports the pair",
+                "remove the word",
             );
             return None;
         }
@@ -117,7 +117,11 @@ impl Checker {
             && false_
             && (real || harmful)
         {
-            self.error(word.at, "`false` contradicts the other word", "false: reported, but never confirmed");
+            self.error(
+                word.at,
+                "`false` contradicts the other word",
+                "`false` says that the pair is reported, and never confirmed",
+            );
             return None;
         }
         Some((real, harmful, false_))

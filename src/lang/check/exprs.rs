@@ -45,13 +45,17 @@ impl Checker {
             Ast::Bool(value) => Some(word(i64::from(*value), Type::Bool)),
             Ast::Null => Some(word(NULL, Type::Null)),
             Ast::Str(_) => {
-                self.error(e.at, "a text is no value", "texts stand only in messages, labels and `as \"name\"`");
+                self.error(
+                    e.at,
+                    "a string is not a value",
+                    "strings can occur only in messages, labels and `as \"name\"`",
+                );
                 None
             }
             Ast::SelfThread => {
                 self.only_in_body(e.at, "`self`", true)?;
                 if self.scope.init {
-                    self.error(e.at, "`self` in `init`", "no thread runs yet");
+                    self.error(e.at, "`self` cannot be used in `init`", "no thread runs yet");
                     return None;
                 }
                 Some(Expr::new(ExprKind::SelfThread, Type::Thread))
@@ -93,14 +97,19 @@ impl Checker {
         let (place, may) = match self.scope.mode {
             Mode::Body => return Some(()),
             Mode::Await if waits => return Some(()),
-            Mode::Await => {
-                ("the condition of an `await`", "it is evaluated without steps: only reads, operators and constants")
+            Mode::Await => (
+                "the condition of an `await`",
+                "it is evaluated without steps, so it can have only reads, operators and constants",
+            ),
+            Mode::Property => {
+                ("a property", "it is evaluated without steps, so it can have only reads, operators and constants")
             }
-            Mode::Property => ("a property", "it is evaluated without steps: only reads, operators and constants"),
-            Mode::First => ("a first value", "only constants, `new`, and names of threads, locks and objects"),
-            Mode::Const => ("a constant", "only numbers, truth values, operators and other constants"),
+            Mode::First => {
+                ("a first value", "it can have only constants, `new`, and names of threads, locks and objects")
+            }
+            Mode::Const => ("a constant", "it can have only numbers, truth values, operators and other constants"),
         };
-        self.error(at, format!("{what} in {place}"), may);
+        self.error(at, format!("{what} cannot be used in {place}"), may);
         None
     }
 

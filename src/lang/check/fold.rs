@@ -68,7 +68,7 @@ impl Checker {
     /// Reports an operator that does not fit a type.
     pub(super) fn no_operator(&mut self, op: BinaryOp, ty: &Type, at: At) {
         let name = self.name_of(ty);
-        self.error(at, format!("`{}=` on {}", symbol(op), article(&name)), "it needs an int");
+        self.error(at, format!("`{}=` cannot be applied to {}", symbol(op), article(&name)), "it needs an int");
     }
 }
 

@@ -6,7 +6,8 @@ use crate::base::IndexVec;
 use crate::event::BodyId;
 use crate::lang::Diagnostic;
 use crate::lang::ast::{self, At, ItemKind, LockKind, Name, Range, Span};
-use crate::lang::program::{Body, ClassDef, EventDef, ExceptionScope, LockDef, Prefer, RwLock, ThreadDef, Type};
+use crate::lang::program::{Body, ClassDef, EventDef, ExceptionScope, LockDef, RwLock, ThreadDef, Type};
+use crate::world::Prefer;
 
 /// Limit of the initial enables of an event, and of the count of a semaphore or barrier.
 pub(super) const MAX_COUNT: u64 = 1_000_000;
@@ -103,7 +104,11 @@ impl Checker {
             },
         };
         if (first + len) as u64 > MAX_LOCKS {
-            self.error(name.at, format!("more than {MAX_LOCKS} locks"), "too many");
+            self.error(
+                name.at,
+                format!("the model has more than {MAX_LOCKS} locks"),
+                "this declaration exceeds the limit",
+            );
             return self.define(name, NameMeaning::Broken);
         }
         for i in 0..len {
@@ -139,8 +144,8 @@ impl Checker {
         // Computed in 128 bits, where no difference overflows.
         let len = (i128::from(to) - i128::from(from)).max(0);
         if len > i128::from(MAX_THREADS) {
-            let message = format!("{len} threads `{}`", name.text);
-            self.error(range.to.at, message, format!("at most {MAX_THREADS} threads start with an app"));
+            let message = format!("`{}` declares {len} threads", name.text);
+            self.error(range.to.at, message, format!("at most {MAX_THREADS} threads can start with the app"));
             return self.define(name, NameMeaning::Broken);
         }
         let len = u32::try_from(len).expect("it was bounded");
@@ -153,8 +158,8 @@ impl Checker {
 
     fn thread(&mut self, thread: ThreadDef, at: At) {
         if self.out.threads.len() as u64 >= MAX_THREADS {
-            let message = format!("more than {MAX_THREADS} threads");
-            return self.error(at, message, "too many start with the app");
+            let message = format!("more than {MAX_THREADS} threads start with the app");
+            return self.error(at, message, "this declaration exceeds the limit");
         }
         self.out.threads.push(thread);
     }

@@ -54,7 +54,7 @@ impl Checker {
             let name = &field.name;
             if let Some(at) = first.insert(&name.text, name.at) {
                 let message = format!("field `{}` is declared twice", name.text);
-                let problem = Diagnostic::new(name.at.0, message, "already a field of this class");
+                let problem = Diagnostic::new(name.at.0, message, "the class already has this field");
                 self.problems.add(problem.note(at.0, "first declared here"));
                 continue;
             }
@@ -87,7 +87,7 @@ impl Checker {
                     name.at,
                     message,
                     "neither is given",
-                    format!("for example `{}: int` or `{} = 0`", name.text, name.text),
+                    format!("give it one, as in `{}: int` or `{} = 0`", name.text, name.text),
                 );
                 return None;
             }
@@ -100,8 +100,13 @@ impl Checker {
             (Some(Value::List(elements, at)), ty) => self.literal(name, ty, elements, *at)?,
             (Some(Value::Expr(e)), ty) => {
                 if let Some(ty @ (Type::List(_) | Type::Array(..))) = &ty {
-                    let message = format!("the initial value of {} is a literal", article(&self.name_of(ty)));
-                    self.error_help(e.at, message, "not a literal", "for example `[1, 2]`; or leave it out");
+                    let message = format!("the initial value of {} must be a literal", article(&self.name_of(ty)));
+                    self.error_help(
+                        e.at,
+                        message,
+                        "this is not a literal",
+                        "write one, as in `[1, 2]`, or omit the value",
+                    );
                     return None;
                 }
                 let value = self.first_value(e)?;
@@ -142,7 +147,7 @@ impl Checker {
         match (ty, &value.ty) {
             (Some(ty), _) => Some(ty),
             (None, Type::Null) => {
-                let help = format!("for example `{}: Object = null`", name.text);
+                let help = format!("name the type, as in `{}: Object = null`", name.text);
                 self.error_help(at, format!("`{}` needs a type", name.text), "null fits many types", help);
                 None
             }
@@ -186,8 +191,8 @@ impl Checker {
                 self.error_help(
                     at,
                     message,
-                    "a list or an array?",
-                    format!("`{}: list[int] = [..]` or `{}: int[2] = [..]`", name.text, name.text),
+                    "this may be a list or an array",
+                    format!("declare `{}: list[int] = [..]` or `{}: int[2] = [..]`", name.text, name.text),
                 );
                 return None;
             }
@@ -196,7 +201,8 @@ impl Checker {
             Type::List(of) => (of.clone(), true),
             Type::Array(of, len) if of.is_word() => {
                 if *len as usize != elements.len() {
-                    let message = format!("{} for an array of {len}", super::count(elements.len(), "value"));
+                    let message =
+                        format!("the literal has {} for an array of {len}", super::count(elements.len(), "value"));
                     self.error(at, message, format!("{} is declared", article(&self.name_of(&ty))));
                     return None;
                 }
@@ -222,9 +228,9 @@ impl Checker {
             let Init::Word(value) = init else {
                 self.error_help(
                     e.at,
-                    "a new object in the literal of a list",
-                    "only constants may stand here",
-                    format!("`init {{ {}.push(new ...) }}`", name.text),
+                    "the literal of a list cannot have a new object",
+                    "only constants can be used here",
+                    format!("add it in `init`: `init {{ {}.push(new ...) }}`", name.text),
                 );
                 return None;
             };
@@ -239,7 +245,9 @@ impl Checker {
         match value.kind {
             ExprKind::Word(_) | ExprKind::New(_) => return Some(value),
             ExprKind::Indexed { .. } => self.error(e.at, "the index is out of bounds", "there is no such element"),
-            _ => self.error(e.at, "a first value that has to be computed", "only constants, `new`, and names"),
+            _ => {
+                self.error(e.at, "the initial value has to be computed", "it can have only constants, `new`, and names")
+            }
         }
         None
     }
@@ -257,7 +265,7 @@ impl Checker {
                     *at,
                     "a top-level `let` is one word",
                     "this is a literal",
-                    format!("`var {} = ...`", name.text),
+                    format!("declare `var {} = ...`", name.text),
                 );
                 return None;
             }
@@ -266,7 +274,7 @@ impl Checker {
                     name.at,
                     format!("`{}` needs a value", name.text),
                     "a top-level `let` is immutable",
-                    format!("`var {}` can be assigned later", name.text),
+                    format!("declare `var {}` to assign it later", name.text),
                 );
                 return None;
             }

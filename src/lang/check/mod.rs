@@ -80,6 +80,11 @@ pub struct CheckErrors {
 /// Checks `file`, the tree of `source`, with the constants in `defines` overridden. If a name occurs twice in
 /// `defines`, the last value counts.
 ///
+/// # Errors
+///
+/// Returns [`CheckErrors`] if a value of `defines` fits no constant of the file, or if the file has errors of meaning.
+/// It contains all of them, up to a limit.
+///
 /// # Examples
 ///
 /// ```

@@ -74,7 +74,7 @@ impl Checker {
                 self.error_help(
                     item.at,
                     "components (activity, service, receiver, async_task) are not yet supported",
-                    "a component",
+                    "this is a component",
                     "write its callbacks as tasks and events on the looper, and what the user may do as `enable`",
                 );
             }
@@ -83,7 +83,7 @@ impl Checker {
 
     fn only_one(&mut self, what: &str, first: &mut Option<Span>, at: ast::At) {
         if let Some(first) = *first {
-            let problem = Diagnostic::new(at.0, format!("a second `{what}`"), "a model has one");
+            let problem = Diagnostic::new(at.0, format!("the model has a second `{what}`"), "a model has at most one");
             self.problems.add(problem.note(first, "the first is here"));
         } else {
             *first = Some(at.0);
@@ -93,11 +93,11 @@ impl Checker {
     fn enter(&mut self, name: &ast::Name, what: &'static str) {
         let text = &name.text;
         if what == "a task" && BUILT_IN_CALLS.contains(&text.as_str()) {
-            let message = format!("a task cannot be called `{text}`");
+            let message = format!("a task cannot be named `{text}`");
             self.error(name.at, message, "this is a built-in operation on atomics");
         }
         if what == "a class" && Type::built_in(text).is_some() {
-            self.error(name.at, format!("a class cannot be called `{text}`"), "this is a built-in type");
+            self.error(name.at, format!("a class cannot be named `{text}`"), "this is a built-in type");
         }
         if let Some(first) = self.names.get(text) {
             let (what_first, span) = (first.what, first.span);
@@ -105,7 +105,7 @@ impl Checker {
                 Diagnostic::new(
                     name.at.0,
                     format!("`{text}` is declared twice"),
-                    format!("already the name of {what_first}"),
+                    format!("this is already the name of {what_first}"),
                 )
                 .note(span, "first declared here")
                 .help("top-level names share one namespace: choose another name"),
@@ -169,12 +169,16 @@ impl Checker {
             NameMeaning::Task(body) => Some(body),
             NameMeaning::Broken => None,
             NameMeaning::Event(..) => {
-                let help = format!("an event is fired by the environment: `enable {}`", name.text);
+                let help = format!("write `enable {}`: the environment fires the event", name.text);
                 self.wrong_kind(name, "a task", Some(help));
                 None
             }
             NameMeaning::Listener(_) => {
-                self.wrong_kind(name, "a task", Some(format!("`perform {}(...)` runs its callbacks", name.text)));
+                self.wrong_kind(
+                    name,
+                    "a task",
+                    Some(format!("write `perform {}(...)` to run its callbacks", name.text)),
+                );
                 None
             }
             _ => {

@@ -30,8 +30,9 @@ impl Checker {
                 Some(weight) if weight.cells > MAX_CELLS => return self.too_large(name.at),
                 Some(_) => {}
                 None => {
-                    let message = format!("a new `{}` needs ever more new objects", name.text);
-                    let problem = Diagnostic::new(name.at.0, message, format!("more than {MAX_DEPTH} in each other"));
+                    let message = format!("a new `{}` needs new objects without end", name.text);
+                    let problem =
+                        Diagnostic::new(name.at.0, message, format!("more than {MAX_DEPTH} objects are nested here"));
                     self.problems.add(problem.help("start a field with null, and assign `new` where it is needed"));
                     return;
                 }

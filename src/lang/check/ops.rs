@@ -91,8 +91,8 @@ impl Checker {
                 self.error_help(
                     e.at,
                     "`as` with an expression is not yet supported",
-                    "only a name in quotes",
-                    "for example `as \"MainActivity\"`",
+                    "this has to be a name in quotes",
+                    "write a name, as in `as \"MainActivity\"`",
                 );
                 None
             }
@@ -122,7 +122,7 @@ impl Checker {
         }
         let ty = self.name_of(&value.ty);
         let help = if matches!(value.ty, Type::Handler) {
-            Some("a handler is only a way to a looper: name the looper itself")
+            Some("name the looper itself: a handler only leads to it")
         } else {
             None
         };
@@ -138,13 +138,13 @@ impl Checker {
         let value = self.value(e)?;
         let help = match &value.ty {
             Type::Lock | Type::Object(_) => return Some(value),
-            Type::RwLock => "a rwlock has two sides: `read rw { }`, `write rw { }`",
-            Type::Condition if what == "`wait`" => "say with which lock: `wait c with m`",
-            Type::Condition if what == "`notify_all`" => "a condition is signalled: `signal_all c`",
-            Type::Condition if what == "`notify`" => "a condition is signalled: `signal c`",
-            Type::Semaphore => "a semaphore has `down s` and `up s`",
-            Type::Barrier => "threads meet at a barrier with `arrive b`",
-            _ => "any object of a class can be held, too",
+            Type::RwLock => "hold a rwlock with `read rw { }` or `write rw { }`",
+            Type::Condition if what == "`wait`" => "name the lock, as in `wait c with m`",
+            Type::Condition if what == "`notify_all`" => "signal a condition with `signal_all c`",
+            Type::Condition if what == "`notify`" => "signal a condition with `signal c`",
+            Type::Semaphore => "use `down s` and `up s` for a semaphore",
+            Type::Barrier => "use `arrive b` for a barrier",
+            _ => "use a lock, or any object of a class",
         };
         let ty = self.name_of(&value.ty);
         self.error_help(e.at, format!("{what} needs a lock or an object"), format!("this is {}", article(&ty)), help);
@@ -160,7 +160,7 @@ impl Checker {
         let ty = self.name_of(&value.ty);
         let help = match value.ty {
             Type::Lock | Type::Object(_) => other.to_owned(),
-            _ => "conditions are declared as `condition c`".to_owned(),
+            _ => "declare a condition with `condition c`".to_owned(),
         };
         self.error_help(e.at, format!("{what} needs a condition"), format!("this is {}", article(&ty)), help);
         None
@@ -176,8 +176,9 @@ impl Checker {
     fn wait(&mut self, on: &ast::Expr, with: Option<&ast::Expr>, timeout: Option<&ast::Expr>, at: At) -> Option<Expr> {
         let (object, with) = if let Some(lock) = with {
             let text = place_text(on);
-            let help =
-                format!("a lock is waited on with itself: `wait {text}`; with a condition it is `wait c with {text}`");
+            let help = format!(
+                "write `wait {text}` to wait on the lock itself, or `wait c with {text}` to wait on a condition"
+            );
             let object = self.condition(on, "`wait ... with`", &help);
             let lock = self.one_type(lock, &[Type::Lock], "`with`", "a lock or mutex");
             (object?, Some(Box::new(lock?)))
@@ -187,7 +188,7 @@ impl Checker {
                 self.error_help(
                     on.at,
                     "a mutex has no wait set",
-                    "declared as `mutex`",
+                    "it is declared as `mutex`",
                     "declare it as `lock`, or wait on a condition: `wait c with m`",
                 );
                 return None;

@@ -13,7 +13,7 @@ impl Checker {
         for name in of {
             let global = self.global(name);
             if global.is_some() && globals.contains(&global) {
-                self.error(name.at, format!("`{}` is named twice", name.text), "once is enough");
+                self.error(name.at, format!("`{}` is named twice", name.text), "the line already names it");
             }
             globals.push(global);
         }
@@ -43,8 +43,13 @@ impl Checker {
         let Some(value) = &outcome.value else { return Some(OutcomeRef { kind, values: None }) };
         let values = match (globals?, value) {
             ([], _) => {
-                let help = "say whose they are: `expect outcomes of x: ok 1`";
-                self.error_help(outcome.at, "end values without variables", "of which variables?", help);
+                let help = "name the variables, as in `expect outcomes of x: ok 1`";
+                self.error_help(
+                    outcome.at,
+                    "the line has end values but no variables",
+                    "these values belong to no variable",
+                    help,
+                );
                 return None;
             }
             ([one], value) => vec![self.end_value(*one, value, outcome.at)?],
@@ -59,7 +64,12 @@ impl Checker {
             (several, _) => {
                 let wanted = several.len();
                 let message = format!("{wanted} variables need {wanted} end values");
-                self.error_help(outcome.at, message, "one for each", "for example `ok [0, [1, 2]]`");
+                self.error_help(
+                    outcome.at,
+                    message,
+                    "each variable needs one end value",
+                    "list the end values, as in `ok [0, [1, 2]]`",
+                );
                 return None;
             }
         };
@@ -75,21 +85,26 @@ impl Checker {
         }
         match (&ty, of, value) {
             (Type::Array(..), Type::List(_), _) => {
-                self.error(at, "the end values of an array of lists", "they cannot be written down");
+                self.error(at, "the end values of an array of lists cannot be written", "no line has a form for them");
                 None
             }
             (Type::List(of), _, OutcomeValue::List(values)) => Some(EndValue::List(self.end_words(of, values, at)?)),
             (Type::Array(..), _, OutcomeValue::List(values)) => {
                 if values.len() as u64 != ty.cells() {
                     let message = format!("`{name}` has {} elements, not {}", ty.cells(), values.len());
-                    self.error(at, message, "one value for each");
+                    self.error(at, message, "each element needs one value");
                     return None;
                 }
                 Some(EndValue::List(self.end_words(of, values, at)?))
             }
             (Type::List(_) | Type::Array(..), _, OutcomeValue::Expr(e)) => {
                 let message = format!("`{name}` is {}", article(&self.name_of(&ty)));
-                self.error_help(e.at, message, "one value", "its end values stand in brackets: `ok [1, 2]`");
+                self.error_help(
+                    e.at,
+                    message,
+                    "this is one value",
+                    "write its end values in brackets, as in `ok [1, 2]`",
+                );
                 None
             }
             (_, _, OutcomeValue::Expr(e)) => Some(EndValue::of(&ty, self.end_word(&ty, e)?)),
@@ -107,7 +122,7 @@ impl Checker {
             match value {
                 OutcomeValue::Expr(e) => words.push(EndValue::of(of, self.end_word(of, e)?)),
                 OutcomeValue::List(_) => {
-                    self.error(at, "a list within a list", "its elements are single words");
+                    self.error(at, "a list cannot contain a list", "the elements of a list are single words");
                     return None;
                 }
             }
@@ -120,7 +135,7 @@ impl Checker {
         let value = self.fit(value, ty, e.at, "the end value")?;
         let word = constant(&value);
         if word.is_none() {
-            self.error(e.at, "`new` as an end value", "no variable can hold it");
+            self.error(e.at, "`new` cannot be an end value", "no variable can hold it");
         }
         word
     }

@@ -56,7 +56,7 @@ impl Checker {
             Some(LocalMeaning::Broken) => return None,
             Some(&LocalMeaning::Local { id, fixed }) => {
                 if self.scope.mode == Mode::Const {
-                    self.error(name.at, format!("`{}` is not constant", name.text), "only constants may stand here");
+                    self.error(name.at, format!("`{}` is not constant", name.text), "only constants can be used here");
                     return None;
                 }
                 let ty = self.local_type(id);
@@ -79,8 +79,13 @@ impl Checker {
             NameMeaning::Const(ty, value) => Some(PlaceMeaning::Value(word(value, ty))),
             NameMeaning::Broken => None,
             _ if constants => {
-                let help = self.suggest_const(&name.text).unwrap_or_else(|| "only constants may stand here".into());
-                self.error_help(name.at, format!("`{}` is {what}, not a constant", name.text), "not constant", help);
+                let help = self.suggest_const(&name.text).unwrap_or_else(|| "only constants can be used here".into());
+                self.error_help(
+                    name.at,
+                    format!("`{}` is {what}, not a constant", name.text),
+                    "this is not constant",
+                    help,
+                );
                 None
             }
             NameMeaning::Word(ty, value) => Some(PlaceMeaning::Value(word(value, ty))),
@@ -114,8 +119,10 @@ impl Checker {
                 );
                 None
             }
-            NameMeaning::Class(_) => self.no_value(name, Some(format!("`new {}` makes an object of it", name.text))),
-            NameMeaning::Task(_) => self.no_value(name, Some(format!("`{}(...)` calls it", name.text))),
+            NameMeaning::Class(_) => {
+                self.no_value(name, Some(format!("write `new {}` to create an object of this class", name.text)))
+            }
+            NameMeaning::Task(_) => self.no_value(name, Some(format!("write `{}(...)` to call the task", name.text))),
             NameMeaning::Listener(_) | NameMeaning::Event(..) | NameMeaning::Property => self.no_value(name, None),
         }
     }
@@ -149,8 +156,8 @@ impl Checker {
         }
         if let PlaceMeaning::Shared(MemoryPlace { ty: Type::List(_), .. }) = target {
             let help = super::did_you_mean(&name.text, ["len"])
-                .unwrap_or_else(|| "a list has `len`, `push(e)`, `pop()`, `remove(i)`, `clear()` and `[i]`".into());
-            self.error_help(name.at, format!("a list has no field `{}`", name.text), "unknown", help);
+                .unwrap_or_else(|| "use `len`, `push(e)`, `pop()`, `remove(i)`, `clear()` or `[i]`".into());
+            self.error_help(name.at, format!("a list has no field `{}`", name.text), "lists have no such field", help);
             return None;
         }
         let (at, written) = (object.at, object);
@@ -173,8 +180,11 @@ impl Checker {
         let Some(field) = fields.iter().position(|f| f.name == name.text) else {
             let class_name = self.out.classes[class].name.clone();
             let help = super::did_you_mean(&name.text, fields.iter().map(|f| f.name.as_str()));
-            let mut problem =
-                Diagnostic::new(name.at.0, format!("`{class_name}` has no field `{}`", name.text), "unknown field");
+            let mut problem = Diagnostic::new(
+                name.at.0,
+                format!("`{class_name}` has no field `{}`", name.text),
+                "the class has no such field",
+            );
             problem.help = help;
             self.problems.add(problem);
             return None;
@@ -215,7 +225,11 @@ impl Checker {
         if !matches!(ty, Some(Type::Array(..) | Type::List(_))) && !matches!(target, PlaceMeaning::Family { .. }) {
             let value = self.load(target, object)?;
             let name = self.name_of(&value.ty);
-            self.error(object.at, format!("{} cannot be indexed", article(&name)), "neither a list nor an array");
+            self.error(
+                object.at,
+                format!("{} cannot be indexed", article(&name)),
+                "this is neither a list nor an array",
+            );
             return None;
         }
         let at = index.at;
@@ -270,7 +284,7 @@ impl Checker {
             PlaceMeaning::LocalElement { ty: Type::Array(..), .. }
             | PlaceMeaning::Shared(MemoryPlace { ty: Type::Array(..), .. }) => {
                 let help = format!("copy its elements in a loop: `for i in 0..{}.len`", place_text(e));
-                self.error_help(e.at, "an array cannot be copied, passed or compared", "a whole array", help);
+                self.error_help(e.at, "an array cannot be copied, passed or compared", "this is a whole array", help);
                 None
             }
             PlaceMeaning::LocalElement { local, mut index, ty } => {
@@ -280,7 +294,7 @@ impl Checker {
             }
             PlaceMeaning::Shared(MemoryPlace { ty: Type::List(_), .. }) => {
                 let help = "use its elements: `l[i]`, `l.len`, `for x in l`; to share it, pass an object that has it as a field";
-                self.error_help(e.at, "a list cannot be copied, passed or compared", "a whole list", help);
+                self.error_help(e.at, "a list cannot be copied, passed or compared", "this is a whole list", help);
                 None
             }
             PlaceMeaning::Shared(mut place) => {
@@ -297,8 +311,13 @@ impl Checker {
             }
             PlaceMeaning::Family { ty, .. } => {
                 let ty = self.name_of(&ty);
-                let help = format!("pick one: `{}[0]`", place_text(e));
-                self.error_help(e.at, format!("`{}` is several of type `{ty}`", place_text(e)), "which one?", help);
+                let help = format!("choose one, as in `{}[0]`", place_text(e));
+                self.error_help(
+                    e.at,
+                    format!("`{}` names several values of type `{ty}`", place_text(e)),
+                    "one of them is needed here",
+                    help,
+                );
                 None
             }
         }
@@ -338,7 +357,7 @@ impl Checker {
             }
             PlaceMeaning::Shared(MemoryPlace { ty: Type::Array(..), .. })
             | PlaceMeaning::LocalElement { ty: Type::Array(..), .. } => {
-                let help = format!("`for i in 0..{}.len`", place_text(e));
+                let help = format!("write `for i in 0..{}.len`", place_text(e));
                 self.error_help(e.at, format!("{what} a list"), "this is an array", help);
                 None
             }

@@ -73,7 +73,7 @@ impl Checker {
     }
 
     fn too_many_terms(&mut self, at: At) {
-        let message = "a quantifier over too many values";
+        let message = "the quantifier has too many values";
         let limit = format!(
             "a quantifier ranges over at most {MAX_TERMS} values, and all quantifiers of a property together over {MAX_VALUES}"
         );
@@ -102,12 +102,12 @@ impl Checker {
         let site = &self.out.sites[id];
         let (word, body) = (site.kind.word(), &self.out.bodies[site.body]);
         let message = if site.body == init {
-            format!("`{word}` in `init`")
+            format!("`{word}` cannot be used in `init`")
         } else {
-            format!("`{word}` in `{}`, which `init` calls", body.name)
+            format!("`{word}` cannot be used in `{}`, which `init` calls", body.name)
         };
         let span = self.site_spans[id.index()];
-        let problem = Diagnostic::new(span, message, "`init` runs before anything else does, in one go");
+        let problem = Diagnostic::new(span, message, "`init` runs before everything else, without interruption");
         self.problems.add(problem.help("do it in a thread"));
     }
 }

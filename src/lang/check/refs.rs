@@ -56,12 +56,12 @@ impl Checker {
                 Applicability::Conditionally => {
                     "its `if` holds here, too: narrow it to the constants that have this code"
                 }
-                _ => "say when it holds: `expect ... if CONST == ..`",
+                _ => "add the condition under which it holds: `expect ... if CONST == ..`",
             };
             self.error_help(
                 reference.label.at,
-                "unreachable expectation",
-                format!("`@{name}` stands only in code that the constants rule out"),
+                "the expectation is unreachable",
+                format!("`@{name}` labels only code that the constants rule out"),
                 help,
             );
             return None;
@@ -83,16 +83,16 @@ impl Checker {
         if sites.is_empty() || (uses == Use::Race && !accesses) {
             let (reason, help) = match uses {
                 Use::Race => (
-                    "no access of the statement, or of what it calls",
-                    "a race is about memory: label the statement that reads or writes; of locks, posts, signals and the like it is `expect order @a ~ @b`. Of `if`, `while`, `for` and `sync` a label covers the head alone",
+                    "neither the statement nor what it calls has such an access",
+                    "label the statement that reads or writes, because a race is about memory; for locks, posts, signals and other operations, write `expect order @a ~ @b`. The label of an `if`, `while`, `for` or `sync` covers its head alone",
                 ),
                 Use::Order => (
-                    "nothing of the statement, or of what it calls, is a step",
-                    "label the statement that makes the step: a read, a write, a post, a lock ... Where a statement fails is told by `failure ... at`. Of `if`, `while`, `for` and `sync` a label covers the head alone",
+                    "neither the statement nor what it calls performs a step",
+                    "label the statement that performs the step: a read, a write, a post, a lock ... To say where a statement fails, write `failure ... at`. The label of an `if`, `while`, `for` or `sync` covers its head alone",
                 ),
                 Use::Failure => (
-                    "nothing of the statement can fail",
-                    "of `if`, `while`, `for` and `sync` a label covers the head alone: label the statement inside that fails",
+                    "the statement cannot fail",
+                    "label the statement inside that fails: the label of an `if`, `while`, `for` or `sync` covers its head alone",
                 ),
             };
             let problem = Diagnostic::new(reference.at.0, format!("`{text}` selects nothing"), reason)
@@ -125,8 +125,11 @@ impl Checker {
             return Some(());
         }
         let help = did_you_mean(&of.text, known.by_ref());
-        let mut problem =
-            Diagnostic::new(of.at.0, format!("unknown name `{}`", of.text), "neither a variable nor a field");
+        let mut problem = Diagnostic::new(
+            of.at.0,
+            format!("unknown name `{}`", of.text),
+            "neither a variable nor a field has this name",
+        );
         problem.help = help;
         self.problems.add(problem);
         None
@@ -142,12 +145,12 @@ impl Checker {
                 let near = super::near(&text.text, self.messages.iter().map(String::as_str));
                 let help = match near {
                     Some(near) => format!("did you mean \"{near}\"?"),
-                    None => "messages are those of `assert`, `fail` and `throw`".into(),
+                    None => "use the message of an `assert`, a `fail` or a `throw`".into(),
                 };
                 self.error_help(
                     text.at,
                     format!("unknown message \"{}\"", text.text),
-                    "no statement fails with it",
+                    "no statement fails with this message",
                     help,
                 );
                 None
@@ -162,7 +165,7 @@ impl Checker {
                 let mut problem = Diagnostic::new(
                     name.at.0,
                     format!("unknown failure `{}`", name.text),
-                    "neither an exception that is thrown nor a property",
+                    "neither a thrown exception nor a property has this name",
                 );
                 problem.help = help;
                 self.problems.add(problem);

@@ -71,7 +71,7 @@ impl Checker {
         };
         if let Some((first, what)) = hidden {
             self.problems.add(
-                Diagnostic::new(name.at.0, format!("`{}` hides {what}", name.text), "already declared")
+                Diagnostic::new(name.at.0, format!("`{}` hides {what}", name.text), "this name is already declared")
                     .note(first, "first declared here")
                     .help("choose another name"),
             );
@@ -154,7 +154,8 @@ impl Checker {
             let globals = self.names.iter().filter(|(_, e)| wanted(&e.named)).map(|(n, _)| n.as_str());
             did_you_mean(&name.text, globals.chain(locals.filter(|_| what == "name")))
         };
-        let mut problem = Diagnostic::new(name.at.0, format!("unknown {what} `{}`", name.text), "not declared");
+        let mut problem =
+            Diagnostic::new(name.at.0, format!("unknown {what} `{}`", name.text), "this name is not declared");
         problem.help = help;
         self.problems.add_unknown(problem);
         None

@@ -77,8 +77,8 @@ impl Checker {
             self.error_help(
                 e.at,
                 message,
-                "with which arguments?",
-                format!("`enable {}(...)` where they are known", name.text),
+                "its arguments are not known at the start",
+                format!("write `enable {}(...)` where they are known", name.text),
             );
         }
         if let Some(event) = self.out.events.iter_mut().find(|e| e.body == body) {

@@ -92,7 +92,7 @@ impl Checker {
         if let Some(first) = self.labels.get(&name.text).and_then(|l| l.live) {
             let problem = Diagnostic::new(
                 name.at.0,
-                format!("label `@{}` stands twice", name.text),
+                format!("label `@{}` occurs twice", name.text),
                 "a label names one statement of the live code",
             );
             self.problems.add(problem.note(first, "first used here").help("choose another label"));

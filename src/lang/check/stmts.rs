@@ -93,7 +93,7 @@ impl Checker {
             Ast::Break | Ast::Continue => {
                 let word = if *stmt == Ast::Break { "break" } else { "continue" };
                 if self.scope.loops == 0 {
-                    self.error(at, format!("`{word}` outside a loop"), "no loop around it");
+                    self.error(at, format!("`{word}` cannot be used outside a loop"), "there is no loop around it");
                     return None;
                 }
                 out.push(if *stmt == Ast::Break { Stmt::Break } else { Stmt::Continue });
@@ -157,16 +157,16 @@ impl Checker {
             (None, Some(Type::Void)) => Some(None),
             (None, Some(ty)) => {
                 let ty = self.name_of(&ty);
-                self.error(at, "`return` without a value", format!("this task gives {}", article(&ty)));
+                self.error(at, "`return` needs a value", format!("this task returns {}", article(&ty)));
                 None
             }
             (Some(e), Some(Type::Void)) => {
-                let message = "`return` with a value in a body without result";
+                let message = "`return` has a value in a body without a result";
                 self.error_help(
                     e.at,
                     message,
-                    "nobody gets it",
-                    "a task with a result is declared as `task name(): int { }`",
+                    "no caller receives the value",
+                    "declare a task with a result as `task name(): int { }`",
                 );
                 None
             }
@@ -227,7 +227,7 @@ impl Checker {
                 Some((ty, None))
             }
             (None, None) => {
-                let help = format!("for example `let {} = 0` or `let {}: int`", name.text, name.text);
+                let help = format!("give it one, as in `let {} = 0` or `let {}: int`", name.text, name.text);
                 self.error_help(name.at, format!("`{}` needs a type or a value", name.text), "neither is given", help);
                 None
             }
@@ -251,8 +251,8 @@ impl Checker {
             return None;
         }
         if ty.cells() > super::MAX_LOCAL_CELLS {
-            let message = format!("a local array of more than {} elements", super::MAX_LOCAL_CELLS);
-            self.error_help(at, message, "too large", "make it a top-level `var`");
+            let message = format!("a local array has at most {} elements", super::MAX_LOCAL_CELLS);
+            self.error_help(at, message, "this one is too large", "make it a top-level `var`");
             return None;
         }
         Some(())

@@ -108,7 +108,7 @@ impl Checker {
             BaseType::List(of) => {
                 let element = self.ty(of)?;
                 if !element.is_word() {
-                    let message = format!("a list of {}", self.plural(&element));
+                    let message = format!("a list cannot contain {}", self.plural(&element));
                     self.error_help(
                         of.at,
                         message,
@@ -133,8 +133,8 @@ impl Checker {
 
     /// Reports an array or a program that needs too many cells.
     pub(super) fn too_large(&mut self, at: At) {
-        let message = format!("more than {} cells of memory", super::MAX_CELLS);
-        self.error_help(at, message, "too large", "a model needs few: take a smaller length");
+        let message = format!("this needs more than {} cells of memory", super::MAX_CELLS);
+        self.error_help(at, message, "this is too large", "choose a smaller length: a model needs few cells");
     }
 
     fn named_type(&mut self, name: &ast::Name) -> Option<Type> {
@@ -143,8 +143,8 @@ impl Checker {
             self.error_help(
                 name.at,
                 format!("a {word} needs the type of its {elements}"),
-                format!("`{word}` of what?"),
-                format!("for example `{word}[int]`"),
+                format!("the type of the {elements} is missing"),
+                format!("write it in brackets, as in `{word}[int]`"),
             );
             return None;
         }
@@ -156,7 +156,8 @@ impl Checker {
             let help = super::did_you_mean(&name.text, TYPES.into_iter().chain(classes));
             let help = help.unwrap_or_else(|| format!("the built-in types are {}", TYPES.join(", ")));
             let message = format!("unknown type `{}`", name.text);
-            self.problems.add_unknown(crate::lang::Diagnostic::new(name.at.0, message, "not declared").help(help));
+            self.problems
+                .add_unknown(crate::lang::Diagnostic::new(name.at.0, message, "this type is not declared").help(help));
             return None;
         }
         self.class(name).map(Type::Object)
@@ -220,9 +221,9 @@ impl Checker {
             (Type::Bool | Type::Message, Type::Int) => Some("write `if` around a 1 and a 0, or keep it a bool".into()),
             (ty, Type::Bool) if ty.has_null() => Some("compare it: `... != null`".into()),
             (Type::Thread, Type::Looper) => {
-                Some("not every thread is a looper; a variable of type `thread` takes both".into())
+                Some("use a variable of type `thread`, which takes both: not every thread is a looper".into())
             }
-            (Type::Null, Type::Int) => Some("an int is never null; take a constant such as -1 for \"none\"".into()),
+            (Type::Null, Type::Int) => Some("use a constant such as -1 for \"none\": an int is never null".into()),
             _ => None,
         };
         let mut problem = crate::lang::Diagnostic::new(at.0, message, format!("this is {}", article(&got)));

@@ -91,7 +91,7 @@ impl Checker {
         let signal = |c: &mut Self, all| -> Option<Operation> {
             let (what, other) = if all { ("`signal_all`", "notify_all") } else { ("`signal`", "notify") };
             let condition =
-                c.condition(e, what, &format!("a lock or object is notified: `{other} {}`", place_text(e)))?;
+                c.condition(e, what, &format!("notify a lock or object with `{other} {}`", place_text(e)))?;
             Some((Simple::Signal { condition, all }, SiteKind::Notify, place_text(e)))
         };
         let notify = |c: &mut Self, all| -> Option<Operation> {
@@ -158,7 +158,8 @@ impl Checker {
         let list = |c: &Self, types: &[Type]| types.iter().map(|t| c.name_of(t)).collect::<Vec<_>>().join(", ");
         let (have, want) = (list(self, &have), list(self, &self.listeners[id]));
         let message = format!("`{}` does not fit the listener `{}`", task.text, listener.text);
-        let problem = Diagnostic::new(task.at.0, message, format!("it takes ({have}), the listener gives ({want})"));
+        let problem =
+            Diagnostic::new(task.at.0, message, format!("it takes ({have}), and the listener passes ({want})"));
         let declared = self.names[&listener.text].span;
         self.problems.add(problem.note(declared, "the listener is declared here"));
         None

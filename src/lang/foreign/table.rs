@@ -156,7 +156,7 @@ pub const FOREIGN: &[Foreign] = &[
         Word,
         &["String", "string", "str"],
         "Java, Go, Rust",
-        "texts are no values: a number or a constant stands in for one",
+        "strings are not values: use a number or a constant instead",
         "^var b: {}",
     ),
     row(
@@ -260,7 +260,7 @@ pub const FOREIGN: &[Foreign] = &[
         Word,
         &["Map", "HashMap", "ConcurrentHashMap", "Set", "HashSet", "dict", "map"],
         "Java, Kotlin, Rust, Python",
-        "there are no maps and sets: an array indexed by a small number stands for one",
+        "there are no maps and sets: use an array that is indexed by a small number",
         "^{} m2",
     ),
     row(
@@ -319,7 +319,7 @@ pub const FOREIGN: &[Foreign] = &[
         Word,
         &["then"],
         "Pascal, Ruby, shell",
-        "the body of an `if` stands in braces: `if ok { ... }`",
+        "write the body of an `if` in braces: `if ok { ... }`",
         "if ok {} { skip }",
     ),
     row(Start, &["unless"], "Ruby", "write `if !ok { ... }`", "{} ok { skip }"),
@@ -449,7 +449,7 @@ pub const FOREIGN: &[Foreign] = &[
         Word,
         &["Promise", "Future", "Deferred", "CompletableFuture", "Completer", "Single", "Observable"],
         "JavaScript, Dart, Java, Rx",
-        "there are no futures: what comes later is a `task`, posted by whoever completes it; or `await` a variable",
+        "there are no futures: what comes later is a `task`, posted by the code that completes it; or `await` a variable",
         "{}(f)",
     ),
     row(

@@ -48,13 +48,13 @@ fn errors() {
     };
     check("a", &[]);
     check("9223372036854775809 0x8000000000000001", &["the number is too large"; 2]);
-    check("1a 0x 0b1 1.5 _1", &["not a number"; 3]);
+    check("1a 0x 0b1 1.5 _1", &["this is not a number"; 3]);
     check("\"a", &["the string does not end"]);
     check("\"\\q\\u\"", &["unknown escape in a string"; 2]);
     check("\"\\\n\"", &["the string does not end"; 2]);
     check("/* a\n b */ c", &["there are no `/* */` comments"]);
     check("\u{0}\u{0}$", &["unknown character U+0000"]);
-    check("\u{e9}t\u{e9}", &["a name of letters that are not ASCII"]);
+    check("\u{e9}t\u{e9}", &["the name has letters that are not ASCII"]);
     check(&"# ".repeat(1000), &["unknown character `#`"; MAX_ERRORS]);
 }
 

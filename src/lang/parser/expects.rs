@@ -20,7 +20,11 @@ impl Parser<'_> {
             return Err(self.no_expectation());
         }
         if no && !negatable && word != "order" {
-            let diagnostic = Diagnostic::new(first, format!("`no` cannot stand before `{word}`"), "remove it");
+            let diagnostic = Diagnostic::new(
+                first,
+                format!("`no` cannot be used before `{word}`"),
+                "this kind of line has no contrary",
+            );
             return Err(self.report(diagnostic));
         }
         self.bump();
@@ -28,7 +32,7 @@ impl Parser<'_> {
             "race" => {
                 let left = self.reference()?;
                 if self.peek() != TokenKind::Tilde {
-                    let diagnostic = self.expected_diagnostic("`~`").help("a race is between two: `race @a ~ @b`");
+                    let diagnostic = self.expected_diagnostic("`~`").help("name two statements, as in `race @a ~ @b`");
                     return Err(self.report(diagnostic));
                 }
                 self.pair(no, false, left)?
@@ -40,14 +44,14 @@ impl Parser<'_> {
                     return self.pair(no, true, left);
                 }
                 if no {
-                    let diagnostic = Diagnostic::new(first, "`no` cannot stand before this `order`", "remove it")
-                        .help("write `expect order @a, @b: never`; of a pair that is not even reported it is `expect no order @a ~ @b`");
+                    let diagnostic = Diagnostic::new(first, "`no` cannot be used before this `order`", "this kind of line has no contrary")
+                        .help("write `expect order @a, @b: never`; for a pair that no detector reports, write `expect no order @a ~ @b`");
                     return Err(self.report(diagnostic));
                 }
                 if self.peek() != TokenKind::Colon {
                     let diagnostic = self.expected_diagnostic("`:`");
                     return Err(
-                        self.report(diagnostic.help("say what of the order: `: real`, `: never` or `: harmful`"))
+                        self.report(diagnostic.help("add a word about the order: `: real`, `: never` or `: harmful`"))
                     );
                 }
                 self.bump();
@@ -95,7 +99,7 @@ impl Parser<'_> {
         let mut diagnostic = self.expected_diagnostic("an expectation");
         diagnostic.help = Some(match near(self.word(), EXPECTATIONS.into_iter().chain(["executes_before"])) {
             Some(known) => format!("did you mean `{known}`?"),
-            None => "one of race, order, failure, deadlock, stuck, livelock, atomicity violation, executes_before, races, outcomes".to_owned(),
+            None => "use one of race, order, failure, deadlock, stuck, livelock, atomicity violation, executes_before, races, outcomes".to_owned(),
         });
         self.report(diagnostic)
     }
@@ -134,7 +138,7 @@ impl Parser<'_> {
     fn reference(&mut self) -> Parse<Ref> {
         let start = self.start();
         if self.name_at(0) {
-            let help = format!("statements are referred to by label: `@{}`", self.word());
+            let help = format!("refer to a statement by its label, as in `@{}`", self.word());
             let diagnostic = self.expected_diagnostic("a label").help(help);
             return Err(self.report(diagnostic));
         }
@@ -146,7 +150,7 @@ impl Parser<'_> {
                     Some(access)
                 }
                 None => {
-                    let help = format!("the label alone selects what its statement does: `@{}`", label.text);
+                    let help = format!("use the label alone, `@{}`, to select all that its statement does", label.text);
                     let diagnostic = self.expected_diagnostic("`read` or `write`").help(help);
                     return Err(self.report(diagnostic));
                 }

@@ -65,8 +65,8 @@ impl Parser<'_> {
     }
 
     fn chained_comparison(&mut self, first: Span, second: Span) -> super::ReportedError {
-        let diagnostic = Diagnostic::new(second, "comparisons do not chain", "a second comparison")
-            .note(first, "the first one")
+        let diagnostic = Diagnostic::new(second, "comparisons do not chain", "this is a second comparison")
+            .note(first, "this is the first one")
             .help("write `a < b && b < c`, or put one of them in parentheses");
         self.report(diagnostic)
     }
@@ -103,7 +103,7 @@ impl Parser<'_> {
                     self.bump();
                     if let TokenKind::Int(_) = self.peek() {
                         let diagnostic = self.expected_diagnostic("the name of a field");
-                        return Err(self.report(diagnostic.help("there are no fractions: all numbers are integers")));
+                        return Err(self.report(diagnostic.help("use integers: the language has no fractions")));
                     }
                     let name = self.name("the name of a field")?;
                     if self.peek() == TokenKind::LeftParen {
@@ -149,8 +149,8 @@ impl Parser<'_> {
                 }
                 Err(_) => {
                     let diagnostic =
-                        Diagnostic::new(self.token().span, "the number is too large", "does not fit into 64 bits")
-                            .help(format!("the largest integer is {}", i64::MAX));
+                        Diagnostic::new(self.token().span, "the number is too large", "it does not fit into 64 bits")
+                            .help(format!("use a number up to {}", i64::MAX));
                     return Err(self.report(diagnostic));
                 }
             },
@@ -166,17 +166,18 @@ impl Parser<'_> {
             }
             TokenKind::LeftBracket => {
                 let diagnostic = self.expected_diagnostic("an expression");
-                return Err(self.report(diagnostic.help("a list `[a, b]` stands only alone on the right of a `=`")));
+                return Err(self.report(diagnostic.help("put a list `[a, b]` alone on the right of a `=`")));
             }
             TokenKind::Op(BinaryOp::Mul) => {
                 let diagnostic = self.expected_diagnostic("an expression");
-                return Err(
-                    self.report(diagnostic.help("`*`, either way, is the whole condition of an `if` or `while`"))
-                );
+                return Err(self.report(
+                    diagnostic
+                        .help("use `*`, which goes either way, only as the whole condition of an `if` or `while`"),
+                ));
             }
             TokenKind::Assign => {
                 let diagnostic = self.expected_diagnostic("an expression");
-                return Err(self.report(diagnostic.help("equality is `==`")));
+                return Err(self.report(diagnostic.help("use `==` for equality")));
             }
             _ => return Err(self.expected("an expression")),
         };
@@ -200,8 +201,9 @@ impl Parser<'_> {
                 self.bump();
                 let name = self.name("the name of a class")?;
                 if self.peek() == TokenKind::LeftParen && self.touches(0) {
-                    let diagnostic = Diagnostic::new(self.token().span, "`new` takes no arguments", "not here")
-                        .help(format!("write `new {}` and set its fields after that", name.text));
+                    let diagnostic =
+                        Diagnostic::new(self.token().span, "`new` takes no arguments", "the arguments begin here")
+                            .help(format!("write `new {}` and set its fields after that", name.text));
                     return Err(self.report(diagnostic));
                 }
                 ExprKind::New(name)

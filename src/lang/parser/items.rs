@@ -97,7 +97,7 @@ impl Parser<'_> {
             "semaphore" | "barrier" => {
                 let name = self.name(&format!("the name of the {word}"))?;
                 if self.peek() != TokenKind::Assign {
-                    let help = format!("say how many: `{word} {} = 1`", name.text);
+                    let help = format!("give the number, as in `{word} {} = 1`", name.text);
                     let diagnostic = self.expected_diagnostic("`=`").help(help);
                     return Err(self.report(diagnostic));
                 }
@@ -169,10 +169,10 @@ impl Parser<'_> {
         let mut diagnostic = self.expected_diagnostic("an item");
         let word = self.word();
         if !word.is_empty() {
-            diagnostic.message = format!("{} begins no item", self.quoted(self.token().span));
+            diagnostic.message = format!("{} does not begin an item", self.quoted(self.token().span));
             diagnostic.help = match near(word, ITEMS.into_iter().chain(["async_task"])) {
                 Some(known) => Some(format!("did you mean `{known}`?")),
-                None => Some("statements stand in the block of a task, thread or event".to_owned()),
+                None => Some("put statements in the block of a task, thread or event".to_owned()),
             };
         }
         self.report(diagnostic)
@@ -242,8 +242,9 @@ impl Parser<'_> {
             (None, _) if self.errors.len() > errors => Err(ReportedError),
             (Some(prop), true) => Ok(ItemKind::Property { name, when, prop }),
             _ => {
-                let diagnostic = Diagnostic::new(name.at.0, "a property is one expression", "has none, or several")
-                    .help("join conditions with `&&`, or write several properties");
+                let diagnostic =
+                    Diagnostic::new(name.at.0, "a property is one expression", "this one has none, or several")
+                        .help("join conditions with `&&`, or write several properties");
                 // The error is about the name, so an earlier error at the current token must not suppress it.
                 self.blamed = None;
                 Err(self.report(diagnostic))

@@ -30,6 +30,10 @@ const MAX_HEIGHT: u32 = 256;
 
 /// Parses a file. The errors are in source order, at most twenty.
 ///
+/// # Errors
+///
+/// Returns all syntax errors, in source order, if the text does not parse.
+///
 /// # Examples
 ///
 /// ```
@@ -244,7 +248,7 @@ impl<'s> Parser<'s> {
         let value = inner(self)?;
         if self.peek() != close {
             let symbol = close.symbol().unwrap_or("?");
-            let diagnostic = self.expected_diagnostic(&format!("`{symbol}`")).note(opened, "to close this one");
+            let diagnostic = self.expected_diagnostic(&format!("`{symbol}`")).note(opened, "this one is not closed");
             return Err(self.report(diagnostic));
         }
         // A newline before the closing bracket is ignored as well, so the bracket is consumed before `nesting` is
@@ -271,9 +275,12 @@ impl<'s> Parser<'s> {
     /// Runs `inner` one level deeper. Exceeding [`MAX_DEPTH`] is an error that stops the parser.
     fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
         if self.depth >= MAX_DEPTH {
-            let diagnostic =
-                Diagnostic::new(self.token().span, "nested too deep", format!("more than {MAX_DEPTH} levels here"))
-                    .help("move the inner part into a task of its own, or give it a name with `let`");
+            let diagnostic = Diagnostic::new(
+                self.token().span,
+                "the text is nested too deeply",
+                format!("there are more than {MAX_DEPTH} levels here"),
+            )
+            .help("move the inner part into a task of its own, or give it a name with `let`");
             self.report(diagnostic);
             self.stop = true;
             return Err(ReportedError);
@@ -293,10 +300,10 @@ impl<'s> Parser<'s> {
         let diagnostic = Diagnostic::new(
             at.0,
             "the expression is too long",
-            format!("more than {MAX_HEIGHT} operators in a row"),
+            format!("there are more than {MAX_HEIGHT} operators in a row"),
         )
         .help(
-            "give its parts names with `let`; a property with many terms is `all i in 0..n: ..`, or several properties",
+            "give its parts names with `let`; write a property with many terms as `all i in 0..n: ..`, or as several properties",
         );
         Err(self.report(diagnostic))
     }

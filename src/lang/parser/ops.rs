@@ -67,8 +67,8 @@ impl Parser<'_> {
         let word = self.word().to_owned();
         let diagnostic = Diagnostic::new(
             self.token().span,
-            format!("`{word}` cannot stand inside an expression"),
-            "only as a whole right side",
+            format!("`{word}` cannot be used inside an expression"),
+            "it can only be a whole right side",
         )
         .help(format!("put it in parentheses, `({word} ...)`, or bind its value with `let`"));
         self.report(diagnostic)
@@ -153,7 +153,7 @@ impl Parser<'_> {
     fn post(&mut self, height: &mut u32) -> Parse<Op> {
         let task = self.name("the name of a task")?;
         if self.peek() != TokenKind::LeftParen {
-            let help = format!("a post names the task and its arguments: `post {}() to main`", task.text);
+            let help = format!("name the task and its arguments, as in `post {}() to main`", task.text);
             let diagnostic = self.expected_diagnostic("`(`").help(help);
             return Err(self.report(diagnostic));
         }
@@ -162,10 +162,10 @@ impl Parser<'_> {
             let diagnostic = self.expected_diagnostic("`to`");
             let help = match self.word() {
                 word @ ("async" | "after" | "at" | "as") => {
-                    format!("`{word}` goes after the place: `post {}() to main {word}`", task.text)
+                    format!("put `{word}` after the place: `post {}() to main {word}`", task.text)
                 }
                 "on" => format!("write `post {}() to` and the looper, handler or thread", task.text),
-                _ => format!("say where to: `post {}() to main`", task.text),
+                _ => format!("name the looper, handler or thread, as in `post {}() to main`", task.text),
             };
             return Err(self.report(diagnostic.help(help)));
         }
@@ -182,9 +182,12 @@ impl Parser<'_> {
                 _ => break,
             };
             if twice {
-                let diagnostic =
-                    Diagnostic::new(self.token().span, format!("a second `{word}` in one post"), "one is enough")
-                        .help("a post has one time (`after` or `at`), one `async` and one `as`");
+                let diagnostic = Diagnostic::new(
+                    self.token().span,
+                    format!("the post has a second `{word}`"),
+                    "a post has at most one",
+                )
+                .help("remove it: a post has one time (`after` or `at`), one `async` and one `as`");
                 return Err(self.report(diagnostic));
             }
             self.bump();

@@ -75,10 +75,9 @@ impl Parser<'_> {
         };
         match self.peek() {
             TokenKind::Op(_) | TokenKind::Bang => {}
-            TokenKind::DotDot => diagnostic = diagnostic.help("a range stands in a `for` only"),
+            TokenKind::DotDot => diagnostic = diagnostic.help("use a range only in a `for`"),
             TokenKind::Word if matches!(self.word(), "else" | "catch" | "finally") => {
-                diagnostic =
-                    diagnostic.help(format!("`{}` comes right after the `}}` that it belongs to", self.word()));
+                diagnostic = diagnostic.help(format!("put `{}` right after the `}}` that it belongs to", self.word()));
             }
             TokenKind::RightParen | TokenKind::RightBracket => diagnostic.message += " that closes nothing",
             TokenKind::LeftBrace => {}

@@ -25,8 +25,7 @@ impl Parser<'_> {
             if self.eat_word("from") { Some(self.expect_string("a string such as \"Player.java:41\"")?) } else { None };
         self.expect(TokenKind::Colon)?;
         if self.peek() == TokenKind::Newline {
-            let diagnostic =
-                self.expected_diagnostic("a statement").help("a label stands on the line of its statement");
+            let diagnostic = self.expected_diagnostic("a statement").help("put a label on the line of its statement");
             return Err(self.report(diagnostic));
         }
         Ok(Label { name, from })
@@ -114,7 +113,7 @@ impl Parser<'_> {
         }
         let cond = self.expr()?;
         if self.peek() == TokenKind::Assign {
-            let diagnostic = self.expected_diagnostic("`{`").help("equality is `==`");
+            let diagnostic = self.expected_diagnostic("`{`").help("use `==` for equality");
             return Err(self.report(diagnostic));
         }
         Ok(Cond::Expr(cond))
@@ -158,7 +157,7 @@ impl Parser<'_> {
         let over = if self.eat(TokenKind::DotDot) {
             if self.peek() == TokenKind::Assign {
                 let diagnostic = self.expected_diagnostic("the end of the range");
-                return Err(self.report(diagnostic.help("ranges are without their end: write `0..N + 1`")));
+                return Err(self.report(diagnostic.help("use `0..N + 1`: a range does not include its end")));
             }
             Over::Range(Range { from, to: self.expr()? })
         } else {
@@ -180,7 +179,9 @@ impl Parser<'_> {
         let finally = if self.eat_word("finally") { Some(self.block("the `finally`")?) } else { None };
         if catch.is_empty() && finally.is_none() {
             let diagnostic = self.expected_diagnostic("`catch` or `finally`");
-            return Err(self.report(diagnostic.help("`try { } catch Name { }`, `try { } finally { }`")));
+            return Err(
+                self.report(diagnostic.help("add one, as in `try { } catch Name { }` or `try { } finally { }`"))
+            );
         }
         Ok((StmtKind::Try { body, catch, finally }, end))
     }
@@ -206,8 +207,7 @@ impl Parser<'_> {
         if !begins_with_word && !matches!(self.peek(), TokenKind::LeftParen) && !self.operand_at(0) {
             let mut diagnostic = self.expected_diagnostic("a statement");
             if let word @ ("else" | "catch" | "finally") = self.word() {
-                diagnostic.help =
-                    Some(format!("`{word}` comes right after the `}}` that it belongs to, without a `;`"));
+                diagnostic.help = Some(format!("put `{word}` right after the `}}` that it belongs to, without a `;`"));
             }
             return Err(self.report(diagnostic));
         }
@@ -223,7 +223,8 @@ impl Parser<'_> {
             }
         };
         if !matches!(place.kind, ExprKind::Name(_) | ExprKind::Field { .. } | ExprKind::Index { .. }) {
-            let diagnostic = Diagnostic::new(place.at.0, "this cannot be assigned", "not a variable, field or element");
+            let diagnostic =
+                Diagnostic::new(place.at.0, "this cannot be assigned", "this is not a variable, field or element");
             return Err(self.report(diagnostic));
         }
         self.bump();
@@ -240,10 +241,13 @@ impl Parser<'_> {
         let same_line =
             !matches!(self.peek(), TokenKind::Newline | TokenKind::Semi | TokenKind::RightBrace | TokenKind::End);
         if same_line && ITEMS.contains(&word) {
-            let diagnostic =
-                Diagnostic::new(first, format!("`{word}` cannot stand in a block"), "only at the top of a file");
+            let diagnostic = Diagnostic::new(
+                first,
+                format!("`{word}` cannot be used in a block"),
+                "it can be used only at the top of a file",
+            );
             let help = if matches!(word, "var" | "const" | "atomic") {
-                "a local variable is `let`"
+                "declare a local variable with `let`"
             } else {
                 "is a `}` missing before it?"
             };
@@ -252,7 +256,9 @@ impl Parser<'_> {
         let known = || STATEMENTS.iter().copied().chain(Verb::WORDS.iter().map(|&(word, _)| word));
         let needs_operand = !same_line && known().any(|known| known == word);
         let help = match near(word, known()) {
-            _ if needs_operand => Some(format!("`{word}` needs something after it; a call is `{word}()`")),
+            _ if needs_operand => {
+                Some(format!("complete the statement: `{word}` needs something after it, and a call is `{word}()`"))
+            }
             Some(known) => Some(format!("did you mean `{known}`?")),
             None => match (self.peek(), self.kind_at(1)) {
                 (TokenKind::Op(op @ (BinaryOp::Add | BinaryOp::Sub)), TokenKind::Op(again)) if op == again => {
@@ -276,7 +282,7 @@ impl Parser<'_> {
         let mut diagnostic = if same_line && !word.is_empty() {
             Diagnostic::new(first, format!("{} does not begin a statement", self.quoted(first)), "expected a statement")
         } else {
-            Diagnostic::new(place.at.0, "this is not a statement", "has no effect")
+            Diagnostic::new(place.at.0, "this is not a statement", "it has no effect")
         };
         diagnostic.help = help;
         self.report(diagnostic)

@@ -61,7 +61,7 @@ impl Parser<'_> {
         self.expect_word("in")?;
         let from = self.expr()?;
         if self.peek() != TokenKind::DotDot {
-            let diagnostic = self.expected_diagnostic("`..`").help("a range is written `0..N`, without its end");
+            let diagnostic = self.expected_diagnostic("`..`").help("write a range as `0..N`, without its end");
             return Err(self.report(diagnostic));
         }
         self.bump();
@@ -133,7 +133,7 @@ impl Parser<'_> {
     fn unclosed(&mut self, start: u32) -> ReportedError {
         let open = super::Span { start, end: (start + 1).min(self.text.len() as u32) };
         let what = if self.peek() == TokenKind::End { "the end of the file" } else { "the next item" };
-        let diagnostic = Diagnostic::new(open, "the `{` is not closed", format!("no `}}` before {what}"))
+        let diagnostic = Diagnostic::new(open, "the `{` is not closed", format!("there is no `}}` before {what}"))
             .note(self.token().span, "expected `}` before this");
         self.report(diagnostic)
     }

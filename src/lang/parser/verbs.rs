@@ -65,7 +65,7 @@ impl Parser<'_> {
                 self.bump();
                 let task = self.name("the name of a task, or `all`")?;
                 if self.word() != "on" {
-                    let help = format!("say of which looper or handler: `cancel {} on main`", task.text);
+                    let help = format!("name the looper or handler, as in `cancel {} on main`", task.text);
                     let diagnostic = self.expected_diagnostic("`on`").help(help);
                     return Err(self.report(diagnostic));
                 }
@@ -145,13 +145,13 @@ impl Parser<'_> {
 fn timed(verb: Verb) -> &'static str {
     match verb {
         Verb::Down => {
-            "with a limit of time it has one: `let ok = down s for 25` waits for at most 25 ms, and is true if it has taken one; `for 0` does not wait"
+            "add a limit of time: `let ok = down s for 25` waits for at most 25 ms, and is true if it has taken one; `for 0` does not wait"
         }
         Verb::Acquire => {
             "with a limit of time it has one: `let ok = acquire m for 25` waits for at most 25 ms, and is true if it has acquired; `for 0` does not wait"
         }
         Verb::Join => "let the thread say when it has ended: `atomic done = false`, `let ok = await done for 25`",
         Verb::Arrive => "count in an `atomic`: `let ok = await arrived == 2 for 25`",
-        _ => "`let ok = await CONDITION for 25` waits for at most 25 ms, and is true if the condition holds",
+        _ => "use `let ok = await CONDITION for 25`, which waits for at most 25 ms, and is true if the condition holds",
     }
 }

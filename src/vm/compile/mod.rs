@@ -48,7 +48,11 @@ const MOST_INSTRUCTIONS: usize = 200_000;
 const MOST_EXCEPTIONS: usize = 60_000;
 const MOST_REGISTERS: usize = 30_000;
 
-/// Compiles a checked program. Fails if a part of it exceeds a limit.
+/// Compiles a checked program.
+///
+/// # Errors
+///
+/// Returns a [`CompileError`] if a part of the program exceeds a limit.
 pub fn compile(program: &Program) -> Result<Code, CompileError> {
     if program.exceptions.len() > MOST_EXCEPTIONS {
         let body = program.exceptions.last().cloned().unwrap_or_default();

@@ -4,7 +4,7 @@ use crate::base::Id;
 use crate::event::{HandlerId, ThreadId};
 use crate::lang::Program;
 use crate::lang::program::{self, ExceptionScope, ExprKind, Init, Type};
-use crate::world::{ChannelSetup, EventSetup, FirstValue, Prefer, Setup, ThreadSetup, WordKind};
+use crate::world::{ChannelSetup, EventSetup, FirstValue, Setup, ThreadSetup, WordKind};
 
 /// Returns the kinds of the cells or registers that a value of this type takes.
 pub(super) fn cell_kinds(ty: &Type) -> Vec<WordKind> {
@@ -60,18 +60,7 @@ pub(super) fn setup(program: &Program) -> Setup {
         field_names: program.classes.iter().map(|c| cell_names(&c.fields)).collect(),
         locks: program.locks.iter().map(|l| (l.name.clone(), l.reentrant)).collect(),
         conditions: program.conditions.clone(),
-        rwlocks: program
-            .rwlocks
-            .iter()
-            .map(|l| {
-                let prefer = match l.prefer {
-                    program::Prefer::None => Prefer::None,
-                    program::Prefer::Readers => Prefer::Readers,
-                    program::Prefer::Writers => Prefer::Writers,
-                };
-                (l.name.clone(), prefer)
-            })
-            .collect(),
+        rwlocks: program.rwlocks.iter().map(|l| (l.name.clone(), l.prefer)).collect(),
         semaphores: program.semaphores.clone(),
         barriers: program.barriers.clone(),
         groups: program.groups.clone(),

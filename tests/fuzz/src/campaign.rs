@@ -3,7 +3,8 @@
 
 use raceflip::formats::campaign::ConfirmReport;
 use raceflip::formats::campaigns::CampaignReport;
-use raceflip::formats::report::{GateFailure, NoReplays, github, junit, markdown, sarif};
+use raceflip::formats::gate::GateFailure;
+use raceflip::formats::report::{CommandEnd, NoReplays, github, junit, markdown, sarif};
 
 /// Checks the reader of campaign results on these bytes.
 pub fn check(bytes: &[u8]) {
@@ -33,5 +34,5 @@ fn render(whole: &CampaignReport) {
     for render in [github::render, junit::render, markdown::render] {
         render(&reports, &failures, &mut NoReplays);
     }
-    let _ = sarif::render(&reports, &mut NoReplays);
+    let _ = sarif::render(&reports, &CommandEnd::default(), &mut NoReplays);
 }

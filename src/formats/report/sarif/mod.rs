@@ -18,7 +18,7 @@ mod rules;
 pub mod tested;
 
 use super::words::{self, side};
-use super::{Replays, ReportEntry, Subject, all, counted, place};
+use super::{CommandEnd, Replays, ReportEntry, Subject, all, counted, place};
 use crate::base::Digester;
 use crate::base::clean;
 use crate::campaign::{PairFacts, Verdict};
@@ -26,7 +26,7 @@ use crate::formats::campaign::{Access, ConfirmReport, Evidence, Pair};
 use flows::{by_thread, locations, merged};
 use objects::{
     ArtifactLocation, AutomationDetails, CodeFlow, Driver, Invocation, Notification, PhysicalLocation, Properties,
-    Region, ResultObject, RunProperties, SarifLocation, SarifLog, SarifText, TextOf, Tool, ToolRun,
+    Region, ResultObject, RunProperties, SarifLocation, SarifLog, SarifText, TextOf, Tool, ToolRun, ToolRunProperties,
 };
 use rules::{RULES, rule_of};
 use std::collections::BTreeMap;
@@ -40,9 +40,9 @@ const MOST_PAIRS: usize = 10;
 // Maximum number of locations of all code flows together: about 10 MB, compressed.
 const MOST_LOCATIONS: usize = 200_000;
 
-/// Renders all reports as one log.
+/// Renders all reports as one log, of a command that ends in this way.
 #[must_use]
-pub fn render(reports: &[ConfirmReport], replays: &mut dyn Replays) -> String {
+pub fn render(reports: &[ConfirmReport], end: &CommandEnd, replays: &mut dyn Replays) -> String {
     let mut entries: Vec<ReportEntry<'_>> =
         all(reports).filter(|e| e.finding.verdict() != Some(Verdict::Refuted)).collect();
     let mut notes: Vec<String> = Vec::new();
@@ -64,12 +64,14 @@ pub fn render(reports: &[ConfirmReport], replays: &mut dyn Replays) -> String {
             driver: Driver { name: "raceflip", semantic_version: env!("CARGO_PKG_VERSION"), rules: rules::all() },
         },
         automation_details: AutomationDetails { id: "raceflip/" },
-        invocations: vec![Invocation {
-            execution_successful: reports.iter().all(|r| r.about.complete),
-            tool_execution_notifications: notes.iter().map(notification).collect(),
-        }],
+        invocations: vec![Invocation::new(
+            reports.iter().all(|r| r.about.complete),
+            end,
+            notes.iter().map(notification).collect(),
+        )],
         column_kind: "unicodeCodePoints",
         results,
+        properties: end.gate.clone().map(|gate| ToolRunProperties { gate }),
     };
     let log = SarifLog { schema: "https://json.schemastore.org/sarif-2.1.0.json", version: "2.1.0", runs: vec![run] };
     serde_json::to_string_pretty(&log).expect("texts and numbers can be written") + "\n"

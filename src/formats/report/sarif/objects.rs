@@ -1,6 +1,8 @@
 //! Objects of SARIF 2.1.0 (OASIS, 28 August 2019), as far as reports use them. The names of the fields are those of the
 //! specification.
 
+use crate::formats::gate::GateReport;
+use crate::formats::report::CommandEnd;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -21,6 +23,15 @@ pub(super) struct ToolRun {
     pub(super) invocations: Vec<Invocation>,
     pub(super) column_kind: &'static str,
     pub(super) results: Vec<ResultObject>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) properties: Option<ToolRunProperties>,
+}
+
+/// The property bag of a run.
+#[derive(Serialize)]
+pub(super) struct ToolRunProperties {
+    /// The gate of the command, as in the JSON.
+    pub(super) gate: GateReport,
 }
 
 #[derive(Serialize)]
@@ -69,9 +80,28 @@ pub(super) struct AutomationDetails {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Invocation {
+    /// Whether the command did all that it was asked for. A gate that fails is a result, and not a failure of the
+    /// command (3.20.14).
     pub(super) execution_successful: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) exit_code: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) exit_code_description: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) tool_execution_notifications: Vec<Notification>,
+}
+
+impl Invocation {
+    /// Describes an invocation that ended in this way, with what is not known or was left out.
+    pub(super) fn new(complete: bool, end: &CommandEnd, notes: Vec<Notification>) -> Self {
+        let gate = end.gate.as_ref().filter(|_| end.exit.is_some());
+        Self {
+            execution_successful: complete,
+            exit_code: end.exit,
+            exit_code_description: gate.map(|gate| format!("gate: {}", gate.words())),
+            tool_execution_notifications: notes,
+        }
+    }
 }
 
 #[derive(Serialize)]

@@ -3,18 +3,19 @@
 use super::objects::{AutomationDetails, Properties, ResultObject, RunProperties};
 use super::objects::{
     Configuration, Driver, Invocation, Notification, Rule, RuleProperties, SarifLog, SarifText, Tool, ToolRun,
+    ToolRunProperties,
 };
 use super::{escape, location, text};
 use crate::base::Digester;
-use crate::formats::report::{place, tested};
+use crate::formats::report::{CommandEnd, place, tested};
 use crate::formats::test::{LineReport, TestReport, Variant};
 use std::collections::BTreeMap;
 
 const ID: &str = "expect/unmet";
 
-/// Renders the log.
+/// Renders the log, of a command with this exit status.
 #[must_use]
-pub fn render(report: &TestReport) -> String {
+pub fn render(report: &TestReport, exit: Option<u8>) -> String {
     let mut prints = BTreeMap::new();
     let mut results = Vec::new();
     let all = report.variants.iter().flat_map(|v| v.expectations.iter().map(move |e| (v, e)));
@@ -26,18 +27,21 @@ pub fn render(report: &TestReport) -> String {
         tested::caveats(v).into_iter().map(move |caveat| format!("{name}: {caveat}"))
     });
     let notes: Vec<String> = caveats.chain(report.refused.iter().cloned()).collect();
+    let end = CommandEnd { gate: report.gate.clone(), exit };
     let notification = |note: &String| Notification { level: "warning", message: text(note) };
     let run = ToolRun {
         tool: Tool {
             driver: Driver { name: "raceflip", semantic_version: env!("CARGO_PKG_VERSION"), rules: vec![rule()] },
         },
         automation_details: AutomationDetails { id: "raceflip-test/" },
-        invocations: vec![Invocation {
-            execution_successful: report.complete && report.refused.is_empty(),
-            tool_execution_notifications: notes.iter().map(notification).collect(),
-        }],
+        invocations: vec![Invocation::new(
+            report.complete && report.refused.is_empty(),
+            &end,
+            notes.iter().map(notification).collect(),
+        )],
         column_kind: "unicodeCodePoints",
         results,
+        properties: end.gate.map(|gate| ToolRunProperties { gate }),
     };
     let log = SarifLog { schema: "https://json.schemastore.org/sarif-2.1.0.json", version: "2.1.0", runs: vec![run] };
     serde_json::to_string_pretty(&log).expect("texts and numbers can be written") + "\n"

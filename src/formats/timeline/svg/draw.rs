@@ -1,11 +1,12 @@
 //! Draws one run, row by row: the lives of threads, the boxes of tasks, arrows, and words.
 
 use super::super::{
-    Arrow, ArrowKind, ColumnId, ColumnState, Gap, GapReason, Item, Mark, RowKind, Timeline, TimelineRow, counted,
+    Arrow, ArrowKind, ColumnId, ColumnState, Gap, GapReason, Item, Mark, RowKind, Timeline, TimelineRow,
 };
 use super::frame::{Frame, LINE, Lane, NUMBERS, ROW, task_name};
 use super::sheet::{CHAR, Layer};
 use super::{Colours, Run, class};
+use crate::base::counted;
 use crate::event::ContextId;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -301,7 +302,8 @@ impl<'p> Pen<'p> {
             }
         }
         let Some(words) = gap.words() else { return };
-        let words = if gap.why == GapReason::Long { format!("{} not drawn", counted(gap.steps)) } else { words };
+        let words =
+            if gap.why == GapReason::Long { format!("{} not drawn", counted(gap.steps, "step")) } else { words };
         self.layers[FRONT].text("end dim", (self.x + NUMBERS - 8, self.y + 14), "...");
         self.layers[FRONT].text("dim", (self.x + self.frame.words, self.y + 14), &words);
         self.skip(ROW);

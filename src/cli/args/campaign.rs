@@ -1,0 +1,91 @@
+//! Options of a campaign, which `detect` and `confirm` share, and numbers of runs and workers.
+
+use super::{DefineArgs, JobArgs, LimitArgs, SeedArgs, head};
+use crate::campaign;
+use crate::cli::io::load::Model;
+use crate::detect::DetectorId;
+use clap::ValueEnum;
+use clap::builder::{PossibleValue, RangedI64ValueParser};
+use std::num::NonZeroUsize;
+use std::sync::LazyLock;
+
+/// Returns the parser for numbers of runs. The range bounds the memory, since the findings of all runs of a pair are
+/// kept until it is judged. A longer campaign is another one, with another seed.
+pub(in crate::cli) fn number_of_runs() -> RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=100_000)
+}
+
+/// Options of a campaign.
+#[derive(clap::Args, Debug)]
+pub(in crate::cli) struct CampaignArgs {
+    #[command(flatten)]
+    seed: SeedArgs,
+    /// Minimum number of detection runs; they continue until two thirds of them found nothing new
+    #[arg(long, value_name = "N", default_value_t = campaign::CampaignPlan::RUNS, value_parser = number_of_runs(), help_heading = head::EFFORT)]
+    runs: u32,
+    /// Maximum number of potential pairs of one location; the result says if some are left out
+    #[arg(long, value_name = "N", default_value_t = campaign::CampaignPlan::MOST_PAIRS, value_parser = clap::value_parser!(u32).range(1..), help_heading = head::EFFORT)]
+    most_pairs: u32,
+    /// Detector of potential pairs (`all`: the union of all); the others report fewer pairs than `hybrid`, more of
+    /// them real
+    #[arg(long, value_enum, default_value_t, value_name = "DETECTOR", help_heading = head::EFFORT)]
+    pub(in crate::cli) detector: DetectorArg,
+    #[command(flatten)]
+    pub(in crate::cli) jobs: JobArgs,
+    #[command(flatten)]
+    pub(in crate::cli) defines: DefineArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+impl CampaignArgs {
+    /// Returns the plan of the campaign for this model.
+    pub(in crate::cli) fn plan(&self, model: &Model, trials: campaign::TrialPlan) -> campaign::CampaignPlan {
+        campaign::CampaignPlan {
+            limits: self.limits.resolve(),
+            seed: self.seed.seed,
+            jobs: workers(self.jobs.jobs),
+            detection: campaign::DetectionPlan {
+                runs: self.runs,
+                most_pairs: self.most_pairs,
+                detectors: self.detector.resolve(),
+            },
+            trials,
+            ..campaign::CampaignPlan::new(model)
+        }
+    }
+}
+
+/// Detectors of a campaign, the value of `--detector`: one of them, or all (`None`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::cli) struct DetectorArg(Option<DetectorId>);
+
+impl Default for DetectorArg {
+    fn default() -> Self {
+        Self(Some(DetectorId::HYBRID))
+    }
+}
+
+impl DetectorArg {
+    pub(in crate::cli) fn resolve(self) -> Vec<DetectorId> {
+        self.0.map_or_else(|| DetectorId::of_runs().collect(), |by| vec![by])
+    }
+}
+
+impl ValueEnum for DetectorArg {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<DetectorArg>> =
+            LazyLock::new(|| DetectorId::of_runs().map(Some).chain([None]).map(DetectorArg).collect());
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let Some(by) = self.0 else { return Some(PossibleValue::new("all").help("All of them")) };
+        Some(PossibleValue::new(by.name()).help(by.row()?.help?))
+    }
+}
+
+/// Returns the number of workers: as many as were asked for, or one for each core.
+pub(in crate::cli) fn workers(jobs: Option<u16>) -> usize {
+    jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, NonZeroUsize::get), usize::from)
+}

@@ -1,0 +1,88 @@
+//! Options that commands share: constants, formats, workers, the seed.
+
+use super::head;
+use crate::cli::io::reports::ReportFormat;
+use clap::{Args, ValueEnum};
+
+/// Option `-D NAME=VALUE`.
+#[derive(Args, Clone, Debug, Default)]
+pub(in crate::cli) struct DefineArgs {
+    /// Set a constant of the model, as in `-D FIXED=1` (may be repeated)
+    ///
+    /// VALUE is an integer, `true` or `false`. If a constant is set more than once, the last value counts.
+    #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = define, help_heading = head::MODEL)]
+    defines: Vec<(String, i64)>,
+}
+
+impl DefineArgs {
+    /// Returns the given constants, sorted by name. The last value of a constant counts.
+    pub(in crate::cli) fn resolve(&self) -> Vec<(String, i64)> {
+        let last: std::collections::BTreeMap<_, _> = self.defines.iter().cloned().collect();
+        last.into_iter().collect()
+    }
+}
+
+/// Format of the result, and whether it is brief, for commands with two formats.
+#[derive(Args, Clone, Debug)]
+pub(in crate::cli) struct ResultArgs {
+    /// Format of the result on stdout
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = head::RESULT)]
+    pub(in crate::cli) format: Format,
+    /// Print only a summary
+    #[arg(short, long, help_heading = head::RESULT)]
+    pub(in crate::cli) quiet: bool,
+}
+
+/// Format of the result, and whether it is brief, for commands with reports for other tools.
+#[derive(Args, Clone, Debug)]
+pub(in crate::cli) struct ToolArgs {
+    /// Format of the result on stdout
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = head::RESULT)]
+    pub(in crate::cli) format: ReportFormat,
+    /// Print only a summary
+    #[arg(short, long, help_heading = head::RESULT)]
+    pub(in crate::cli) quiet: bool,
+}
+
+/// Number of workers.
+#[derive(Args, Clone, Debug)]
+pub(in crate::cli) struct JobArgs {
+    /// Number of workers; the result is the same for any number [default: one for each core]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), help_heading = head::EFFORT)]
+    pub(in crate::cli) jobs: Option<u16>,
+}
+
+/// Seed of all choices that are drawn.
+#[derive(Args, Clone, Debug)]
+pub(in crate::cli) struct SeedArgs {
+    /// Seed of the random choices
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = head::EFFORT)]
+    pub(in crate::cli) seed: u64,
+}
+
+fn define(text: &str) -> Result<(String, i64), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE, as in `-D FIXED=1`")?;
+    let (name, value) = (name.trim(), value.trim());
+    let is_name = name.chars().all(|c| c == '_' || c.is_alphanumeric()) && !name.starts_with(|c: char| c.is_numeric());
+    if name.is_empty() || !is_name {
+        return Err(format!("`{name}` is not the name of a constant: write NAME=VALUE, as in `-D FIXED=1`"));
+    }
+    let value = match value {
+        "true" => 1,
+        "false" => 0,
+        number => number
+            .parse()
+            .map_err(|_| format!("`{number}` is not a 64-bit integer: write NAME=VALUE, as in `-D {name}=1`"))?,
+    };
+    Ok((name.to_owned(), value))
+}
+
+/// Format of a result.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(in crate::cli) enum Format {
+    /// Text for people
+    #[default]
+    Text,
+    /// One JSON object (docs/formats.md)
+    Json,
+}

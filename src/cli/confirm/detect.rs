@@ -1,0 +1,133 @@
+//! `raceflip detect`: finds the pairs of accesses that may race.
+
+use crate::base::counted;
+use crate::campaign::{self, Phase1, TrialPlan};
+use crate::cli::args::{CampaignArgs, Format, ResultArgs, head};
+use crate::cli::confirm::found::{failure, kinds, pair, potential};
+use crate::cli::io::bar::CampaignBar;
+use crate::cli::io::exit::ExitStatus;
+use crate::cli::io::load::Model;
+use crate::cli::io::output::{BAD, BOLD, Output, paint};
+use crate::cli::io::{files, interrupt};
+use crate::cli::models::per_model::CommandModels;
+use crate::cli::{CommandContext, Refusal};
+use crate::detect::{Candidate, DetectorId};
+use crate::formats::detect::DetectReport;
+use crate::formats::pairs::PairsFile;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const ABOUT: &str = "\
+Runs a model with several seeds and prints the pairs of accesses that may race. It uses hybrid detection, extended to loopers. Two accesses \
+are a potential pair if they touch the same memory, one writes, they belong to different threads or tasks, no common lock guards \
+them, and no operation of the run orders them. A potential pair may be false: `raceflip confirm` decides that.";
+
+const AFTER: &str = "\
+Examples:
+  raceflip detect app.race
+  raceflip detect app.race --runs 200 --seed 1
+  raceflip detect app.race --detector all   each pair with the detectors that report it
+  raceflip detect app.race --format json
+  raceflip detect models                    all models below a folder (an array in JSON)
+  raceflip detect app.race --out pairs.json && raceflip confirm app.race --pairs-from pairs.json";
+
+/// Print the pairs of accesses that may race
+#[derive(clap::Args, Debug)]
+#[command(long_about = ABOUT, after_help = AFTER)]
+pub(in crate::cli) struct Args {
+    /// Models, and folders of models
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    result: ResultArgs,
+    /// Write the result to this file
+    ///
+    /// The file contains the pairs of one model, for `raceflip confirm --pairs-from`.
+    #[arg(long, value_name = "FILE", help_heading = head::RESULT)]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    campaign: CampaignArgs,
+}
+
+// Detectors that report the pair, if there are several detectors.
+fn seen_by(detectors: &[DetectorId], candidate: &Candidate) -> String {
+    let names: Vec<&str> = candidate.by.iter().map(|by| by.name()).collect();
+    let names_detectors = detectors.len() > 1 || candidate.by.contains(&DetectorId::SEARCH);
+    if names_detectors { format!("  by {}", names.join(", ")) } else { String::new() }
+}
+
+// Contexts in which the pair was seen.
+fn seen_in(candidate: &Candidate) -> String {
+    if candidate.by.contains(&DetectorId::SEARCH) { "in no run".to_owned() } else { kinds(&candidate.kinds) }
+}
+
+pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
+    let models = CommandModels::find(&args.paths, args.campaign.defines.resolve())?;
+    if let Some(path) = &args.out {
+        if models.many {
+            return Err(Refusal::new("`--out` needs exactly one model: give one file"));
+        }
+        files::may_write(path)?;
+    }
+    let stop = interrupt::install();
+    let stopped = || stop.load(Ordering::Relaxed).then_some("interrupted");
+    models.each(&args.result, context, stopped, |model, context| one(&args, model, &stop, context))
+}
+
+// Detects the pairs of one model. Returns its JSON, if that is the format.
+fn one(
+    args: &Args,
+    model: &Model,
+    stop: &AtomicBool,
+    context: &mut CommandContext,
+) -> Result<(ExitStatus, Option<String>), Refusal> {
+    let plan = args.campaign.plan(model, TrialPlan { count: 0, ..TrialPlan::default() });
+    let bar = CampaignBar::new("run");
+    let found = campaign::detect(&plan, campaign::CampaignContext { stop, progress: &bar });
+    bar.finish();
+    if let Some(path) = &args.out {
+        let list = PairsFile::new(model.name(), model.digest(), &model.code.setup.sites, &found.candidates);
+        files::write(path, &format!("{}\n", list.to_json()))?;
+    }
+    let out = &mut context.out;
+    let json = (args.result.format == Format::Json)
+        .then(|| DetectReport::new(model.name(), model.digest(), &plan, &found).to_json());
+    if json.is_none() {
+        print_pairs(model, &plan, &found, args.result.quiet, out);
+    }
+    if !found.coverage.complete {
+        out.note(format_args!("interrupted after {} of {} runs", found.runs, plan.detection.runs));
+        return Ok((ExitStatus::Interrupted, json));
+    }
+    let nothing = found.candidates.is_empty() && found.failures.is_empty();
+    Ok((if nothing { ExitStatus::Nothing } else { ExitStatus::Found }, json))
+}
+
+fn print_pairs(model: &Model, plan: &campaign::CampaignPlan, found: &Phase1, quiet: bool, out: &mut Output) {
+    potential(out, &plan.detection.detectors, found);
+    let shown = if quiet { &[] } else { found.candidates.as_slice() };
+    for candidate in shown {
+        writeln!(
+            out,
+            "{}  {}  {}  ({}){}",
+            candidate.rank.letter(),
+            paint(BOLD, &candidate.evidence.location),
+            pair(model, candidate.pair),
+            seen_in(candidate),
+            seen_by(&plan.detection.detectors, candidate),
+        );
+    }
+    if !found.orders.is_empty() {
+        let colon = if quiet { "" } else { ":" };
+        writeln!(out, "{}, no races, whose order may matter{colon}", counted(found.orders.len() as u64, "order pair"));
+    }
+    let shown = if quiet { &[] } else { found.orders.as_slice() };
+    for order in shown {
+        let (rank, place) = (order.rank.letter(), paint(BOLD, &order.evidence.location));
+        writeln!(out, "{rank}  {place}  {}  ({})", pair(model, order.pair), kinds(&order.kinds));
+    }
+    for f in &found.failures {
+        let text = paint(BAD, failure(model, f));
+        writeln!(out, "{text}, in {} (`raceflip confirm` explains them)", counted(u64::from(f.runs), "run"));
+    }
+}

@@ -1,0 +1,82 @@
+//! Runs a command on one model, or on each of several models in turn.
+
+use super::suite;
+use crate::base::counted;
+use crate::cli::args::{Format, ResultArgs};
+use crate::cli::io::exit::ExitStatus;
+use crate::cli::io::load::{self, Model};
+use crate::cli::io::output::{BOLD, paint};
+use crate::cli::{CommandContext, Refusal};
+use crate::lang::variants::Defines;
+use std::path::PathBuf;
+
+/// Models of a command.
+pub(in crate::cli) struct CommandModels {
+    paths: Vec<PathBuf>,
+    unread: Vec<Refusal>,
+    /// Whether there may be several models: the text has their names as headings, and the JSON is an array.
+    pub(in crate::cli) many: bool,
+    defines: Defines,
+}
+
+impl CommandModels {
+    /// Finds the models that the paths of a command stand for.
+    ///
+    /// # Errors
+    ///
+    /// Returns a refusal if a path does not exist, or if a folder contains no models.
+    pub(in crate::cli) fn find(paths: &[PathBuf], defines: Defines) -> Result<Self, Refusal> {
+        let (paths, unread, many) = suite::one_or_many(paths)?;
+        Ok(Self { paths, unread, many, defines })
+    }
+
+    /// Calls `one` with each model and prints the results. `one` returns its JSON if that is the format.
+    ///
+    /// If there are several models, one that cannot be loaded is reported, and the others follow. A single model that
+    /// cannot be loaded is an error. `stopped` returns the reason why no further model should begin, if there is one.
+    pub(in crate::cli) fn each(
+        &self,
+        result: &ResultArgs,
+        context: &mut CommandContext,
+        stopped: impl Fn() -> Option<&'static str>,
+        mut one: impl FnMut(&Model, &mut CommandContext) -> Result<(ExitStatus, Option<String>), Refusal>,
+    ) -> Result<ExitStatus, Refusal> {
+        let mut status = if self.unread.is_empty() { ExitStatus::Nothing } else { ExitStatus::Refused };
+        self.unread.iter().for_each(|refusal| context.out.refuse(refusal));
+        let mut reports = Vec::new();
+        for (i, path) in self.paths.iter().enumerate() {
+            if let Some(why) = stopped() {
+                let left = counted((self.paths.len() - i) as u64, "model");
+                context.out.note(format_args!("{left} not visited: {why}"));
+                break;
+            }
+            let model = match load::model(path, &self.defines, &context.out) {
+                Ok(model) => model,
+                Err(refusal) if !self.many => return Err(refusal),
+                Err(refusal) => {
+                    context.out.refuse(&refusal);
+                    status = status.and(ExitStatus::Refused);
+                    continue;
+                }
+            };
+            if self.many && result.format == Format::Text {
+                if i > 0 && !result.quiet {
+                    writeln!(context.out);
+                }
+                writeln!(context.out, "{}:", paint(BOLD, model.name()));
+            }
+            let (found, report) = one(&model, context)?;
+            status = status.and(found);
+            reports.extend(report);
+        }
+        if result.format == Format::Json {
+            context.out.json(&if self.many { array(&reports) } else { reports.concat() });
+        }
+        Ok(status)
+    }
+}
+
+// Joins JSON objects to one array.
+fn array(objects: &[String]) -> String {
+    if objects.is_empty() { "[]".to_owned() } else { format!("[\n{}\n]", objects.join(",\n")) }
+}

@@ -1,0 +1,230 @@
+//! `raceflip analyze`: finds the races of a recorded trace.
+
+use crate::base::counted;
+use crate::cli::args::{Format, ResultArgs, head};
+use crate::cli::io::exit::ExitStatus;
+use crate::cli::io::interrupt;
+use crate::cli::io::output::{BOLD, paint};
+use crate::cli::io::timer::{Timer, duration};
+use crate::cli::{CommandContext, Refusal, trace};
+use crate::detect::happens_before::{Options, RaceClass};
+use crate::detect::{DetectorId, Rules};
+use crate::formats::analysis::{AnalysisReport, End, FoundRace};
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+const ABOUT: &str = "\
+Reads a recorded trace (of `raceflip run --trace`, or a log of DroidRacer), computes the happens-before relation of its operations, and prints the conflicting accesses \
+that this relation does not order. For each race it prints the class (its likely cause: two threads, two events, a delay, a post from another thread), \
+the rank, both accesses, the posts that led to them, and a race that covers it, if there is one: an order of the covering race also orders this one. \
+An analysis knows only this trace. A reported race may be false, and other runs may have other races.";
+
+const AFTER: &str = "\
+Ranks:
+  A  nothing orders the two accesses
+  C  only the queue orders them, because one post came before the other
+  B  only locks and signals order them (shown with --locked)
+
+Examples:
+  raceflip analyze abc_log.txt
+  raceflip analyze abc_log.txt --rules source      the races that DroidRacer itself reports
+  raceflip analyze run.jsonl --uncovered           the races to look at first
+  raceflip run app.race --trace run.jsonl --quiet; raceflip analyze run.jsonl
+  raceflip analyze abc_log.txt --format json
+
+Exit status: 0 no race was found (rank B does not count), 1 races were found, 2 the input is not a trace.";
+
+/// Rules of a detector that reads traces.
+#[derive(Clone, Copy, Debug)]
+struct RulesArg {
+    detector: DetectorId,
+    rules: &'static Rules,
+}
+
+impl Default for RulesArg {
+    fn default() -> Self {
+        *Self::value_variants().iter().find(|arg| arg.rules.name == "printed").expect("the rules exist")
+    }
+}
+
+impl ValueEnum for RulesArg {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<RulesArg>> = LazyLock::new(|| {
+            let rules = |detector: DetectorId| Some(RulesArg { detector, rules: detector.rules()? });
+            DetectorId::all().filter_map(rules).collect()
+        });
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let Self { detector, rules } = self;
+        let value = PossibleValue::new(rules.name).help(rules.help);
+        Some(if detector.name() == rules.name { value } else { value.alias(detector.name()) })
+    }
+}
+
+/// Print the races of a recorded trace
+#[derive(clap::Args, Debug)]
+#[command(long_about = ABOUT, after_help = AFTER)]
+pub(in crate::cli) struct Args {
+    /// The trace, or `-` for stdin
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Rules of the happens-before relation
+    #[arg(long, value_enum, default_value_t, value_name = "RULES", help_heading = head::EFFORT)]
+    rules: RulesArg,
+    /// Stop after this time, as in `30s`, `10m` or `1h`
+    ///
+    /// An analysis that is stopped reports no races, and ends with an error.
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = head::EFFORT)]
+    time: Option<Duration>,
+    /// Print also the pairs that only locks and signals order (rank B)
+    #[arg(long, help_heading = head::RESULT)]
+    locked: bool,
+    /// Print only races that no other race covers
+    #[arg(long, help_heading = head::RESULT)]
+    uncovered: bool,
+    /// Print all pairs of statements, not only one for each location and class
+    #[arg(long, alias = "all", help_heading = head::RESULT)]
+    all_pairs: bool,
+    #[command(flatten)]
+    result: ResultArgs,
+}
+
+pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
+    let name = trace::name(&args.file);
+    let rules = args.rules.rules;
+    if args.locked && !rules.has_ranks || args.uncovered && !rules.has_coverage {
+        return Err(Refusal::new(
+            "only the printed and the hybrid rules have ranks, and only the printed rules have coverage: remove `--rules`, or `--locked` and `--uncovered`",
+        ));
+    }
+    let trace = trace::read(&args.file)?;
+    let stop = interrupt::install();
+    let timer = Timer::start(args.time, stop.clone());
+    let Some(found) = rules.analyze(&trace, Options::default(), &stop).map_err(Refusal::new)? else {
+        if timer.is_up() {
+            return Err(Refusal::new("the time is up, and a part of a trace is not reported: give a longer `--time`"));
+        }
+        context.out.note("interrupted: a part of a trace is not reported");
+        return Ok(ExitStatus::Interrupted);
+    };
+    let report = AnalysisReport::new(&name, rules.title, &trace, &found);
+    if args.result.format == Format::Json {
+        context.out.json(&report.to_json());
+    } else {
+        print_report(&args, &report, context);
+    }
+    let races = report.races.iter().any(|race| race.rank != 'B');
+    Ok(if races { ExitStatus::Found } else { ExitStatus::Nothing })
+}
+
+fn print_report(args: &Args, report: &AnalysisReport, context: &mut CommandContext) {
+    let out = &mut context.out;
+    let some = |n: usize, what: &str| counted(n as u64, what);
+    let [ops, threads, tasks] = [(report.operations, "operation"), (report.threads, "thread"), (report.tasks, "task")]
+        .map(|(n, what)| some(n, what));
+    writeln!(out, "{}: {ops}, {threads}, {tasks}; {}", paint(BOLD, &report.file), report.rules);
+    let total: usize = report.classes.values().sum();
+    let classes = RaceClass::ALL.iter().filter_map(|class| {
+        let n = report.classes.get(class.name()).filter(|n| **n > 0)?;
+        Some(format!("{n} {} ({})", class.name(), some(report.fields[class.name()], "field")))
+    });
+    let classes: Vec<String> = classes.collect();
+    let colon = if classes.is_empty() { "" } else { ": " };
+    let covered = report.races.iter().filter(|race| race.rank != 'B' && race.covered_by.is_some()).count();
+    let hidden = match covered {
+        n if n > 0 && args.uncovered => format!("; {} that another race covers, not shown", some(n, "pair")),
+        _ => String::new(),
+    };
+    writeln!(out, "{}{colon}{}{hidden}", some(total, "race"), classes.join(", "));
+    if args.result.quiet {
+        return;
+    }
+    print_text(args, report, context);
+    let out = &mut context.out;
+    let locked = report.races.iter().filter(|race| race.rank == 'B').count();
+    if locked > 0 && !args.locked {
+        writeln!(out);
+        writeln!(out, "{} that only locks and signals order: --locked prints them", some(locked, "more pair"));
+    }
+    let mut notes = Vec::new();
+    for (task, other) in &report.overtaken {
+        notes.push(format!(
+            "{task} began before {other}, which was posted before it: so it was posted to the front of the queue, which the trace does not record"
+        ));
+    }
+    if report.lost {
+        notes.push("a location had more unordered accesses than the analysis keeps: it may have more races".to_owned());
+    }
+    if !report.covered && args.rules.rules.has_coverage && total > 0 {
+        notes.push("there are too many races to compute which of them cover others".to_owned());
+    }
+    notes.extend(report.notes.iter().cloned());
+    if !notes.is_empty() {
+        writeln!(out);
+    }
+    for note in notes {
+        writeln!(out, "note: {}", &note);
+    }
+}
+
+// Prints the races: the first one of each location and class, or all of them with `--all-pairs`.
+fn print_text(args: &Args, report: &AnalysisReport, context: &mut CommandContext) {
+    let wanted = |race: &FoundRace| (args.locked || race.rank != 'B') && !(args.uncovered && race.covered_by.is_some());
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let mut known: BTreeMap<(&str, &str, bool), usize> = BTreeMap::new();
+    for (i, race) in report.races.iter().enumerate().filter(|(_, race)| wanted(race)) {
+        let key = (race.location.as_str(), race.class.as_str(), race.rank == 'B');
+        match known.get(&key).filter(|_| !args.all_pairs) {
+            Some(at) => groups[*at].push(i),
+            None => {
+                known.insert(key, groups.len());
+                groups.push(vec![i]);
+            }
+        }
+    }
+    // Of each group the first race that no other one covers is shown.
+    let shown =
+        |group: &Vec<usize>| group.iter().copied().find(|i| report.races[*i].covered_by.is_none()).unwrap_or(group[0]);
+    let leaders: BTreeMap<usize, usize> =
+        groups.iter().flat_map(|group| group.iter().map(|i| (*i, shown(group)))).collect();
+    for group in &groups {
+        let (i, rest) = (shown(group), group.len() as u64 - 1);
+        let race = &report.races[i];
+        let out = &mut context.out;
+        let more = if rest > 0 { format!("  (and {})", counted(rest, "more pair")) } else { String::new() };
+        writeln!(out);
+        writeln!(out, "{}  #{}  {}  {}{more}", race.rank, i + 1, paint(BOLD, &race.location), race.class);
+        for end in [&race.first, &race.second] {
+            writeln!(out, "   {}", &access(end));
+        }
+        if let Some(by) = race.covered_by.and_then(|by| leaders.get(&by)).filter(|by| **by != i) {
+            writeln!(out, "   covered by #{}: an order of that race also orders this one", by + 1);
+        }
+    }
+}
+
+// Describes an access and what led to it: `write  line 812  on main, in msg 12 < msg 3, posted by 5`. For raceflip's
+// own traces it names the place in the model instead of the line.
+fn access(end: &End) -> String {
+    let mut text = format!("{:<5}", end.access);
+    match &end.site {
+        // The site also contains the kind of access, behind the place.
+        Some(site) => text.push_str(&format!("  {}", site.replacen(&format!(" {}", end.access), "", 1))),
+        None if end.line > 0 => text.push_str(&format!("  line {}", end.line)),
+        None => {}
+    }
+    text.push_str(&format!("  on {}", end.thread));
+    if !end.tasks.is_empty() {
+        text.push_str(&format!(", in {}", end.tasks.join(" < ")));
+    }
+    if let Some(poster) = &end.posted_by {
+        text.push_str(&format!(", posted by {poster}"));
+    }
+    text
+}

@@ -1,0 +1,11 @@
+//! Pairs of operations that may conflict: what a pair is and how candidates of many runs are collected (`candidate`),
+//! how an execution is compared with the earlier ones of its run (`watch`, `executions`, `findings`), and the pairs
+//! that are no accesses (`order_pairs`, with `partners` and `section`).
+
+pub(super) mod candidate;
+pub(super) mod executions;
+pub(super) mod findings;
+pub(super) mod order_pairs;
+pub(super) mod partners;
+mod section;
+pub(super) mod watch;

@@ -1,0 +1,170 @@
+//! FIFO and NOPRE: which earlier tasks of a looper are before a task that begins.
+//!
+//! Both rules depend only on the *post* of the task, so that one lookup in the clock of the post decides:
+//!
+//! - NOPRE: the begin of e1 is before the post of e2. A task runs to its end, and e2 was not in the queue when e1
+//!   began.
+//! - FIFO: the post of e1 is before the post of e2, and e1's message can neither be behind e2's nor be overtaken by
+//!   it ([`PostClass::precedes`]).
+//!
+//! In either case e1 ends before e2 begins, in every run that has both.
+//!
+//! Of the tasks before e2 only those matter that are not before another one of them. Ended tasks are therefore kept
+//! by chain: for NOPRE by their own chain (the last one that began early enough), for FIFO by their poster's chain
+//! and by class (the last one that was posted early enough; the posts of one class in one chain are in FIFO order
+//! themselves).
+//!
+//! # Cost
+//!
+//! A begin looks at the chains that its post knows, 32 at once: if it knows the tasks of all of them, and the tasks
+//! that they have posted, to their ends, it skips them together. For a chain that has posted with many different
+//! delays it looks only at the delays that have a post which is not before another one that was found (`delayed`).
+//! Posts to the front are skipped once all of their tasks are known.
+
+use super::clock::{ChainId, Clock, Point, WIDTH, knows};
+use super::delayed::{DelayedTask, DelayedTasks};
+use crate::world::{PostClass, Time};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A message whose task has not begun.
+pub(in crate::detect) struct PostedMessage {
+    /// Knowledge at the post, the post included.
+    pub(in crate::detect) clock: Clock,
+    /// The post; `None` for a firing, which has no poster. A context that knows the firing knows the begin of its
+    /// task, so that NOPRE covers the case.
+    pub(in crate::detect) post: Option<Point>,
+    /// Class of the message in the queue; `None` if it is not known.
+    pub(in crate::detect) class: Option<PostClass>,
+}
+
+/// A task that has ended.
+pub(in crate::detect) struct EndedMessage {
+    /// First epoch of the task.
+    pub(in crate::detect) begin: Point,
+    /// Last epoch of the task, in the same chain.
+    pub(in crate::detect) end: Point,
+    /// Knowledge at the end of the task, the end included.
+    pub(in crate::detect) clock: Clock,
+}
+
+/// The ended tasks of one looper.
+#[derive(Default)]
+pub(in crate::detect) struct Tasks {
+    // Tasks by their own chains. invariant: ascending by begin
+    by_chain: BTreeMap<ChainId, Vec<Arc<EndedMessage>>>,
+    // End of the last task of each chain.
+    last: Clock,
+    by_poster: BTreeMap<ChainId, ChainPosts>,
+    // By block of posters: the ends of the last tasks that they have posted. A clock that knows all of these learns
+    // nothing from their posts.
+    posted_ends: Vec<Clock>,
+}
+
+// Tasks that one chain has posted.
+#[derive(Default)]
+struct ChainPosts {
+    delayed: DelayedTasks,
+    // Posts to the front, which are not FIFO, by class and by their own chain.
+    front: BTreeMap<(PostClass, ChainId), Vec<DelayedTask>>,
+    // End of the last front post's task in each chain.
+    front_ends: Clock,
+}
+
+impl Tasks {
+    /// Adds a task that has ended.
+    pub(in crate::detect) fn add(&mut self, ended: EndedMessage, post: Option<Point>, class: Option<PostClass>) {
+        let (begin, end) = (ended.begin, ended.end);
+        let ended = Arc::new(ended);
+        self.by_chain.entry(begin.chain).or_default().push(ended.clone());
+        self.last.learn(end);
+        let (Some(Point { chain: poster, epoch: post }), Some(class)) = (post, class) else { return };
+        let block = poster.0 as usize / WIDTH;
+        if self.posted_ends.len() <= block {
+            self.posted_ends.resize_with(block + 1, Clock::default);
+        }
+        self.posted_ends[block].learn(end);
+        let poster = self.by_poster.entry(poster).or_default();
+        let entry = DelayedTask { post, end, ended };
+        if class.is_fifo() {
+            poster.delayed.add(class, entry);
+            return;
+        }
+        let tasks = poster.front.entry((class, begin.chain)).or_default();
+        // Two front posts of one chain whose tasks share a chain cannot be out of order: the second task would have
+        // to be before the begin of the first one, but only the first post and what began before it are.
+        debug_assert!(tasks.last().is_none_or(|task| task.post < post), "in the order of their posts");
+        tasks.push(entry);
+        poster.front_ends.learn(end);
+    }
+
+    /// Adds to `clock`, the clock of the task of this message, the ends that FIFO and NOPRE put before its begin.
+    /// Returns the chains of the tasks that were new to it.
+    pub(in crate::detect) fn teach(&self, posted: &PostedMessage, clock: &mut Clock) -> Vec<ChainId> {
+        let mut news = Vec::new();
+        for number in 0..posted.clock.len() {
+            let Some(known) = posted.clock.block(number) else { continue };
+            let first = number * WIDTH;
+            let block = ChainId(first as u32)..ChainId((first + WIDTH) as u32);
+            let ends = |theirs| clock.block(number).is_some_and(|mine| knows(mine, theirs));
+            let is_news = !self.last.block(number).is_none_or(|theirs| ends(theirs));
+            let may_follow = self.posted_ends.get(number).is_some_and(|ends| !clock.covers(ends));
+            let mut chains = BTreeSet::new();
+            if may_follow {
+                chains.extend(self.by_poster.range(block.clone()).map(|(chain, _)| *chain));
+            }
+            if is_news {
+                chains.extend(self.by_chain.range(block).map(|(chain, _)| *chain));
+            }
+            for chain in chains {
+                match known[chain.0 as usize - first] {
+                    0 => {}
+                    epoch => self.teach_of(Point { chain, epoch }, posted.class, clock, &mut news),
+                }
+            }
+        }
+        news
+    }
+
+    // Adds the ends that FIFO and NOPRE derive from this point alone, if the post knows it.
+    fn teach_of(
+        &self,
+        Point { chain, epoch }: Point,
+        class: Option<PostClass>,
+        clock: &mut Clock,
+        news: &mut Vec<ChainId>,
+    ) {
+        let mut learn = |end: Point, ended: &EndedMessage, clock: &mut Clock| {
+            if !clock.has(end) {
+                clock.join(&ended.clock);
+                news.push(end.chain);
+            }
+        };
+        if let Some(tasks) = self.by_chain.get(&chain) {
+            let early = tasks.partition_point(|task| task.begin.epoch <= epoch);
+            if let Some(task) = tasks[..early].last() {
+                learn(task.end, task, clock);
+            }
+        }
+        let Some((ChainPosts { delayed, front, front_ends }, class)) = self.by_poster.get(&chain).zip(class) else {
+            return;
+        };
+        // The longest delay comes first: its task has ended last, so that most others are known then.
+        for DelayedTask { end, ended, .. } in delayed.before(class, epoch) {
+            learn(*end, ended, clock);
+        }
+        if class.time == Time::Front || clock.covers(front_ends) {
+            return;
+        }
+        for tasks in front.iter().rev().filter(|((of, _), _)| of.precedes(class)).map(|(_, tasks)| tasks) {
+            if let Some(task) = tasks[..tasks.partition_point(|task| task.post <= epoch)].last() {
+                learn(task.end, &task.ended, clock);
+            }
+        }
+    }
+
+    /// Returns the last task of each chain.
+    pub(in crate::detect) fn last(&self) -> impl Iterator<Item = &Arc<EndedMessage>> {
+        self.by_chain.values().filter_map(|tasks| tasks.last())
+    }
+}

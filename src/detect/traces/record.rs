@@ -1,0 +1,312 @@
+//! Records the events of a run as an execution trace, for the detectors that read one.
+//!
+//! `init` is a thread of its own that forks all threads that start with the app. Each enable is an event of its own,
+//! and a firing handles the oldest unused one, which has allowed it: a firing comes after one enable, not after all.
+//! An access to an object's cell also reads the object's life, which a free writes.
+
+use crate::base::Id;
+use crate::detect::relation::signals::{EventChannels, Signals};
+use crate::event::{
+    AccessKind, AccessPlace, ContextId, Event, EventId, EventKind, Location, LockId, Op, PostTime, SiteId, ThreadId,
+};
+use crate::trace::{Action, Builder, ChannelNo, EventNo, LockNo, SiteNo, TaskNo, ThreadNo, Trace, TraceError};
+use crate::world::{MessageKind, World};
+use std::collections::{BTreeMap, VecDeque};
+
+const ENVIRONMENT: ThreadNo = ThreadNo(0);
+const INIT: ThreadNo = ThreadNo(1);
+
+/// Records the trace of a run. It must receive every event from the first one on.
+pub struct TraceRecorder {
+    builder: Builder,
+    signals: Signals,
+    // Whether threads and tasks get names. The names of a chain of tasks take space quadratic in its length.
+    named: bool,
+    started: bool,
+    tasks: BTreeMap<ContextId, TaskNo>,
+    enables: BTreeMap<EventId, VecDeque<EventNo>>,
+    // Depth of the lock that each waiting thread has given up.
+    waited: BTreeMap<ThreadId, u32>,
+    channels: u32,
+}
+
+impl Default for TraceRecorder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl TraceRecorder {
+    /// Returns a recorder that has seen no event.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut builder = Builder::new();
+        let environment = builder.environment("environment");
+        let init = builder.thread("init");
+        debug_assert_eq!((environment, init), (ENVIRONMENT, INIT));
+        Self {
+            builder,
+            signals: Signals::new(),
+            named: true,
+            started: false,
+            tasks: BTreeMap::new(),
+            enables: BTreeMap::new(),
+            waited: BTreeMap::new(),
+            channels: 0,
+        }
+    }
+
+    /// Returns a recorder that has seen no event and leaves threads and tasks without names, for callers that know
+    /// them by number.
+    #[must_use]
+    pub fn nameless() -> Self {
+        Self { named: false, ..Self::new() }
+    }
+
+    /// Number of operations recorded.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.builder.len()
+    }
+
+    /// Whether no operation was recorded.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.builder.is_empty()
+    }
+
+    /// Records the next event. `world` is the state after its step.
+    pub fn observe(&mut self, world: &World, event: &Event) {
+        let passed = self.signals.observe(world, event);
+        self.record(world, event, &passed);
+    }
+
+    /// Records the next event, which receives and sends on these channels, for a caller that has [`Signals`] itself. A
+    /// caller uses either this or [`observe`](Self::observe).
+    pub(in crate::detect) fn record(
+        &mut self,
+        world: &World,
+        event: &Event,
+        EventChannels { receives, sends }: &EventChannels,
+    ) {
+        self.know(world);
+        if !std::mem::replace(&mut self.started, true) {
+            self.adopt(world);
+        }
+        for channel in receives.iter().chain(sends) {
+            while self.channels <= *channel {
+                self.builder.channel();
+                self.channels += 1;
+            }
+        }
+        let site = event.site.map_or(SiteNo::NONE, |site| self.site(world, site));
+        let thread = event.thread.map_or(ENVIRONMENT, number);
+        receives.iter().for_each(|channel| self.push(thread, Action::Receive(ChannelNo(*channel)), site));
+        self.happen(world, event, thread, site);
+        sends.iter().for_each(|channel| self.push(thread, Action::Send(ChannelNo(*channel)), site));
+    }
+
+    /// Returns the trace.
+    #[must_use]
+    pub fn finish(self) -> Trace {
+        self.builder.finish()
+    }
+
+    // The world performs no operation that a trace refuses.
+    fn push(&mut self, thread: ThreadNo, action: Action, site: SiteNo) {
+        let pushed: Result<(), TraceError> = self.builder.push(thread, action, site, 0);
+        debug_assert!(pushed.is_ok(), "{pushed:?}");
+    }
+
+    fn know(&mut self, world: &World) {
+        for thread in world.threads().ids().skip(self.builder.threads() - 2) {
+            let name = if self.named { world.thread_name(thread) } else { String::new() };
+            self.builder.thread(&name);
+        }
+    }
+
+    // The events of `init` are not recorded: its posts and enables are taken from the first state.
+    fn adopt(&mut self, world: &World) {
+        let mut queued = Vec::new();
+        for (thread, about) in world.threads().enumerate() {
+            let Some(queue) = &about.queue else { continue };
+            for message in queue.messages() {
+                if let MessageKind::Task(task) = &message.kind {
+                    let time = PostTime::At(i64::try_from(message.when).unwrap_or(i64::MAX));
+                    queued.push((task.context, thread, time, task.is_async));
+                }
+            }
+        }
+        queued.sort_by_key(|(context, ..)| *context);
+        for (context, thread, time, is_async) in queued {
+            self.post(world, INIT, (context, thread), (time, is_async), SiteNo::NONE);
+        }
+        for event in world.setup().events.ids() {
+            for _ in 0..world.enables_left(event) {
+                self.enable(world, INIT, event, SiteNo::NONE);
+            }
+        }
+        for thread in world.threads().ids() {
+            self.push(INIT, Action::Fork(number(thread)), SiteNo::NONE);
+        }
+    }
+
+    fn site(&mut self, world: &World, site: SiteId) -> SiteNo {
+        let about = &world.setup().sites[site];
+        self.builder.site(&format!("{}:{} {}", about.line, about.column, about.kind.word()))
+    }
+
+    fn happen(&mut self, world: &World, event: &Event, thread: ThreadNo, site: SiteNo) {
+        match &event.what {
+            EventKind::ThreadInit => {
+                self.push(thread, Action::ThreadInit, site);
+                // A declared looper has its queue from the start, and no code of its own.
+                let is_born = event.thread.is_some_and(|t| world.thread(t).queue.is_some());
+                if is_born {
+                    self.push(thread, Action::AttachQueue, SiteNo::NONE);
+                    self.push(thread, Action::Loop, SiteNo::NONE);
+                }
+            }
+            EventKind::ThreadExit => self.push(thread, Action::ThreadExit, site),
+            EventKind::End => {
+                if let Some(task) = self.builder.running(thread) {
+                    self.push(thread, Action::End(task), site);
+                }
+            }
+            EventKind::Fire(event, context) => {
+                let looper = world.setup().events[*event].looper;
+                let cause = self.enables.get_mut(event).and_then(VecDeque::pop_front);
+                let task = self.task(world, *context, looper, (PostTime::Now, false));
+                cause.into_iter().for_each(|cause| self.builder.handles(task, cause));
+                self.push(ENVIRONMENT, Action::Post(task), site);
+            }
+            // An access that is refused has read the life of its object.
+            EventKind::Performed { op, refused: true, .. } => self.access(world, thread, op, site),
+            EventKind::Performed { op, value, made, refused: false } => {
+                if let Some(live) = event.thread {
+                    self.perform(world, (live, thread), (op, *value, *made), site);
+                }
+            }
+            EventKind::Tick | EventKind::Refused | EventKind::Thrown(_) => {}
+        }
+    }
+
+    fn perform(
+        &mut self,
+        world: &World,
+        (live, thread): (ThreadId, ThreadNo),
+        (op, value, made): (&Op, i64, Option<ContextId>),
+        site: SiteNo,
+    ) {
+        match *op {
+            Op::Fork { .. } | Op::SpawnLooper => {
+                if let Ok(child) = u32::try_from(value) {
+                    self.push(thread, Action::Fork(number(ThreadId(child))), site);
+                }
+            }
+            Op::Join(other) => self.push(thread, Action::Join(number(other)), site),
+            Op::AttachQueue => self.push(thread, Action::AttachQueue, site),
+            Op::Post { target, time, is_async, .. } => {
+                if let Some(context) = made {
+                    self.post(world, thread, (context, world.thread_of(target)), (time, is_async), site);
+                }
+            }
+            Op::Begin => self.begin(thread, made, site),
+            Op::Enable { event, .. } => self.enable(world, thread, event, site),
+            Op::Disable(event) => drop(self.enables.remove(&event)),
+            Op::Acquire(lock) => self.hold(world, thread, lock, 1, site),
+            Op::Release(lock) => self.release(world, thread, lock, 1, site),
+            Op::Wait { lock, .. } => {
+                if world.in_wait(live) {
+                    let lock_no = self.lock(world, lock);
+                    let depth = self.builder.depth(thread, lock_no);
+                    self.waited.insert(live, depth);
+                    self.release(world, thread, lock, depth, site);
+                }
+            }
+            Op::Reacquire { lock, .. } => {
+                let depth = self.waited.remove(&live).unwrap_or(1);
+                self.hold(world, thread, lock, depth, site);
+            }
+            _ => self.access(world, thread, op, site),
+        }
+    }
+
+    fn begin(&mut self, thread: ThreadNo, made: Option<ContextId>, site: SiteNo) {
+        let _ = self.builder.push(thread, Action::Loop, SiteNo::NONE, 0);
+        match made {
+            Some(context) => {
+                if let Some(task) = self.tasks.get(&context).copied() {
+                    self.push(thread, Action::Begin(task), site);
+                }
+            }
+            None => self.push(thread, Action::Leave, site),
+        }
+    }
+
+    fn post(
+        &mut self,
+        world: &World,
+        poster: ThreadNo,
+        (context, looper): (ContextId, ThreadId),
+        how: (PostTime, bool),
+        site: SiteNo,
+    ) {
+        let task = self.task(world, context, looper, how);
+        self.push(poster, Action::Post(task), site);
+    }
+
+    fn task(
+        &mut self,
+        world: &World,
+        context: ContextId,
+        looper: ThreadId,
+        (time, is_async): (PostTime, bool),
+    ) -> TaskNo {
+        let name = if self.named { world.contexts().name(world.setup(), context) } else { String::new() };
+        let task = self.builder.task(&name, number(looper), time, is_async);
+        self.tasks.insert(context, task);
+        task
+    }
+
+    fn enable(&mut self, world: &World, thread: ThreadNo, event: EventId, site: SiteNo) {
+        let name = &world.setup().events[event].name;
+        let instance = self.builder.new_event(name);
+        self.enables.entry(event).or_default().push_back(instance);
+        self.push(thread, Action::Enable(instance), site);
+    }
+
+    fn lock(&mut self, world: &World, lock: LockId) -> LockNo {
+        self.builder.lock(&world.lock_name(lock))
+    }
+
+    fn hold(&mut self, world: &World, thread: ThreadNo, lock: LockId, times: u32, site: SiteNo) {
+        let lock = self.lock(world, lock);
+        (0..times).for_each(|_| self.push(thread, Action::Acquire(lock), site));
+    }
+
+    fn release(&mut self, world: &World, thread: ThreadNo, lock: LockId, times: u32, site: SiteNo) {
+        let lock = self.lock(world, lock);
+        (0..times).for_each(|_| self.push(thread, Action::Release(lock), site));
+    }
+
+    fn access(&mut self, world: &World, thread: ThreadNo, op: &Op, site: SiteNo) {
+        let Some(access) = op.access() else { return };
+        if let AccessPlace::Cell(Location { object: Some(object), .. }) = access.place {
+            let life = self.builder.location(&world.object_name(object), "life");
+            self.push(thread, Action::Read(life), site);
+        }
+        let name = world.place_name(access.place);
+        let field = match access.place {
+            AccessPlace::Life(_) => "life",
+            AccessPlace::Cell(_) => name.rsplit('/').next().unwrap_or(&name),
+        };
+        let at = self.builder.location(&name, field);
+        let writes = access.kind == AccessKind::Write;
+        self.push(thread, if writes { Action::Write(at) } else { Action::Read(at) }, site);
+    }
+}
+
+fn number(thread: ThreadId) -> ThreadNo {
+    ThreadNo::new(thread.index() + 2)
+}
