@@ -119,13 +119,13 @@ pub enum Op {
     Arrive(BarrierId),
     /// Second half of a barrier. Blocks until all threads of the generation have arrived.
     Pass { barrier: BarrierId, generation: u32 },
-    /// Sends a value to a channel. Without a channel (null) it blocks for ever; otherwise it blocks while a bounded
+    /// Sends a value to a channel. Without a channel (null) it blocks forever; otherwise it blocks while a bounded
     /// buffer is full. A rendezvous needs a receiver: if none is parked, the thread parks and is then pending at
     /// [`Op::Sent`].
     Send { channel: Option<ChannelId>, value: Value },
     /// Second half of a send. Blocks until a receiver has taken the value, or the channel was closed.
     Sent { channel: ChannelId },
-    /// Receives a value from a channel. Without a channel (null) it blocks for ever; otherwise it blocks while the
+    /// Receives a value from a channel. Without a channel (null) it blocks forever; otherwise it blocks while the
     /// buffer is empty and the channel is open. A rendezvous needs a sender: if none is parked, the thread parks and
     /// is then pending at [`Op::Received`]. A receive that iterates ends its iteration at a closed channel.
     Receive { channel: Option<ChannelId>, iterates: bool },

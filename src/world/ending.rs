@@ -205,7 +205,7 @@ impl World {
     fn waits_for_channel(&self, what: &str, channel: Option<ChannelId>) -> String {
         match channel {
             Some(_) => format!("{what} at channel {}", self.channel_name(channel)),
-            None => "a channel that is null, for ever".to_owned(),
+            None => "a channel that is null, forever".to_owned(),
         }
     }
 

@@ -78,7 +78,6 @@ impl World {
         let value = match reply {
             Reply::Value(value) | Reply::Awaited(value) => value,
             Reply::Selected { case, .. } => Value::from(case),
-            // No case has gone yet.
             Reply::Again if matches!(op, Op::Select { .. }) => NULL,
             Reply::Task(..) => when.map_or(0, |when| when as Value),
             _ => 0,

@@ -65,8 +65,8 @@ impl Checker {
                 Some(Capacity::Bounded(u32::try_from(most).expect("it was bounded")))
             }
             _ => {
-                let help = "a channel has one size: `channel c: int[2]`; several channels are `channel c[4]: int[2]`";
-                self.error_help(written.at, "a channel of arrays", "more than one size", help);
+                let help = "write one size, as in `channel c: int[2]`; write several channels as `channel c[4]: int[2]`";
+                self.error_help(written.at, "a channel of arrays", "it has more than one size", help);
                 None
             }
         }
@@ -91,7 +91,7 @@ impl Checker {
             return Some((value, of));
         }
         let ty = self.name_of(&value.ty);
-        let help = "channels are declared as `channel c: int[2]`";
+        let help = "declare it as `channel c: int[2]`";
         self.error_help(e.at, format!("{what} needs a channel"), format!("this is {}", article(&ty)), help);
         None
     }
@@ -175,7 +175,7 @@ impl Checker {
         }
         if cases.is_empty() {
             let help = "a case is `recv c as v { }`, `send c v { }`, `after 5 { }` or `else { }`";
-            self.error_help(at, "a `select` without cases", "it would wait for ever", help);
+            self.error_help(at, "a `select` without cases", "it waits forever", help);
             is_valid = false;
         }
         // The operands are evaluated before the operation, and the blocks run after it: sites have that order.
