@@ -65,7 +65,8 @@ impl Checker {
                 Some(Capacity::Bounded(u32::try_from(most).expect("it was bounded")))
             }
             _ => {
-                let help = "write one size, as in `channel c: int[2]`; write several channels as `channel c[4]: int[2]`";
+                let help =
+                    "write one size, as in `channel c: int[2]`; write several channels as `channel c[4]: int[2]`";
                 self.error_help(written.at, "a channel of arrays", "it has more than one size", help);
                 None
             }
