@@ -27,6 +27,7 @@ pub struct Choice {
     /// - Post of an idle handler to a looper that has no message to begin: 1 if the looper sleeps already, so that the
     ///   handler waits for the next message.
     /// - Notify with several waiters: the index of the waiter that wakes up, in the order in which they began to wait.
+    /// - Select with several cases that can go: the index of the case among these.
     /// - Every other step: 0.
     pub argument: u64,
 }

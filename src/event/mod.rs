@@ -15,7 +15,10 @@ mod words;
 pub use access::{Access, AccessPlace};
 pub use choice::{Actor, Choice};
 pub use end_value::EndValue;
-pub use op::{Args, ListRead, ListWrite, Location, NULL, Op, PostOptions, PostTime, Target, Value, WaitSet};
+pub use op::{
+    Acquisition, Args, ChannelRead, ListRead, ListWrite, Location, NULL, Op, PostOptions, PostTime, Target, Value,
+    WaitSet,
+};
 pub use run_event::{
     BlockedThread, Cause, ContextId, DeadlockReport, Event, EventKind, Failure, FailureKind, LimitKind, Operand,
     Outcome,
@@ -41,6 +44,10 @@ crate::define_id! {
     SemaphoreId,
     /// A barrier.
     BarrierId,
+    /// A wait group.
+    GroupId,
+    /// A channel.
+    ChannelId,
     /// A handler of a looper.
     HandlerId,
     /// A listener.

@@ -1,8 +1,8 @@
 //! The visible operations: the steps that a thread can perform, with resolved operands.
 
 use super::{
-    BarrierId, BodyId, ConditionId, EventId, HandlerId, ListId, ListenerId, LockId, ObjectId, RwLockId, SemaphoreId,
-    ThreadId,
+    BarrierId, BodyId, ChannelId, ConditionId, EventId, GroupId, HandlerId, ListId, ListenerId, LockId, ObjectId,
+    RwLockId, SemaphoreId, ThreadId,
 };
 
 /// A value of the running app: an integer, a truth value (0 or 1), or the index of a thread, object, handler, lock or
@@ -132,6 +132,10 @@ pub enum Op {
     /// Acquires a lock. Blocks while another thread holds it. A lock that is not reentrant also blocks the thread that
     /// holds it.
     Acquire(LockId),
+    /// Acquires a lock, or one side of a reader-writer lock, before a deadline. Blocks while that is not possible and the
+    /// deadline has not passed. Its value: 1 if it acquired, else 0. A recorded event of one that acquired has the
+    /// operation without a deadline.
+    AcquireFor { of: Acquisition, timeout: i64 },
     /// Gives up one hold of a lock.
     Release(LockId),
     /// Gives up all holds of `lock` and enters the wait set of `on`. The thread is then pending at [`Op::Reacquire`].
@@ -164,6 +168,30 @@ pub enum Op {
     Arrive(BarrierId),
     /// Second half of a barrier. Blocks until all threads of the generation have arrived.
     Pass { barrier: BarrierId, generation: u32 },
+    /// Sends a value to a channel. Without a channel (null) it blocks forever; otherwise it blocks while a bounded
+    /// buffer is full. A rendezvous needs a receiver: if none is parked, the thread parks and is then pending at
+    /// [`Op::Sent`].
+    Send { channel: Option<ChannelId>, value: Value },
+    /// Second half of a send. Blocks until a receiver has taken the value, or the channel was closed.
+    Sent { channel: ChannelId },
+    /// Receives a value from a channel. Without a channel (null) it blocks forever; otherwise it blocks while the
+    /// buffer is empty and the channel is open. A rendezvous needs a sender: if none is parked, the thread parks and
+    /// is then pending at [`Op::Received`]. A receive that iterates ends its iteration at a closed channel.
+    Receive { channel: Option<ChannelId>, iterates: bool },
+    /// Second half of a receive. Blocks until a sender has handed over a value, or the channel was closed.
+    Received { channel: ChannelId, iterates: bool },
+    /// Closes a channel.
+    Close(ChannelId),
+    /// Reads the state of a channel.
+    ChannelRead { channel: ChannelId, what: ChannelRead },
+    /// Performs one case of a select that can go, which is a choice if there are several. Blocks until a case can go or
+    /// the deadline has passed, unless the select goes on `otherwise`. A select with a case of a rendezvous parks at
+    /// its channels instead, and is then pending at [`Op::Selected`]. Its value: the index of the case; the number of
+    /// cases if the deadline has passed, and one more if no case could go. The arguments are
+    /// [`SelectCase`](crate::world::SelectCase)s.
+    Select { cases: Args, timeout: Option<i64>, otherwise: bool },
+    /// Second half of a select. Blocks until a partner of one of its cases has arrived or the deadline has passed.
+    Selected { cases: Args },
     /// Awaits a condition, which the guest evaluates. Blocks until the condition holds or the deadline has passed. Its
     /// value: 1 if the condition holds, else 0.
     Await { timeout: Option<i64> },
@@ -222,6 +250,16 @@ pub enum Op {
     Sleep(i64),
     /// Second half of a sleep. Blocks until the deadline has passed or the thread is interrupted.
     Wake,
+    /// Adds to the counter of a wait group.
+    GroupAdd { group: GroupId, delta: i64 },
+    /// Waits for the counter of a wait group to be 0. If it is not, the thread is then pending at [`Op::GroupPass`].
+    GroupWait(GroupId),
+    /// Second half of a wait for a wait group. Blocks until the counter has been 0.
+    GroupPass { group: GroupId, generation: u32 },
+    /// Reads the interrupt flag of a thread, and leaves it as it is.
+    ReadInterrupt(ThreadId),
+    /// Reads the clock. Its value: the milliseconds since the start of the app.
+    Now,
     /// Takes either branch (`*` in the language), which is a choice. Its value: 0 or 1.
     Branch,
     /// Has no effect, but is a step of its own.
@@ -242,11 +280,20 @@ impl Op {
     }
 
     /// Returns whether the operation is the second half of one with two halves: the return from a wait, the passing of
-    /// a barrier, the end of a sleep. An execution of such a statement counts once, at its first half.
+    /// a barrier, the end of a sleep, the completion of a send, receive or select. An execution of such a statement counts once, at its first half.
     #[inline]
     #[must_use]
     pub fn is_second_half(&self) -> bool {
-        matches!(self, Op::Reacquire { .. } | Op::Pass { .. } | Op::Wake)
+        matches!(
+            self,
+            Op::Reacquire { .. }
+                | Op::Pass { .. }
+                | Op::Wake
+                | Op::GroupPass { .. }
+                | Op::Sent { .. }
+                | Op::Received { .. }
+                | Op::Selected { .. }
+        )
     }
 
     /// Returns whether there are states in which the operation is not enabled.
@@ -256,12 +303,20 @@ impl Op {
         matches!(
             self,
             Op::Acquire(_)
+                | Op::AcquireFor { .. }
+                | Op::GroupPass { .. }
                 | Op::Reacquire { .. }
                 | Op::ReadLock(_)
                 | Op::WriteLock(_)
                 | Op::Down(_)
                 | Op::DownFor { .. }
                 | Op::Pass { .. }
+                | Op::Send { .. }
+                | Op::Sent { .. }
+                | Op::Receive { .. }
+                | Op::Received { .. }
+                | Op::Select { .. }
+                | Op::Selected { .. }
                 | Op::Await { .. }
                 | Op::Join(_)
                 | Op::Post { .. }
@@ -269,6 +324,38 @@ impl Op {
                 | Op::Wake
         )
     }
+}
+
+/// What a timed acquisition acquires.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Acquisition {
+    /// A lock.
+    Lock(LockId),
+    /// The read side of a reader-writer lock.
+    Read(RwLockId),
+    /// The write side of a reader-writer lock.
+    Write(RwLockId),
+}
+
+impl Acquisition {
+    /// Returns the acquisition without a deadline.
+    #[must_use]
+    pub fn plain(self) -> Op {
+        match self {
+            Acquisition::Lock(lock) => Op::Acquire(lock),
+            Acquisition::Read(lock) => Op::ReadLock(lock),
+            Acquisition::Write(lock) => Op::WriteLock(lock),
+        }
+    }
+}
+
+/// The kinds of reads of a channel's state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ChannelRead {
+    /// Reads whether the channel is closed.
+    Closed,
+    /// Reads the number of values in the buffer.
+    Len,
 }
 
 /// The kinds of reads of a list.

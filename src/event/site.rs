@@ -184,6 +184,15 @@ site_kinds! {
     Yield = "yield",
     Request = "request",
     Unregister = "unregister",
+    Send = "send",
+    Receive = "recv",
+    Close = "close",
+    ChannelRead = "channel read",
+    Select = "select",
+    GroupAdd = "add",
+    GroupWait = "wait for group",
+    ReadInterrupt = "read interrupt",
+    Now = "now",
     /// No operation: the place of an assert, a fail or a throw.
     Check = "check",
 }

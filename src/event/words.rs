@@ -1,6 +1,6 @@
 //! The words for operations in traces and messages. They are the vocabulary of DroidRacer and CAFA.
 
-use super::{ListRead, ListWrite, Op, SiteKind};
+use super::{Acquisition, ListRead, ListWrite, Op, SiteKind};
 
 impl Op {
     /// Returns the word for the operation in traces and messages.
@@ -17,6 +17,14 @@ impl Op {
             Op::Use(_) => SiteKind::Use.word(),
             Op::Free(_) => SiteKind::Free.word(),
             Op::Acquire(_) => SiteKind::Acquire.word(),
+            Op::AcquireFor { of: Acquisition::Lock(_), .. } => SiteKind::Acquire.word(),
+            Op::AcquireFor { of: Acquisition::Read(_), .. } => SiteKind::ReadLock.word(),
+            Op::AcquireFor { of: Acquisition::Write(_), .. } => SiteKind::WriteLock.word(),
+            Op::GroupAdd { .. } => SiteKind::GroupAdd.word(),
+            Op::GroupWait(_) => SiteKind::GroupWait.word(),
+            Op::GroupPass { .. } => "return from group",
+            Op::ReadInterrupt(_) => SiteKind::ReadInterrupt.word(),
+            Op::Now => SiteKind::Now.word(),
             Op::Release(_) => SiteKind::Release.word(),
             Op::Wait { .. } => SiteKind::Wait.word(),
             Op::Reacquire { .. } => "return from wait",
@@ -31,6 +39,14 @@ impl Op {
             Op::Up(_) => SiteKind::Up.word(),
             Op::Arrive(_) => SiteKind::Arrive.word(),
             Op::Pass { .. } => "pass barrier",
+            Op::Send { .. } => SiteKind::Send.word(),
+            Op::Sent { .. } => "return from send",
+            Op::Receive { .. } => SiteKind::Receive.word(),
+            Op::Received { .. } => "return from recv",
+            Op::Close(_) => SiteKind::Close.word(),
+            Op::ChannelRead { .. } => SiteKind::ChannelRead.word(),
+            Op::Select { .. } => SiteKind::Select.word(),
+            Op::Selected { .. } => "return from select",
             Op::Await { .. } => SiteKind::Await.word(),
             Op::Join(_) => SiteKind::Join.word(),
             Op::Fork { .. } => SiteKind::Fork.word(),

@@ -376,6 +376,32 @@ fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
             (row.place, row.delay, row.value) = (Some(name.clone()), Some(*timeout), Some(value));
         }
         Op::Arrive(id) | Op::Pass { barrier: id, .. } => row.place = Some(setup.barriers[id.0 as usize].0.clone()),
+        Op::AcquireFor { of, timeout } => {
+            operation(world, &of.plain(), value, row);
+            (row.delay, row.value) = (Some(*timeout), Some(value));
+        }
+        Op::GroupAdd { group, delta } => {
+            (row.place, row.detail) = (Some(setup.groups[group.0 as usize].clone()), Some(delta.to_string()));
+        }
+        Op::GroupWait(group) | Op::GroupPass { group, .. } => row.place = Some(setup.groups[group.0 as usize].clone()),
+        Op::ReadInterrupt(t) => (row.place, row.value) = (Some(world.thread_name(*t)), Some(value)),
+        Op::Now => row.value = Some(value),
+        Op::Send { channel, value } => {
+            (row.place, row.detail) = (Some(world.channel_name(*channel).to_owned()), Some(value.to_string()));
+        }
+        Op::Receive { channel, .. } => {
+            (row.place, row.value) = (Some(world.channel_name(*channel).to_owned()), Some(value));
+        }
+        Op::Received { channel, .. } | Op::ChannelRead { channel, .. } => {
+            (row.place, row.value) = (Some(world.channel_name(Some(*channel)).to_owned()), Some(value));
+        }
+        Op::Sent { channel } | Op::Close(channel) => {
+            row.place = Some(world.channel_name(Some(*channel)).to_owned());
+        }
+        Op::Select { cases, .. } | Op::Selected { cases } => {
+            row.place = world.case(*cases, value).map(|case| world.channel_name(case.channel).to_owned());
+            row.value = Some(value);
+        }
         Op::Await { timeout } => (row.delay, row.value) = (*timeout, Some(value)),
         Op::Join(t) | Op::Interrupt(t) => row.place = Some(world.thread_name(*t)),
         Op::Fork { body: b, .. } => row.body = body(*b),

@@ -94,6 +94,8 @@ fn word(world: &World, ty: &Type, value: Value) -> String {
         Type::RwLock => setup.rwlocks.get(i).map(|(name, _)| name.clone()),
         Type::Semaphore => setup.semaphores.get(i).map(|(name, _)| name.clone()),
         Type::Barrier => setup.barriers.get(i).map(|(name, _)| name.clone()),
+        Type::Group => setup.groups.get(i).cloned(),
+        Type::Channel(_) => setup.channels.get(i).map(|c| c.name.clone()),
         Type::Fence => Some("a fence".to_owned()),
         Type::Request => Some("a request".to_owned()),
         _ => None,

@@ -80,6 +80,10 @@ pub enum ItemKind {
     RwLock { name: Name, prefer: Option<Name> },
     /// `semaphore name = expr`
     Semaphore { name: Name, value: Expr },
+    /// `channel name[count]: type[size]`; `conflated` as a size
+    Channel { name: Name, count: Option<Expr>, of: Type },
+    /// `waitgroup name`
+    WaitGroup { name: Name },
     /// `barrier name = expr`
     Barrier { name: Name, value: Expr },
     /// `looper name { block }`
@@ -163,6 +167,8 @@ pub enum BaseType {
     Name(Name),
     /// `list[T]`
     List(Box<Type>),
+    /// `channel[T]`
+    Channel(Box<Type>),
 }
 
 /// `lock`, `mutex`, `condition`
@@ -277,12 +283,18 @@ pub enum StmtKind {
     Throw { name: Name, message: Option<TextLiteral> },
     /// `try { } catch Name { } finally { }`
     Try { body: Block, catch: Vec<Catch>, finally: Option<Block> },
-    /// `sync e { }`, `read e { }`, `write e { }`
-    Sync { mode: SyncMode, object: Expr, body: Block },
+    /// `sync e for d { } else { }`; `read` and `write` for the sides of a `rwlock`
+    Sync { mode: SyncMode, object: Expr, timeout: Option<Expr>, body: Block, other: Option<Block> },
+    /// `acquire read e`, `release write e`: one side of a `rwlock`
+    Side { acquire: bool, mode: SyncMode, object: Expr },
     /// `transaction "name" { }`
     Transaction { name: Option<TextLiteral>, body: Block },
     /// `verb e`, a statement of a verb with one operand
     Verb { verb: Verb, operand: Expr },
+    /// `send channel value`
+    Send { channel: Expr, value: Expr },
+    /// `select { cases }`
+    Select { cases: Vec<SelectCase> },
     /// `skip`
     Skip,
     /// `yield`
@@ -309,6 +321,31 @@ pub enum StmtKind {
     ForInstances { name: Name, component: Name, body: Block },
 }
 
+/// A case of a `select`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SelectCase {
+    /// The condition of the case.
+    pub kind: SelectKind,
+    /// The block that runs if the case goes.
+    pub body: Block,
+    /// The position of the case without its block.
+    pub at: At,
+}
+
+/// The kinds of cases of a `select`.
+#[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "a variant's line names its fields")]
+pub enum SelectKind {
+    /// `recv channel as value, received`
+    Receive { channel: Expr, value: Option<Name>, received: Option<Name> },
+    /// `send channel value`
+    Send { channel: Expr, value: Expr },
+    /// `after delay`
+    After(Expr),
+    /// `else`
+    Else,
+}
+
 /// The branch after `else`.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Else {
@@ -332,7 +369,7 @@ pub enum Cond {
 pub enum Over {
     /// `a..b`
     Range(Range),
-    /// The elements of a list.
+    /// The elements of a list, or the values that a channel gives.
     List(Expr),
 }
 
@@ -374,6 +411,7 @@ pub enum Verb {
     Arrive,
     Down,
     Up,
+    Close,
     Sleep,
 }
 
@@ -532,6 +570,10 @@ pub enum Op {
     Wait { object: Expr, with: Option<Expr>, timeout: Option<Expr> },
     /// `down place for d`; without a timeout it is a [`Verb`].
     Down { semaphore: Expr, timeout: Expr },
+    /// `acquire place for d`, `acquire read place for d`; without a timeout it is a [`Verb`] or a statement.
+    Acquire { mode: SyncMode, object: Expr, timeout: Expr },
+    /// `recv place`
+    Receive { channel: Expr },
     /// `await cond for d`
     Await { cond: Expr, timeout: Option<Expr> },
     /// `verb target(args)`: a verb of a kind, for a component or for an instance

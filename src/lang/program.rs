@@ -10,10 +10,11 @@ pub use components::{
     StateDef, StateId,
 };
 
-use super::ast::{AccessSelector, BinaryOp, Span, UnaryOp, When};
+use super::ast::{AccessSelector, BinaryOp, Span, SyncMode, UnaryOp, When};
 use crate::base::IndexVec;
-use crate::event::{BodyId, EventId, ListenerId, Site, SiteId};
+use crate::event::{BodyId, ChannelRead, EventId, ListenerId, Site, SiteId};
 pub use crate::event::{ComponentId, EndValue, GlobalId};
+pub use crate::world::Capacity;
 use crate::world::Prefer;
 use std::sync::Arc;
 
@@ -64,6 +65,10 @@ pub struct Program {
     pub handles: bool,
     /// Barriers: name and number of parties.
     pub barriers: Vec<(String, i64)>,
+    /// Names of the wait groups.
+    pub groups: Vec<String>,
+    /// Channels. An array of channels has one entry for each element. The index of a channel is its channel value.
+    pub channels: Vec<ChannelDef>,
     /// Handlers: name and the index of their looper in `threads`.
     pub handlers: Vec<(String, usize)>,
     /// Names of the listeners.
@@ -90,7 +95,8 @@ pub struct Program {
     pub expectations: Vec<Expectation>,
     /// Texts of the program: messages and instance names.
     pub texts: IndexVec<TextId, String>,
-    /// Exception names. The built-in ones come first, in the order of [`BUILT_IN_EXCEPTIONS`].
+    /// Exception names. The built-in ones come first, in the order of [`BUILT_IN_EXCEPTIONS`]; in a program with
+    /// channels, [`CLOSED`] follows.
     pub exceptions: IndexVec<ExceptionId, String>,
 }
 
@@ -115,6 +121,14 @@ pub const BUILT_IN_EXCEPTIONS: [&str; 10] = [
     "ConcurrentModification",
     "StackOverflow",
 ];
+
+/// The exception of operations on closed channels. It is built in where a program has channels, so that the table of
+/// exceptions of other programs stays as it was.
+pub const CLOSED: &str = "Closed";
+
+/// The exceptions of wait groups, built in where a program has one: a counter below 0, and an add before a wait that was
+/// already over has returned.
+pub const GROUP_EXCEPTIONS: [&str; 2] = ["NegativeCounter", "GroupReused"];
 
 /// The scope that an uncaught exception ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -157,6 +171,10 @@ pub enum Type {
     /// The result of `post`: true if the message was accepted. It can be used as a bool, and compared with null
     /// (refused).
     Message,
+    /// A wait group.
+    Group,
+    /// A channel of values of this type, or null.
+    Channel(Arc<Type>),
     /// The type of the literal `null`.
     Null,
     /// The type of a call without a value.
@@ -165,6 +183,73 @@ pub enum Type {
     List(Arc<Type>),
     /// `T[n]`; nested for several dimensions, outermost first. T is one word or a list.
     Array(Arc<Type>, u32),
+}
+
+/// A channel.
+#[derive(Clone, Debug)]
+pub struct ChannelDef {
+    /// The name of the channel.
+    pub name: String,
+    /// The type of its values.
+    pub of: Type,
+    /// The size of its buffer.
+    pub capacity: Capacity,
+    /// The value of a receive from the channel when it is closed and empty.
+    pub zero: i64,
+}
+
+/// A block that holds a lock if it could be acquired in time, and another block if not.
+#[derive(Clone, Debug)]
+pub struct SyncForStmt {
+    /// What is acquired.
+    pub mode: SyncMode,
+    /// The lock.
+    pub object: Expr,
+    /// The longest time to wait, in milliseconds.
+    pub timeout: Expr,
+    /// The block that holds the lock.
+    pub body: Vec<Stmt>,
+    /// The block that runs if the time has passed.
+    pub other: Vec<Stmt>,
+    /// The site of the acquisition.
+    pub acquire: SiteId,
+    /// The site of the release.
+    pub release: SiteId,
+}
+
+/// A `select` statement. It has at least one case, a deadline or an `else`, and not both of the last two.
+#[derive(Clone, Debug)]
+pub struct SelectStmt {
+    /// The sends and receives.
+    pub cases: Vec<SelectArm>,
+    /// `after d { }`
+    pub after: Option<(Expr, Vec<Stmt>)>,
+    /// `else { }`
+    pub otherwise: Option<Vec<Stmt>>,
+}
+
+impl SelectStmt {
+    /// Returns the blocks of all cases.
+    pub(in crate::lang) fn blocks(&self) -> impl Iterator<Item = &[Stmt]> {
+        let cases = self.cases.iter().map(|case| case.body.as_slice());
+        let after = self.after.iter().map(|(_, body)| body.as_slice());
+        cases.chain(after).chain(self.otherwise.iter().map(Vec::as_slice))
+    }
+}
+
+/// `recv c as value, received { }` or `send c v { }`
+#[derive(Clone, Debug)]
+pub struct SelectArm {
+    /// The channel.
+    pub channel: Expr,
+    /// The value of a send; `None` for a receive.
+    pub sends: Option<Expr>,
+    /// The local that gets the received value.
+    pub value: Option<LocalId>,
+    /// The local that gets whether a value was received.
+    pub received: Option<LocalId>,
+    /// The block of the case.
+    pub body: Vec<Stmt>,
 }
 
 /// A class of objects.
@@ -302,6 +387,12 @@ pub enum Stmt {
     /// `for x in list`: a read when the iterator is made, and a read for each step. A step throws
     /// ConcurrentModification if the list has changed in between.
     ForList { local: LocalId, list: MemoryPlace, body: Vec<Stmt>, site: SiteId },
+    /// `for v in c`: a receive before each round; the loop ends when the channel is closed and empty.
+    ForChannel { local: LocalId, channel: Expr, body: Vec<Stmt>, site: SiteId },
+    /// `sync e for d { } else { }`; `read` and `write` as well
+    SyncFor(Box<SyncForStmt>),
+    /// `select { }`
+    Select(Box<SelectStmt>, SiteId),
     /// `break`
     Break,
     /// `continue`
@@ -359,6 +450,14 @@ pub enum Simple {
     Down(Expr),
     /// `up e`
     Up(Expr),
+    /// `acquire read e`, `release write e` (a reader-writer lock)
+    Side { acquire: bool, write: bool, lock: Expr },
+    /// The announcement of a writer, before it acquires the lock by hand
+    Announce(Expr),
+    /// `send e v`
+    Send { channel: Expr, value: Expr },
+    /// `close e`
+    Close(Expr),
     /// `sleep e` (milliseconds)
     Sleep(Expr),
     /// `skip`
@@ -402,6 +501,10 @@ impl Simple {
             | Self::Arrive(e)
             | Self::Down(e)
             | Self::Up(e)
+            | Self::Send { channel: e, .. }
+            | Self::Close(e)
+            | Self::Side { lock: e, .. }
+            | Self::Announce(e)
             | Self::Quit { looper: e, .. }
             | Self::Cancel { target: e, .. } => Some(e),
             Self::Sleep(_)
@@ -516,6 +619,20 @@ pub enum ExprKind {
     Wait { object: Box<Expr>, with: Option<Box<Expr>>, timeout: Option<Box<Expr>>, site: SiteId },
     /// `down s for d`: Bool, whether the count was taken within the timeout.
     DownFor { semaphore: Box<Expr>, timeout: Box<Expr>, site: SiteId },
+    /// `acquire l for d`: Bool. With a side it is one of a reader-writer lock.
+    AcquireFor { mode: SyncMode, lock: Box<Expr>, timeout: Box<Expr>, site: SiteId },
+    /// `w.add(n)`, `w.done()`: Void
+    GroupAdd { group: Box<Expr>, delta: Box<Expr>, site: SiteId },
+    /// `w.wait()`: Void
+    GroupWait { group: Box<Expr>, site: SiteId },
+    /// `t.interrupted`: Bool
+    ReadInterrupt { thread: Box<Expr>, site: SiteId },
+    /// `now`: Int
+    Now { site: SiteId },
+    /// `recv c`
+    Receive { channel: Box<Expr>, site: SiteId },
+    /// `c.closed`: Bool; `c.len`: Int
+    ChannelRead { channel: Box<Expr>, what: ChannelRead, site: SiteId },
     /// `await cond for d`: Bool. The condition is evaluated without steps: the reads in it ([`ExprKind::Read`] etc.)
     /// have sites, but are no steps. It contains only reads, locals, operators and words.
     Await { cond: Box<Expr>, timeout: Option<Box<Expr>>, site: SiteId },

@@ -99,6 +99,8 @@ fn unused(kind: &ItemKind) -> Option<Diagnostic> {
         ItemKind::Lock { kind: LockKind::Condition, name, .. } => unused("condition", name),
         ItemKind::RwLock { name, .. } => unused("rwlock", name),
         ItemKind::Semaphore { name, .. } => unused("semaphore", name),
+        ItemKind::WaitGroup { name } => unused("waitgroup", name),
+        ItemKind::Channel { name, .. } => unused("channel", name),
         ItemKind::Barrier { name, .. } => unused("barrier", name),
         ItemKind::Handler { name, .. } => unused("handler", name),
         ItemKind::Listener { name, .. } => unused("listener", name),
@@ -134,6 +136,8 @@ fn name(kind: &ItemKind) -> Option<&Name> {
         | ItemKind::Lock { name, .. }
         | ItemKind::RwLock { name, .. }
         | ItemKind::Semaphore { name, .. }
+        | ItemKind::Channel { name, .. }
+        | ItemKind::WaitGroup { name }
         | ItemKind::Barrier { name, .. }
         | ItemKind::Handler { name, .. }
         | ItemKind::Listener { name, .. }

@@ -9,7 +9,7 @@ pub const RESERVED: [&str; 24] = [
 ];
 
 /// The words that begin an item.
-pub const ITEMS: [&str; 25] = [
+pub const ITEMS: [&str; 27] = [
     "app",
     "const",
     "var",
@@ -22,6 +22,8 @@ pub const ITEMS: [&str; 25] = [
     "rwlock",
     "semaphore",
     "barrier",
+    "waitgroup",
+    "channel",
     "looper",
     "handler",
     "listener",
@@ -38,7 +40,7 @@ pub const ITEMS: [&str; 25] = [
 ];
 
 /// The words that begin a statement, except verbs. Used for suggestions.
-pub const STATEMENTS: [&str; 33] = [
+pub const STATEMENTS: [&str; 36] = [
     "let",
     "if",
     "while",
@@ -72,6 +74,9 @@ pub const STATEMENTS: [&str; 33] = [
     "fence",
     "wait",
     "await",
+    "send",
+    "recv",
+    "select",
 ];
 
 /// The words that begin an expectation, after `expect` and `no`.
@@ -79,7 +84,7 @@ pub const EXPECTATIONS: [&str; 9] =
     ["race", "order", "failure", "deadlock", "stuck", "livelock", "atomicity", "outcomes", "races"];
 
 /// The names of the built-in types.
-pub const TYPES: [&str; 16] = [
+pub const TYPES: [&str; 18] = [
     "int",
     "bool",
     "Object",
@@ -95,11 +100,13 @@ pub const TYPES: [&str; 16] = [
     "fence",
     "message",
     "request",
+    "waitgroup",
+    "channel",
     "list",
 ];
 
 /// The words that occur inside items, statements and expectations.
-pub const PARTICLES: [&str; 53] = [
+pub const PARTICLES: [&str; 54] = [
     "after",
     "again",
     "all",
@@ -112,6 +119,7 @@ pub const PARTICLES: [&str; 53] = [
     "before",
     "by",
     "callback",
+    "conflated",
     "during",
     "end",
     "events",
@@ -195,7 +203,7 @@ macro_rules! words {
 words!(Verb:
     Use = "use", Delete = "delete", Lift = "lift", Join = "join", Interrupt = "interrupt", Acquire = "acquire",
     Release = "release", Notify = "notify", NotifyAll = "notify_all", Signal = "signal", SignalAll = "signal_all",
-    Arrive = "arrive", Down = "down", Up = "up", Sleep = "sleep",
+    Arrive = "arrive", Down = "down", Up = "up", Close = "close", Sleep = "sleep",
 );
 words!(LockKind: Lock = "lock", Mutex = "mutex", Condition = "condition");
 words!(Storage: Var = "var", Atomic = "atomic", Let = "let");

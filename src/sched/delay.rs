@@ -120,7 +120,7 @@ impl Strategy for DelayBounded {
     fn argument(&mut self, view: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {
         Ok(match question {
             Question::Instant => view.world.next_deadline(),
-            Question::Waiter(_) | Question::Instance(_) | Question::Branch => {
+            Question::Waiter(_) | Question::Instance(_) | Question::Case(_) | Question::Branch => {
                 random_argument(&mut self.rng, &mut Vec::new(), view, question)
             }
         })

@@ -272,10 +272,19 @@ impl Holding {
         let runs = world.threads().ids().find(|t| world.contexts().is(world.thread(*t).context, owner));
         if let Some(thread) = runs {
             return match world.thread(thread).pending {
-                Op::Acquire(_) | Op::ReadLock(_) | Op::WriteLock(_) => ReleaseReason::Lock,
-                Op::Await { .. } | Op::Reacquire { .. } | Op::Down(_) | Op::DownFor { .. } | Op::Pass { .. } => {
-                    ReleaseReason::Await
-                }
+                Op::Acquire(_) | Op::AcquireFor { .. } | Op::ReadLock(_) | Op::WriteLock(_) => ReleaseReason::Lock,
+                Op::Await { .. }
+                | Op::Reacquire { .. }
+                | Op::Down(_)
+                | Op::DownFor { .. }
+                | Op::Pass { .. }
+                | Op::GroupPass { .. }
+                | Op::Send { .. }
+                | Op::Sent { .. }
+                | Op::Receive { .. }
+                | Op::Received { .. }
+                | Op::Select { .. }
+                | Op::Selected { .. } => ReleaseReason::Await,
                 Op::Join(_) => ReleaseReason::Join,
                 Op::Begin => ReleaseReason::Queue,
                 _ => ReleaseReason::NeverReached,
@@ -354,7 +363,7 @@ impl Strategy for Holding {
             && let Some(recorded) = self.following.argument(&self.holds.guide, view.world, actor)
         {
             let fits = match question {
-                Question::Waiter(n) | Question::Instance(n) => recorded < n as u64,
+                Question::Waiter(n) | Question::Instance(n) | Question::Case(n) => recorded < n as u64,
                 Question::Branch => recorded < 2,
                 Question::Instant => {
                     view.world.instants_into(&mut self.instants);

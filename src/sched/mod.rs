@@ -165,7 +165,7 @@ fn random_priority(rng: &mut crate::base::Rng) -> u64 {
 /// Draws an argument uniformly. `instants` is scratch space that is reused between calls.
 fn random_argument(rng: &mut crate::base::Rng, instants: &mut Vec<u64>, view: &View<'_>, question: Question) -> u64 {
     match question {
-        Question::Waiter(n) | Question::Instance(n) => u64::from(rng.below(n as u32)),
+        Question::Waiter(n) | Question::Instance(n) | Question::Case(n) => u64::from(rng.below(n as u32)),
         Question::Branch => u64::from(rng.coin()),
         Question::Instant => {
             view.world.instants_into(instants);

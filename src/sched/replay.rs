@@ -197,7 +197,7 @@ impl Strategy for Replay {
 
     fn argument(&mut self, view: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {
         let fits = match question {
-            Question::Waiter(n) | Question::Instance(n) => self.argument < n as u64,
+            Question::Waiter(n) | Question::Instance(n) | Question::Case(n) => self.argument < n as u64,
             Question::Branch => self.argument < 2,
             Question::Instant => self.argument > view.world.now(),
         };
@@ -207,6 +207,7 @@ impl Strategy for Replay {
         let found = match question {
             Question::Waiter(n) => format!("{n} threads wait"),
             Question::Instance(n) => format!("{n} instances"),
+            Question::Case(n) => format!("{n} cases can go"),
             Question::Branch => "a branch".to_owned(),
             Question::Instant => format!("the clock is already at {} ms", view.world.now()),
         };

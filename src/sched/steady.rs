@@ -74,7 +74,7 @@ impl Steady {
 #[must_use]
 pub fn answer(view: &View<'_>, question: Question) -> u64 {
     match question {
-        Question::Waiter(_) | Question::Instance(_) | Question::Branch => 0,
+        Question::Waiter(_) | Question::Instance(_) | Question::Case(_) | Question::Branch => 0,
         Question::Instant => view.world.next_deadline(),
     }
 }

@@ -318,7 +318,7 @@ impl Strategy for Tolerant {
 
     fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>> {
         let fits = match question {
-            Question::Waiter(n) | Question::Instance(n) => self.argument < n as u64,
+            Question::Waiter(n) | Question::Instance(n) | Question::Case(n) => self.argument < n as u64,
             Question::Branch => self.argument < 2,
             Question::Instant => self.argument > view.world.now(),
         };

@@ -89,7 +89,9 @@ impl Departures {
             let arguments = match view.world.question(actor) {
                 None => vec![0],
                 Some(Question::Branch) => vec![0, 1],
-                Some(Question::Waiter(waiters) | Question::Instance(waiters)) => (0..waiters as u64).collect(),
+                Some(Question::Waiter(waiters) | Question::Instance(waiters) | Question::Case(waiters)) => {
+                    (0..waiters as u64).collect()
+                }
                 Some(Question::Instant) => view.world.instants(),
             };
             let choices = arguments.into_iter().map(|argument| Choice { actor, argument });

@@ -121,7 +121,7 @@ impl Strategy for SegmentFollower {
 // Returns the wanted answer if the question permits it, else the default answer.
 fn answered(view: &View<'_>, question: Question, wanted: Option<u64>) -> u64 {
     let fits = |argument: &u64| match question {
-        Question::Waiter(waiters) | Question::Instance(waiters) => *argument < waiters as u64,
+        Question::Waiter(waiters) | Question::Instance(waiters) | Question::Case(waiters) => *argument < waiters as u64,
         Question::Branch => *argument < 2,
         Question::Instant => *argument > view.world.now(),
     };

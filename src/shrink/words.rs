@@ -38,6 +38,7 @@ impl Observer for DepartureRecorder {
             let answer = |c: Choice| match view.world.question(c.actor) {
                 Some(Question::Waiter(waiters)) => format!(", waiter {} of {waiters}", c.argument + 1),
                 Some(Question::Instance(n)) => format!(", instance {} of {n}", c.argument + 1),
+                Some(Question::Case(open)) => format!(", case {} of {open}", c.argument + 1),
                 Some(Question::Branch) => format!(", branch {}", c.argument),
                 Some(Question::Instant) | None => String::new(),
             };

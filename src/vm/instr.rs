@@ -1,7 +1,7 @@
 //! The instructions of compiled bodies. An [`Instr::Visible`] stops its thread; all other instructions belong to the
 //! preceding step.
 
-use crate::event::{BodyId, ComponentId, EventId, ListenerId, SiteId};
+use crate::event::{BodyId, ChannelRead, ComponentId, EventId, ListenerId, SiteId};
 use crate::lang::ast::{BinaryOp, UnaryOp};
 use crate::lang::program::{ExceptionId, KindId, StageSet, StateId, TextId};
 
@@ -212,6 +212,46 @@ pub(super) enum Visible {
     Branch,
     Skip,
     Yield,
+    AcquireFor {
+        lock: LockRef,
+        timeout: Reg,
+    },
+    /// Acquires one side of a reader-writer lock before a deadline.
+    SideFor {
+        lock: Reg,
+        write: bool,
+        timeout: Reg,
+    },
+    GroupAdd {
+        group: Reg,
+        delta: Reg,
+    },
+    GroupWait(Reg),
+    ReadInterrupt(Reg),
+    Now,
+    Send {
+        channel: Reg,
+        value: Reg,
+    },
+    /// A receive. With `exit` it is the head of an iteration over the channel, which jumps there at its end.
+    Receive {
+        channel: Reg,
+        exit: Option<u32>,
+    },
+    Close(Reg),
+    ChannelRead {
+        channel: Reg,
+        what: ChannelRead,
+    },
+    /// A select. `cases` are three registers for each case: its channel, whether it sends, and its value. The value
+    /// that case `i` receives goes to the `i`-th register of `values`, and whether one was sent to `received`.
+    Select {
+        cases: Regs,
+        timeout: Option<Reg>,
+        otherwise: bool,
+        values: Regs,
+        received: Reg,
+    },
 }
 
 /// What an instruction does with platform memory. The registers of instances hold their objects; null throws
@@ -418,7 +458,10 @@ impl Instr {
         match &mut self {
             Instr::Jump(to) | Instr::JumpIf { to, .. } | Instr::JumpUnless { to, .. } => *to += entry,
             Instr::ForNext { body, .. } => *body += entry,
-            Instr::Visible { op: Visible::ListRead(_, ListGet::Next { exit, .. }), .. } => *exit += entry,
+            Instr::Visible {
+                op: Visible::ListRead(_, ListGet::Next { exit, .. }) | Visible::Receive { exit: Some(exit), .. },
+                ..
+            } => *exit += entry,
             _ => {}
         }
         self

@@ -30,8 +30,12 @@ pub(super) fn live(code: &[Instr], handlers: &[Handler], regs: usize, fragments:
             for next in successors(code, at) {
                 merge(&mut out, &live[next]);
             }
-            if let Some(dst) = written(&code[at]) {
-                out[usize::from(dst) / 64] &= !(1 << (dst % 64));
+            let mut write = |reg: Reg| out[usize::from(reg) / 64] &= !(1 << (reg % 64));
+            written(&code[at]).into_iter().for_each(&mut write);
+            if let Instr::Visible { op: Visible::Select { values, received, .. }, .. } = code[at] {
+                // Only the value of the case that goes is written, but no other one is read after that.
+                each(values, &mut write);
+                write(received);
             }
             // An exception may leave from here before the instruction has written a register.
             for h in handlers.iter().filter(|h| protects(h, code, at)) {
@@ -79,9 +83,10 @@ fn successors(code: &[Instr], at: usize) -> impl Iterator<Item = usize> {
     let (a, b) = match code[at] {
         Instr::Jump(to) => (Some(to as usize), None),
         Instr::JumpIf { to, .. } | Instr::JumpUnless { to, .. } => (Some(next), Some(to as usize)),
-        Instr::Visible { op: Visible::ListRead(_, ListGet::Next { exit, .. }), .. } => {
-            (Some(next), Some(exit as usize))
-        }
+        Instr::Visible {
+            op: Visible::ListRead(_, ListGet::Next { exit, .. }) | Visible::Receive { exit: Some(exit), .. },
+            ..
+        } => (Some(next), Some(exit as usize)),
         Instr::Return(_) | Instr::Fail { .. } | Instr::Throw { .. } | Instr::Rethrow(_) => (None, None),
         // A looper takes message after message at one instruction, so that instruction is its own successor.
         Instr::Visible { op: Visible::Begin, .. } => (Some(next), Some(at)),
@@ -108,7 +113,10 @@ fn written(instr: &Instr) -> Option<Reg> {
         | Instr::PeekList { dst, .. }
         | Instr::Platform { dst, .. } => Some(dst),
         // At the end of its list an iteration writes no element.
-        Instr::Visible { op: Visible::ListRead(_, ListGet::Next { .. }), .. } => None,
+        Instr::Visible {
+            op: Visible::ListRead(_, ListGet::Next { .. }) | Visible::Receive { exit: Some(_), .. },
+            ..
+        } => None,
         Instr::Visible { dst, .. } => Some(dst),
         _ => None,
     }
@@ -234,7 +242,31 @@ fn operands(op: &Visible, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
         | Visible::Quit { looper: reg, .. }
         | Visible::NewHandler(reg)
         | Visible::Interrupt(reg)
+        | Visible::Close(reg)
+        | Visible::GroupWait(reg)
+        | Visible::ReadInterrupt(reg)
         | Visible::Sleep(reg) => f(reg),
+        Visible::AcquireFor { lock: l, timeout } => {
+            f(lock(l));
+            f(timeout);
+        }
+        Visible::SideFor { lock: reg, timeout, .. } => {
+            f(reg);
+            f(timeout);
+        }
+        Visible::GroupAdd { group, delta } => {
+            f(group);
+            f(delta);
+        }
+        Visible::Send { channel, value } => {
+            f(channel);
+            f(value);
+        }
+        Visible::Receive { channel, .. } | Visible::ChannelRead { channel, .. } => f(channel),
+        Visible::Select { cases, timeout, .. } => {
+            timeout.into_iter().for_each(&mut *f);
+            each(cases, f);
+        }
         Visible::DownFor { semaphore, timeout } => {
             f(semaphore);
             f(timeout);
@@ -272,6 +304,7 @@ fn operands(op: &Visible, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
         | Visible::Register { .. }
         | Visible::Unregister { .. }
         | Visible::Branch
+        | Visible::Now
         | Visible::Skip
         | Visible::Yield => {}
     }

@@ -3,8 +3,8 @@
 use super::instr::{ListGet, ListPut, LockRef, PostMore, Reg, Regs, TargetRef, Time, Visible, WaitRef};
 use super::pure::location;
 use crate::event::{
-    Args, BarrierId, ConditionId, ListRead, ListWrite, Location, LockId, NULL, Op, PostOptions, PostTime, RwLockId,
-    SemaphoreId, SiteId, Target, ThreadId, Value, WaitSet,
+    Acquisition, Args, BarrierId, ChannelId, ConditionId, GroupId, ListRead, ListWrite, Location, LockId, NULL, Op,
+    PostOptions, PostTime, RwLockId, SemaphoreId, SiteId, Target, ThreadId, Value, WaitSet,
 };
 use crate::world::{Next, ThrownException, World};
 use smallvec::SmallVec;
@@ -209,6 +209,27 @@ fn pending(op: Visible, regs: &[Value], world: &mut World) -> Result<Op, ThrownE
         Visible::Perform { listener, .. } => Op::Perform(listener),
         Visible::Interrupt(r) => Op::Interrupt(thread(r)?),
         Visible::Sleep(r) => Op::Sleep(get(r)),
+        Visible::AcquireFor { lock: l, timeout } => {
+            Op::AcquireFor { of: Acquisition::Lock(lock(l)?), timeout: get(timeout) }
+        }
+        Visible::SideFor { lock: r, write, timeout } => {
+            let id = RwLockId(index(r)?);
+            let of = if write { Acquisition::Write(id) } else { Acquisition::Read(id) };
+            Op::AcquireFor { of, timeout: get(timeout) }
+        }
+        Visible::GroupAdd { group, delta } => Op::GroupAdd { group: GroupId(index(group)?), delta: get(delta) },
+        Visible::GroupWait(r) => Op::GroupWait(GroupId(index(r)?)),
+        Visible::ReadInterrupt(r) => Op::ReadInterrupt(thread(r)?),
+        Visible::Now => Op::Now,
+        Visible::Send { channel, value } => Op::Send { channel: index(channel).ok().map(ChannelId), value: get(value) },
+        Visible::Receive { channel, exit } => {
+            Op::Receive { channel: index(channel).ok().map(ChannelId), iterates: exit.is_some() }
+        }
+        Visible::Close(r) => Op::Close(ChannelId(index(r)?)),
+        Visible::ChannelRead { channel, what } => Op::ChannelRead { channel: ChannelId(index(channel)?), what },
+        Visible::Select { cases, timeout, otherwise, .. } => {
+            Op::Select { cases: world.keep_args(range(regs, cases)), timeout: timeout.map(get), otherwise }
+        }
         Visible::Branch => Op::Branch,
         Visible::Skip => Op::Skip,
         Visible::Yield => Op::Yield,

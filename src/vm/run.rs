@@ -77,9 +77,21 @@ impl Vm {
                 fiber.regs[fiber.base as usize + usize::from(dst)] = value;
                 fiber.pc += 1;
             }
+            Reply::Selected { case, value, received } => {
+                let base = fiber.base as usize;
+                fiber.regs[base + usize::from(dst)] = Value::from(case);
+                if let Visible::Select { values, received: flag, .. } = op {
+                    if case < u32::from(values.count) {
+                        fiber.regs[base + usize::from(values.first) + case as usize] = value;
+                    }
+                    fiber.regs[base + usize::from(flag)] = Value::from(received);
+                }
+                fiber.pc += 1;
+            }
             Reply::LeaveLoop => fiber.pc += 1,
             Reply::Exhausted => {
-                if let Visible::ListRead(_, ListGet::Next { exit, .. }) = op {
+                if let Visible::ListRead(_, ListGet::Next { exit, .. }) | Visible::Receive { exit: Some(exit), .. } = op
+                {
                     fiber.pc = exit;
                 }
             }

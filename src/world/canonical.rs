@@ -41,6 +41,8 @@ pub(super) enum Part {
     RwLock(usize),
     Semaphore(usize),
     Barrier(usize),
+    Channel(usize),
+    Group(usize),
     Environment,
     Platform,
     /// Words that the caller has added (`Canonicalizer::distinguish`).
@@ -62,6 +64,8 @@ impl Part {
             Part::Environment => (9, 0),
             Part::Else => (10, 0),
             Part::Platform => (11, 0),
+            Part::Channel(n) => (12, n),
+            Part::Group(n) => (13, n),
         };
         kind << 32 | number as u64
     }

@@ -144,6 +144,13 @@ impl World {
         instant
     }
 
+    /// Returns the instant of the clock in milliseconds, for a program that reads it. A search then needs a clock of
+    /// milliseconds.
+    pub(super) fn read_clock(&mut self) -> i64 {
+        self.scale.asked_for(1);
+        i64::try_from(self.scale.milliseconds(self.now)).unwrap_or(i64::MAX)
+    }
+
     /// Returns an absolute instant, given in milliseconds, in units. 0 or less means the front of a queue.
     pub(super) fn at(&mut self, instant: i64) -> u64 {
         let instant = u64::try_from(instant).unwrap_or(0);

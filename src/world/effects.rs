@@ -11,8 +11,8 @@ use super::World;
 use super::memory::Memory;
 use super::queue::message_of;
 use crate::event::{
-    Access, AccessKind, AccessPlace, BarrierId, BodyId, EventId, ListenerId, Location, LockId, ObjectId, Op, PostTime,
-    RwLockId, SemaphoreId, Target, ThreadId, Value, WaitSet,
+    Access, AccessKind, AccessPlace, Acquisition, BarrierId, BodyId, ChannelId, EventId, GroupId, ListenerId, Location,
+    LockId, ObjectId, Op, PostTime, RwLockId, SemaphoreId, Target, ThreadId, Value, WaitSet,
 };
 
 /// A thing that operations of several threads can touch.
@@ -52,6 +52,12 @@ pub enum Thing {
     Token(ObjectId),
     /// The numbering of threads and handlers. Numbers are assigned in order of creation.
     Numbers,
+    /// A wait group.
+    Group(GroupId),
+    /// A channel.
+    Channel(ChannelId),
+    /// The channels of a select.
+    ChannelsOfSelect,
 }
 
 /// How an operation touches a [`Thing`].
@@ -145,6 +151,28 @@ pub enum How {
     Sleep,
     /// Ends a sleep.
     EndSleep,
+    /// Tries to acquire a lock, or one side of a reader-writer lock, before a deadline.
+    Try,
+    /// Adds to the counter of a wait group.
+    Count,
+    /// Waits for the counter of a wait group.
+    AwaitCount,
+    /// Sends to a channel.
+    Send,
+    /// Completes a send that has parked.
+    EndSend,
+    /// Receives from a channel.
+    Receive,
+    /// Completes a receive that has parked.
+    EndReceive,
+    /// Closes a channel.
+    Close,
+    /// Reads the state of a channel.
+    Look,
+    /// Sends to or receives from one of several channels.
+    Select,
+    /// Completes a select that has parked.
+    EndSelect,
 }
 
 /// Role of an operation in wake-ups: whether it wakes threads that wait for a thing, or is the operation with which
@@ -190,6 +218,13 @@ impl How {
     fn row(self) -> (bool, Signal) {
         match self {
             How::Down | How::Pass | How::Await | How::Join => (true, Signal::Receives),
+            How::Receive | How::EndReceive | How::EndSend => (true, Signal::Receives),
+            How::Try => (true, Signal::Neither),
+            How::Count => (false, Signal::Sends),
+            How::AwaitCount => (false, Signal::Receives),
+            How::Send => (true, Signal::Sends),
+            How::Close => (false, Signal::Sends),
+            How::Select | How::EndSelect => (true, Signal::Neither),
             How::EndWait | How::EndSleep => (false, Signal::Receives),
             How::Notify | How::Up | How::Arrive | How::Interrupt | How::Write => (false, Signal::Sends),
             How::Acquire
@@ -200,6 +235,7 @@ impl How {
             | How::PostWith(..)
             | How::PostIdle => (true, Signal::Neither),
             How::Read
+            | How::Look
             | How::Release
             | How::ReleaseRead
             | How::ReleaseWrite
@@ -297,6 +333,9 @@ impl Thing {
             Thing::Platform => "the platform".to_owned(),
             Thing::Token(object) => format!("the token {}", world.object_name(object)),
             Thing::Numbers => "the numbers of threads and handlers".to_owned(),
+            Thing::Group(id) => format!("waitgroup {}", setup.groups[id.0 as usize]),
+            Thing::Channel(id) => format!("channel {}", setup.channels[id].name),
+            Thing::ChannelsOfSelect => "the channels of a select".to_owned(),
         }
     }
 }
@@ -447,7 +486,31 @@ impl World {
             Op::Interrupt(other) => one(Thing::Interrupts(other), How::Interrupt),
             Op::Sleep(_) => one(Thing::Interrupts(thread), How::Sleep).timed(),
             Op::Wake => one(Thing::Interrupts(thread), How::EndSleep).timed(),
+            Op::AcquireFor { of: Acquisition::Lock(lock), .. } => one(Thing::Lock(lock), How::Try).timed(),
+            Op::AcquireFor { of: Acquisition::Read(lock) | Acquisition::Write(lock), .. } => {
+                one(Thing::RwLock(lock), How::Try).timed()
+            }
+            Op::GroupAdd { group, .. } => one(Thing::Group(group), How::Count),
+            Op::GroupWait(group) => one(Thing::Group(group), How::AwaitCount),
+            Op::GroupPass { group, .. } => one(Thing::Group(group), How::Pass),
+            Op::ReadInterrupt(other) => one(Thing::Interrupts(other), How::Look),
+            Op::Now => Effects::NONE.timed(),
+            Op::Send { channel: Some(channel), .. } => self.on_channel(channel, How::Send),
+            Op::Sent { channel } => self.on_channel(channel, How::EndSend),
+            Op::Receive { channel: Some(channel), .. } => self.on_channel(channel, How::Receive),
+            Op::Received { channel, .. } => self.on_channel(channel, How::EndReceive),
+            Op::Close(channel) => self.on_channel(channel, How::Close),
+            Op::ChannelRead { channel, .. } => self.on_channel(channel, How::Look),
+            Op::Select { .. } => one(Thing::ChannelsOfSelect, How::Select).timed(),
+            Op::Selected { .. } => one(Thing::ChannelsOfSelect, How::EndSelect).timed(),
+            // An operation on a null channel is never enabled.
+            Op::Send { channel: None, .. } | Op::Receive { channel: None, .. } => Effects::NONE,
             Op::Branch | Op::Skip | Op::Yield => Effects::NONE,
         }
+    }
+
+    // A parked select whose deadline passes leaves its channels.
+    fn on_channel(&self, channel: ChannelId, how: How) -> Effects {
+        Effects { uses_clock: self.has_parked_select(true), ..Effects::one(Thing::Channel(channel), how) }
     }
 }

@@ -6,12 +6,12 @@
 
 use super::World;
 use super::clock::due;
-use super::effects::Thing;
+use super::pending::PendingAt;
 use super::setup::Prefer;
 use super::sync::ThreadSet;
 use super::threads::ThreadStage;
 use crate::base::{Id, IdSet};
-use crate::event::{Actor, EventId, LockId, Op, PostTime, SemaphoreId, Target, ThreadId};
+use crate::event::{Acquisition, Actor, EventId, LockId, Op, PostTime, RwLockId, SemaphoreId, Target, ThreadId};
 
 /// Number of open actors of each kind. It is created at every step, so it is one word: the threads in the low half, the
 /// events and two flags in the high half.
@@ -75,17 +75,6 @@ impl std::fmt::Debug for Openings {
     }
 }
 
-// The thing that a pending operation may have to wait for. It keeps the set of threads that are pending there.
-pub(super) enum PendingAt {
-    Nothing,
-    Lock(LockId),
-    RwLock(crate::event::RwLockId),
-    Semaphore(crate::event::SemaphoreId),
-    Barrier(crate::event::BarrierId),
-    Thread(ThreadId),
-    Memory,
-}
-
 impl World {
     /// Returns the thread whose queue a post or a removal reaches.
     #[must_use]
@@ -93,58 +82,6 @@ impl World {
         match target {
             Target::Thread(thread) => thread,
             Target::Handler(handler) => self.handlers[handler],
-        }
-    }
-
-    #[inline]
-    pub(super) fn pending_at(&self, thread: ThreadId, op: &Op) -> PendingAt {
-        let waits = self.effects(thread, op).touches().find(|(_, how)| how.may_wait());
-        match waits {
-            None => PendingAt::Nothing,
-            Some((Thing::Lock(lock), _)) => PendingAt::Lock(lock),
-            Some((Thing::RwLock(lock), _)) => PendingAt::RwLock(lock),
-            Some((Thing::Semaphore(semaphore), _)) => PendingAt::Semaphore(semaphore),
-            Some((Thing::Barrier(barrier), _)) => PendingAt::Barrier(barrier),
-            Some((Thing::End(thread) | Thing::Queue(thread), _)) => PendingAt::Thread(thread),
-            Some((Thing::AllMemory, _)) => PendingAt::Memory,
-            Some((
-                Thing::Memory(_)
-                | Thing::Atomic(_)
-                | Thing::WaitSet(_)
-                | Thing::Event(_)
-                | Thing::Interrupts(_)
-                | Thing::Listener(_)
-                | Thing::Fence(_)
-                | Thing::Platform
-                | Thing::Token(_)
-                | Thing::Numbers,
-                _,
-            )) => unreachable!("no operation waits there until another thread's step"),
-        }
-    }
-
-    fn pending_set_mut(&mut self, object: &PendingAt) -> Option<&mut IdSet<ThreadId>> {
-        match object {
-            PendingAt::Nothing => None,
-            PendingAt::Lock(id) => Some(&mut self.locks[*id].pending_set.0),
-            PendingAt::RwLock(id) => Some(&mut self.rwlocks[*id].pending_set.0),
-            PendingAt::Semaphore(id) => Some(&mut self.semaphores[*id].pending_set.0),
-            PendingAt::Barrier(id) => Some(&mut self.barriers[*id].pending_set.0),
-            PendingAt::Thread(id) => Some(&mut self.threads[*id].pending_set.0),
-            PendingAt::Memory => Some(&mut self.awaiting),
-        }
-    }
-
-    /// Copies the set of threads that are pending at one thing from another state.
-    pub(super) fn copy_pending_set(&mut self, from: &World, object: &PendingAt) {
-        match object {
-            PendingAt::Nothing => {}
-            PendingAt::Lock(id) => self.locks[*id].pending_set.clone_from(&from.locks[*id].pending_set),
-            PendingAt::RwLock(id) => self.rwlocks[*id].pending_set.clone_from(&from.rwlocks[*id].pending_set),
-            PendingAt::Semaphore(id) => self.semaphores[*id].pending_set.clone_from(&from.semaphores[*id].pending_set),
-            PendingAt::Barrier(id) => self.barriers[*id].pending_set.clone_from(&from.barriers[*id].pending_set),
-            PendingAt::Thread(id) => self.threads[*id].pending_set.clone_from(&from.threads[*id].pending_set),
-            PendingAt::Memory => self.awaiting.clone_from(&from.awaiting),
         }
     }
 
@@ -231,9 +168,17 @@ impl World {
     /// Decides again whether one thread is enabled. A waiter that has been woken joins the set of its lock.
     #[inline]
     pub(super) fn refresh(&mut self, thread: ThreadId) {
-        if let Op::Reacquire { lock, .. } = self.threads[thread].pending {
-            let woken = self.woken(thread);
-            self.locks[lock].pending_set.0.set(thread, woken);
+        match self.threads[thread].pending {
+            Op::Reacquire { lock, .. } => {
+                let woken = self.woken(thread);
+                self.locks[lock].pending_set.0.set(thread, woken);
+            }
+            // After its deadline the thread no longer needs the lock.
+            Op::AcquireFor { of: Acquisition::Lock(lock), .. } => {
+                let waits = !due(self.threads[thread].deadline, self.now);
+                self.locks[lock].pending_set.0.set(thread, waits);
+            }
+            _ => {}
         }
         let enabled = self.is_enabled(thread);
         self.enabled.set(thread, enabled);
@@ -282,16 +227,10 @@ impl World {
         match &t.pending {
             Op::Acquire(lock) => self.locks[*lock].free_for(thread),
             Op::Reacquire { lock, .. } => self.woken(thread) && self.locks[*lock].owner.is_none(),
-            Op::ReadLock(id) => {
-                let l = &self.rwlocks[*id];
-                l.writer.is_none() && (l.prefer != Prefer::Writers || l.announced.is_empty())
-            }
-            Op::WriteLock(id) => {
-                let l = &self.rwlocks[*id];
-                let reader_is_pending =
-                    || l.pending_set.0.iter().any(|u| matches!(self.threads[u].pending, Op::ReadLock(_)));
-                l.writer.is_none() && l.readers.is_empty() && !(l.prefer == Prefer::Readers && reader_is_pending())
-            }
+            Op::ReadLock(id) => self.can_read(*id),
+            Op::WriteLock(id) => self.can_write(*id),
+            Op::AcquireFor { of, .. } => due(t.deadline, self.now) || self.can_acquire(thread, *of),
+            Op::GroupPass { group, generation } => self.groups[*group].generation != *generation,
             Op::Down(id) => self.semaphores[*id].count > 0,
             Op::DownFor { semaphore, .. } => self.semaphores[*semaphore].count > 0 || due(t.deadline, self.now),
             Op::Pass { barrier, generation } => self.barriers[*barrier].generation != *generation,
@@ -305,7 +244,34 @@ impl World {
             // A begin without a queue, or inside a task, does not block: it throws.
             Op::Begin => t.in_task() || t.queue.as_ref().is_none_or(|q| q.quit || q.ready(self.now)),
             Op::Wake => t.interrupted || due(t.deadline, self.now),
+            op @ (Op::Send { .. }
+            | Op::Sent { .. }
+            | Op::Receive { .. }
+            | Op::Received { .. }
+            | Op::Select { .. }
+            | Op::Selected { .. }) => self.channel_enabled(thread, op),
             _ => true,
+        }
+    }
+
+    fn can_read(&self, id: RwLockId) -> bool {
+        let l = &self.rwlocks[id];
+        l.writer.is_none() && (l.prefer != Prefer::Writers || l.announced.is_empty())
+    }
+
+    fn can_write(&self, id: RwLockId) -> bool {
+        let l = &self.rwlocks[id];
+        let reads = |op: &Op| matches!(op, Op::ReadLock(_) | Op::AcquireFor { of: Acquisition::Read(_), .. });
+        let reader_is_pending = || l.pending_set.0.iter().any(|u| reads(&self.threads[u].pending));
+        l.writer.is_none() && l.readers.is_empty() && !(l.prefer == Prefer::Readers && reader_is_pending())
+    }
+
+    /// Returns whether a thread can acquire a lock, or one side of a reader-writer lock, now.
+    pub(super) fn can_acquire(&self, thread: ThreadId, of: Acquisition) -> bool {
+        match of {
+            Acquisition::Lock(lock) => self.locks[lock].free_for(thread),
+            Acquisition::Read(lock) => self.can_read(lock),
+            Acquisition::Write(lock) => self.can_write(lock),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::World;
 use super::threads::ThreadStage;
-use crate::event::{BlockedThread, DeadlockReport, LockId, Op, Outcome, Target, ThreadId, WaitSet};
+use crate::event::{BlockedThread, ChannelId, DeadlockReport, LockId, Op, Outcome, Target, ThreadId, WaitSet};
 use smallvec::SmallVec;
 
 /// Threads in a cycle, each of which needs the lock of the next one.
@@ -178,6 +178,22 @@ impl World {
                 let name = &self.setup.barriers[barrier.0 as usize].0;
                 format!("barrier {name} ({} of {} have arrived)", b.arrived, b.parties)
             }
+            Op::AcquireFor { of, .. } => self.waits_for(&of.plain(), thread),
+            Op::GroupPass { group, .. } => {
+                let name = &self.setup.groups[group.0 as usize];
+                format!("waitgroup {name} to become 0 (it is {})", self.groups[*group].count)
+            }
+            Op::Send { channel, .. } => self.waits_for_channel("a receiver or room", *channel),
+            Op::Sent { channel } => self.waits_for_channel("a receiver", Some(*channel)),
+            Op::Receive { channel, .. } => self.waits_for_channel("a value", *channel),
+            Op::Received { channel, .. } => self.waits_for_channel("a value", Some(*channel)),
+            Op::Select { cases, .. } | Op::Selected { cases } => {
+                let names = self.cases(*cases).map(|case| {
+                    let verb = if case.sends.is_some() { "send" } else { "recv" };
+                    format!("{verb} {}", self.channel_name(case.channel))
+                });
+                format!("a case of its select ({})", names.collect::<Vec<_>>().join(", "))
+            }
             Op::Await { .. } => "its condition to hold".to_owned(),
             Op::Join(other) => format!("thread {} to finish", self.thread_name(*other)),
             Op::Post { target: Target::Thread(to), .. } => {
@@ -185,6 +201,19 @@ impl World {
             }
             other => format!("{} to be possible", other.word()),
         }
+    }
+
+    fn waits_for_channel(&self, what: &str, channel: Option<ChannelId>) -> String {
+        match channel {
+            Some(_) => format!("{what} at channel {}", self.channel_name(channel)),
+            None => "a channel that is null, forever".to_owned(),
+        }
+    }
+
+    /// Returns the name of a channel: `c`, `null`.
+    #[must_use]
+    pub fn channel_name(&self, channel: Option<ChannelId>) -> &str {
+        channel.map_or("null", |channel| &self.setup.channels[channel].name)
     }
 
     /// Returns the name of a lock: `lock m`, `mutex m`, or `the monitor of main/onCreate#1/Node#1`.

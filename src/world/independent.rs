@@ -11,7 +11,7 @@
 use super::effects::{Effects, How, Thing, ThingEffect};
 use super::{ThreadStage, World};
 use crate::base::mutant::{self, Mutant};
-use crate::event::{Access, AccessKind, AccessPlace, Actor, Op, PostTime, ThreadId};
+use crate::event::{Access, AccessKind, AccessPlace, Actor, Args, ChannelId, Op, PostTime, ThreadId};
 
 /// Returns whether two open choices of different actors are independent in this state.
 pub(crate) fn independent(world: &World, a: Actor, b: Actor) -> bool {
@@ -45,7 +45,11 @@ pub(crate) fn is_quiet(before: &World, after: &World, actor: Actor) -> bool {
         && before.platform().map(|p| p.uses) == after.platform().map(|p| p.uses)
         && !matches!(
             after.thread(thread).pending,
-            Op::Await { timeout: Some(_) } | Op::DownFor { .. } | Op::ReadLock(_)
+            Op::Await { timeout: Some(_) }
+                | Op::DownFor { .. }
+                | Op::ReadLock(_)
+                | Op::Select { timeout: Some(_), .. }
+                | Op::AcquireFor { .. }
         )
 }
 
@@ -99,6 +103,24 @@ fn commutes(world: &World, (a, (thing, how)): (ThreadId, ThingEffect), b: Thread
                 || mutant::is(Mutant::PostsCommute) && posts(how) && of_b.touches().all(|(_, how)| posts(how));
             (!meets_looper || beside) && (!same || beside || begins_beside(world, b, a) || posts_commute())
         }
+        Thing::Channel(channel) => {
+            !world.has_parked_select(false)
+                && others.all(|(other, _)| match other {
+                    Thing::Channel(other) => channel != other,
+                    Thing::ChannelsOfSelect => !selects_from(world, b, channel),
+                    _ => true,
+                })
+        }
+        Thing::ChannelsOfSelect => {
+            !world.has_parked_select(false)
+                && others.all(|(other, _)| match other {
+                    Thing::Channel(other) => !selects_from(world, a, other),
+                    Thing::ChannelsOfSelect => {
+                        !select_channels(world, a).any(|channel| selects_from(world, b, channel))
+                    }
+                    _ => true,
+                })
+        }
         // Two operations on one of these things conflict, however they touch it.
         Thing::Lock(_)
         | Thing::RwLock(_)
@@ -108,11 +130,25 @@ fn commutes(world: &World, (a, (thing, how)): (ThreadId, ThingEffect), b: Thread
         | Thing::Interrupts(_)
         | Thing::Listener(_)
         | Thing::Barrier(_)
+        | Thing::Group(_)
         | Thing::Fence(_)
         | Thing::Platform
         | Thing::Token(_)
         | Thing::Numbers => others.all(|(other, _)| other != thing),
     }
+}
+
+// The channels of the select at which a thread is pending.
+fn select_channels(world: &World, thread: ThreadId) -> impl Iterator<Item = ChannelId> + '_ {
+    let cases = match world.thread(thread).pending {
+        Op::Select { cases, .. } | Op::Selected { cases } => cases,
+        _ => Args::default(),
+    };
+    world.cases(cases).filter_map(|case| case.channel)
+}
+
+fn selects_from(world: &World, thread: ThreadId, channel: ChannelId) -> bool {
+    select_channels(world, thread).any(|other| other == channel)
 }
 
 fn access(place: AccessPlace, how: How) -> Access {

@@ -44,7 +44,8 @@ impl World {
             + of_enables
             + self.platform().map_or(0, super::Platform::bytes)
             + self.contexts.bytes()
-            + size_of_val(&*self.args);
+            + size_of_val(&*self.args)
+            + self.channels.iter().map(|c| size_of_val(c) + c.items.len() * size_of::<Value>()).sum::<usize>();
         sum as u64
     }
 
@@ -149,6 +150,22 @@ impl World {
                 parties: Some(barrier.parties),
                 blocked: blocked(&barrier.pending_set),
                 ..plain(format!("barrier {}", setup.barriers[id.0 as usize].0))
+            });
+        }
+        for (id, group) in self.groups.enumerate() {
+            all.push(SyncObjectState {
+                count: group.count,
+                blocked: blocked(&group.pending_set),
+                ..plain(format!("waitgroup {}", setup.groups[id.0 as usize]))
+            });
+        }
+        for (id, channel) in self.channels.enumerate() {
+            let parked = |list: &[super::channels::Parked]| list.iter().map(|p| p.thread).collect::<Vec<_>>();
+            all.push(SyncObjectState {
+                count: channel.items.len() as i64,
+                blocked: blocked(&channel.pending_set),
+                waiters: [parked(&channel.receivers), parked(&channel.senders)].concat(),
+                ..plain(format!("{}channel {}", if channel.closed { "closed " } else { "" }, setup.channels[id].name))
             });
         }
         all

@@ -229,6 +229,7 @@ impl<G: Guest> Machine<G> {
         self.world.recorded.clear();
         self.world.leave(thread);
         self.world.give_up_locks(thread);
+        self.world.leave_channels(thread);
         let next = self.guest.abandon(&mut self.world, thread);
         self.arrive(thread, next);
         self.after_step();
@@ -263,7 +264,9 @@ impl<G: Guest> Machine<G> {
             Next::Pending => {
                 match self.world.threads[thread].pending {
                     Op::Await { timeout } => self.begin_await(thread, timeout),
-                    Op::DownFor { timeout, .. } => {
+                    Op::DownFor { timeout, .. }
+                    | Op::AcquireFor { timeout, .. }
+                    | Op::Select { timeout: Some(timeout), .. } => {
                         self.world.threads[thread].deadline = Some(self.world.after(timeout));
                     }
                     _ => {}
@@ -371,6 +374,9 @@ impl ThrownException {
             ThrownException::DoubleFree => "DoubleFree",
             ThrownException::ConcurrentModification => "ConcurrentModification",
             ThrownException::StackOverflow => "StackOverflow",
+            ThrownException::Closed => "Closed",
+            ThrownException::NegativeCounter => "NegativeCounter",
+            ThrownException::GroupReused => "GroupReused",
         }
     }
 }

@@ -17,6 +17,7 @@
 //! The other items serve strategies and guests.
 
 mod canonical;
+mod channels;
 mod class;
 mod clock;
 mod contexts;
@@ -24,6 +25,7 @@ mod effects;
 mod enabled;
 mod ending;
 mod environment;
+mod exchange;
 mod idle;
 mod in_place;
 mod independent;
@@ -33,6 +35,7 @@ mod machine;
 mod memory;
 mod messages;
 mod neighbour;
+mod pending;
 mod perform;
 mod platform;
 mod platform_state;
@@ -49,6 +52,7 @@ mod threads;
 mod waiting;
 
 pub use canonical::{Canonical, Canonicalizer, DeclaredCounts, Parts};
+pub use channels::{Capacity, ChannelSetup, Exchanged, Handover, SelectCase};
 pub(crate) use class::{PostClass, Time};
 pub use clock::Scale;
 pub(crate) use clock::divisor;
@@ -74,13 +78,14 @@ pub use threads::{ThreadRecord, ThreadStage};
 
 use crate::base::{IdSet, IndexVec, Pool};
 use crate::event::{
-    Args, BarrierId, ConditionId, ContextId, Event, EventId, EventKind, HandlerId, LimitKind, ListenerId, LockId,
-    Outcome, RwLockId, SemaphoreId, SiteId, ThreadId, Value,
+    Args, BarrierId, ChannelId, ConditionId, ContextId, Event, EventId, EventKind, GroupId, HandlerId, LimitKind,
+    ListenerId, LockId, Outcome, RwLockId, SemaphoreId, SiteId, ThreadId, Value,
 };
+use channels::Channel;
 use environment::EventState;
 use memory::ANYTHING;
 use std::sync::Arc;
-use sync::{Barrier, LockRecord, RwLock, Semaphore};
+use sync::{Barrier, Group, LockRecord, RwLock, Semaphore};
 
 /// State of a running app.
 pub struct World {
@@ -94,6 +99,12 @@ pub struct World {
     rwlocks: IndexVec<RwLockId, RwLock>,
     semaphores: IndexVec<SemaphoreId, Semaphore>,
     barriers: IndexVec<BarrierId, Barrier>,
+    groups: IndexVec<GroupId, Group>,
+    channels: IndexVec<ChannelId, Channel>,
+    // Decisions for parked threads that have not gone on yet.
+    handovers: Vec<Handover>,
+    // How the send, receive or case of the last step on a channel ended. Not part of the state.
+    exchanged: Exchanged,
     handlers: IndexVec<HandlerId, ThreadId>,
     listeners: IndexVec<ListenerId, Vec<crate::event::BodyId>>,
     events: IndexVec<EventId, EventState>,
@@ -117,6 +128,8 @@ pub struct World {
     daemons: IdSet<ThreadId>,
     // Threads that are pending at an `await`.
     awaiting: IdSet<ThreadId>,
+    // Threads that are pending at a `select`.
+    selecting: IdSet<ThreadId>,
     // Threads that are pending at an operation with a deadline.
     timed: IdSet<ThreadId>,
     // Threads with a message queue. A run may have many threads and few queues, and the clock asks all of them.
@@ -148,6 +161,10 @@ crate::clone_in_place!(World {
     rwlocks,
     semaphores,
     barriers,
+    groups,
+    channels,
+    handovers,
+    exchanged,
     handlers,
     listeners,
     events,
@@ -163,6 +180,7 @@ crate::clone_in_place!(World {
     fireable,
     daemons,
     awaiting,
+    selecting,
     timed,
     loopers,
     workers,
@@ -192,6 +210,10 @@ impl World {
             rwlocks: setup.rwlocks.iter().map(|(_, prefer)| RwLock::new(*prefer)).collect(),
             semaphores: count(setup.semaphores.len()),
             barriers: count(setup.barriers.len()),
+            groups: count(setup.groups.len()),
+            channels: count(setup.channels.len()),
+            handovers: Vec::new(),
+            exchanged: Exchanged::Sent,
             handlers: IndexVec::new(),
             listeners: count(setup.listeners.len()),
             events: count(setup.events.len()),
@@ -207,6 +229,7 @@ impl World {
             fireable: IdSet::new(),
             daemons: IdSet::new(),
             awaiting: IdSet::new(),
+            selecting: IdSet::new(),
             timed: IdSet::new(),
             loopers: IdSet::new(),
             workers: IdSet::new(),
@@ -231,6 +254,8 @@ impl World {
         self.fireable.clear();
         self.daemons.clear();
         self.awaiting.clear();
+        self.selecting.clear();
+        self.handovers.clear();
         self.timed.clear();
         self.loopers.clear();
         self.workers.clear();
@@ -267,6 +292,8 @@ impl World {
         for (barrier, (_, parties)) in self.barriers.iter_mut().zip(&setup.barriers) {
             barrier.renew(*parties);
         }
+        self.groups.iter_mut().for_each(Group::renew);
+        self.channels.iter_mut().for_each(Channel::renew);
         self.handlers.clear();
         self.handlers.extend(setup.handlers.iter().map(|(_, looper)| *looper));
         self.listeners.iter_mut().for_each(Vec::clear);

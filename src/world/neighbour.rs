@@ -63,8 +63,11 @@ impl World {
             && self.args.len() == before.args.len()
             && self.horizon == before.horizon
             && self.awaiting.is_empty()
-            // A timed down has started a deadline, which changes more than the thread (`World::after`).
-            && !matches!(self.threads[touched.thread].pending, Op::DownFor { .. })
+            // A timed operation has started a deadline, which changes more than the thread (`World::after`).
+            && !matches!(
+                self.threads[touched.thread].pending,
+                Op::DownFor { .. } | Op::AcquireFor { .. } | Op::Select { timeout: Some(_), .. }
+            )
     }
 
     // Undoes a step that changed only `touched`. `before` is the state before the step.

@@ -24,8 +24,18 @@ pub enum Reply {
     LeaveLoop,
     /// The thread has to run the callbacks of this listener, in order of registration ([`World::callbacks`]).
     Callbacks(ListenerId),
-    /// The iterator is at the end of its list.
+    /// The iterator is at the end of its list, or of what its channel will ever give.
     Exhausted,
+    /// A select has performed this case: its index, the value that it received (if it has received, null or 0 of a
+    /// closed channel), and whether that value was sent.
+    Selected {
+        /// Index of the case; the number of cases if the deadline has passed, and one more for the `else`.
+        case: u32,
+        /// Received value.
+        value: Value,
+        /// Whether a value was received from the channel.
+        received: bool,
+    },
 }
 
 /// Exceptions that operations throw without a `throw` statement.
@@ -42,6 +52,9 @@ pub enum ThrownException {
     DoubleFree,
     ConcurrentModification,
     StackOverflow,
+    Closed,
+    NegativeCounter,
+    GroupReused,
 }
 
 impl World {
@@ -65,8 +78,15 @@ impl World {
             // Handles of messages differ from run to run.
             Reply::Value(value) if matches!(op, Op::Post { .. }) => i64::from(value != 0),
             Reply::Value(value) | Reply::Awaited(value) => value,
+            Reply::Selected { case, .. } => Value::from(case),
+            Reply::Again if matches!(op, Op::Select { .. }) => NULL,
             Reply::Task(..) => when.map_or(0, |when| when as Value),
             _ => 0,
+        };
+        // A timed acquisition that has acquired is recorded as the acquisition.
+        let op = match op {
+            Op::AcquireFor { of, .. } if value != 0 => of.plain(),
+            op => op,
         };
         let refused = matches!(reply, Reply::Throw(thrown) if thrown != ThrownException::Interrupted);
         // The event of a begin belongs to the task that begins.
@@ -349,6 +369,26 @@ impl World {
                 }
                 0
             }
+            Op::AcquireFor { of, .. } => {
+                if !self.gets(thread, of) {
+                    return Ok(Reply::Value(0));
+                }
+                self.try_act(thread, argument, made)?;
+                1
+            }
+            Op::GroupAdd { group, delta } => self.count(group, delta)?,
+            Op::GroupWait(group) => return Ok(self.wait_for_group(thread, group)),
+            Op::GroupPass { group, .. } => self.pass_group(group)?,
+            Op::ReadInterrupt(other) => i64::from(self.threads[other].interrupted),
+            Op::Now => self.read_clock(),
+            Op::Send { .. }
+            | Op::Sent { .. }
+            | Op::Receive { .. }
+            | Op::Received { .. }
+            | Op::Close(_)
+            | Op::ChannelRead { .. }
+            | Op::Select { .. }
+            | Op::Selected { .. } => return self.act_on_channel(thread, argument),
             Op::Branch => i64::from(argument != 0),
             Op::Join(_) | Op::Pass { .. } | Op::Request | Op::Skip | Op::Yield => 0,
         };

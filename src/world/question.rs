@@ -1,7 +1,7 @@
 //! The arguments of choices: which question the step of an actor asks.
 
 use super::World;
-use crate::event::{Actor, EventId, Op, PostTime, ThreadId, WaitSet};
+use crate::event::{Actor, Args, EventId, Op, PostTime, ThreadId, WaitSet};
 
 /// The question that an actor's argument answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,6 +13,8 @@ pub enum Question {
     Instance(usize),
     /// Which branch a `*` takes, or whether a looper sleeps already when an idle handler is registered: 0 or 1.
     Branch,
+    /// Which case of a select is performed. The number of cases that are open: the answer is less than it.
+    Case(usize),
     /// To which instant the clock moves (see [`World::instants`]).
     Instant,
 }
@@ -26,6 +28,7 @@ impl World {
             return match self.threads[thread].pending {
                 Op::Branch => Some(Question::Branch),
                 Op::Notify { on, all: false } => self.which_waiter(on),
+                Op::Select { cases, .. } => self.which_case(thread, cases),
                 Op::Post { target, time: PostTime::Idle { .. }, .. } => {
                     self.may_have_slept(self.thread_of(target)).then_some(Question::Branch)
                 }
@@ -42,6 +45,12 @@ impl World {
     fn which_instance(&self, event: EventId) -> Option<Question> {
         let open = self.open_for(event).len();
         (open > 1).then_some(Question::Instance(open))
+    }
+
+    #[inline(never)]
+    fn which_case(&self, thread: ThreadId, cases: Args) -> Option<Question> {
+        let open = self.open_case_count(thread, cases);
+        (open > 1).then_some(Question::Case(open))
     }
 
     #[inline(never)]

@@ -2,8 +2,9 @@
 //! share them.
 
 use super::PlatformSetup;
+use super::channels::ChannelSetup;
 use crate::base::IndexVec;
-use crate::event::{BodyId, EventId, HandlerId, ListenerId, Outcome, Site, SiteId, ThreadId, Value};
+use crate::event::{BodyId, ChannelId, EventId, HandlerId, ListenerId, Outcome, Site, SiteId, ThreadId, Value};
 
 /// Declarations of a program, as its guest provides them.
 #[derive(Clone, Default)]
@@ -28,6 +29,10 @@ pub struct Setup {
     pub semaphores: Vec<(String, i64)>,
     /// Barriers: name, and number of parties.
     pub barriers: Vec<(String, i64)>,
+    /// Names of the wait groups.
+    pub groups: Vec<String>,
+    /// Channels.
+    pub channels: IndexVec<ChannelId, ChannelSetup>,
     /// Handlers: name, and looper.
     pub handlers: IndexVec<HandlerId, (String, ThreadId)>,
     /// Names of the listeners.
@@ -54,56 +59,39 @@ pub struct Setup {
     pub platform: PlatformSetup,
 }
 
-// The digest of a program covers this text. A program without components has the same text as in versions without
-// components.
+// The digest of a program contains this text, and tokens contain the digest. So the text of a program that uses only
+// what the language had at first must not change: later fields are written only if they are used.
 impl std::fmt::Debug for Setup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self {
-            threads,
-            bodies,
-            sites,
-            cell_names,
-            field_names,
-            locks,
-            conditions,
-            rwlocks,
-            semaphores,
-            barriers,
-            handlers,
-            listeners,
-            events,
-            cells,
-            classes,
-            objects,
-            delays,
-            instants,
-            absolute_until,
-            uncaught_ends_thread,
-            platform,
-        } = self;
         let mut text = f.debug_struct("Setup");
-        text.field("threads", threads);
-        text.field("bodies", bodies);
-        text.field("sites", sites);
-        text.field("cell_names", cell_names);
-        text.field("field_names", field_names);
-        text.field("locks", locks);
-        text.field("conditions", conditions);
-        text.field("rwlocks", rwlocks);
-        text.field("semaphores", semaphores);
-        text.field("barriers", barriers);
-        text.field("handlers", handlers);
-        text.field("listeners", listeners);
-        text.field("events", events);
-        text.field("cells", cells);
-        text.field("classes", classes);
-        text.field("objects", objects);
-        text.field("delays", delays);
-        text.field("instants", instants);
-        text.field("absolute_until", absolute_until);
-        text.field("uncaught_ends_thread", uncaught_ends_thread);
-        if !platform.is_empty() {
-            text.field("platform", platform);
+        text.field("threads", &self.threads)
+            .field("bodies", &self.bodies)
+            .field("sites", &self.sites)
+            .field("cell_names", &self.cell_names)
+            .field("field_names", &self.field_names)
+            .field("locks", &self.locks)
+            .field("conditions", &self.conditions)
+            .field("rwlocks", &self.rwlocks)
+            .field("semaphores", &self.semaphores)
+            .field("barriers", &self.barriers)
+            .field("handlers", &self.handlers)
+            .field("listeners", &self.listeners)
+            .field("events", &self.events)
+            .field("cells", &self.cells)
+            .field("classes", &self.classes)
+            .field("objects", &self.objects)
+            .field("delays", &self.delays)
+            .field("instants", &self.instants)
+            .field("absolute_until", &self.absolute_until)
+            .field("uncaught_ends_thread", &self.uncaught_ends_thread);
+        if !self.platform.is_empty() {
+            text.field("platform", &self.platform);
+        }
+        if !self.groups.is_empty() {
+            text.field("groups", &self.groups);
+        }
+        if !self.channels.is_empty() {
+            text.field("channels", &self.channels);
         }
         text.finish()
     }

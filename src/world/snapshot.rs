@@ -16,7 +16,7 @@ use super::threads::ThreadStage;
 use super::{Guest, Machine, World};
 use crate::base::Id;
 use crate::base::mutant::{self, Mutant};
-use crate::event::{HandlerId, ListId, LockId, NULL, ObjectId, RequestId, ThreadId, Value};
+use crate::event::{ChannelId, HandlerId, ListId, LockId, NULL, ObjectId, RequestId, ThreadId, Value};
 use smallvec::SmallVec;
 
 /// A guest whose whole state can be cloned, passed to another worker, and written to a canonical state.
@@ -186,6 +186,9 @@ impl CanonicalWriter<'_> {
     // Writes the state of a live thread: the world's part of it, then the guest's.
     fn mark_pending<G: Snapshot>(&mut self, guest: &G, thread: ThreadId) {
         self.world.pending_words(thread).into_iter().for_each(|w| self.word(w));
+        if !self.world.channels.is_empty() {
+            self.handover(thread);
+        }
         guest.write_thread(thread, self);
     }
 
@@ -266,6 +269,14 @@ impl CanonicalWriter<'_> {
         for (i, barrier) in world.barriers.iter().enumerate() {
             self.word(barrier.arrived as u64);
             self.room.part(Part::Barrier(i));
+        }
+        for (i, group) in world.groups.iter().enumerate() {
+            self.word(group.count as u64);
+            self.room.part(Part::Group(i));
+        }
+        for id in 0..world.channels.len() {
+            self.channel(ChannelId::new(id));
+            self.room.part(Part::Channel(id));
         }
     }
 

@@ -104,6 +104,25 @@ impl Semaphore {
     }
 }
 
+/// A wait group.
+#[derive(Default, Debug)]
+pub(super) struct Group {
+    pub(super) count: i64,
+    // Number of times that the counter has become 0. It frees the threads that wait since before.
+    pub(super) generation: u32,
+    pub(super) pending_set: ThreadSet,
+}
+
+crate::clone_in_place!(Group { count, generation, pending_set });
+
+impl Group {
+    /// Resets the counter.
+    pub(super) fn renew(&mut self) {
+        (self.count, self.generation) = (0, 0);
+        self.pending_set.0.clear();
+    }
+}
+
 /// A cyclic barrier.
 #[derive(Default, Debug)]
 pub(super) struct Barrier {

@@ -37,7 +37,7 @@ pub struct ThreadRecord {
     pub queue: Option<Box<Queue>>,
     // Queue of an earlier run, kept for its memory.
     spare: SpareQueue,
-    /// Instant at which the thread's sleep, wait, await or timed down ends.
+    /// Instant at which the thread's sleep, wait, await, timed down, acquisition or select ends.
     pub(super) deadline: Option<u64>,
     /// Whether the thread waits and has been notified.
     pub(super) notified: bool,
@@ -147,6 +147,8 @@ impl World {
             Op::Reacquire { .. } => 1,
             Op::Wake => 2,
             Op::Pass { barrier, generation } => 3 + u64::from(self.barriers[*barrier].generation == *generation),
+            Op::GroupPass { group, generation } => 6 + u64::from(self.groups[*group].generation == *generation),
+            Op::Sent { .. } | Op::Received { .. } | Op::Selected { .. } => 5,
             _ => 0,
         };
         [

@@ -4,7 +4,7 @@
 use super::World;
 use super::memory::Memory;
 use super::perform::{Reply, ThrownException};
-use crate::event::{LockId, ObjectId, Op, Target, ThreadId, Value, WaitSet};
+use crate::event::{Acquisition, GroupId, LockId, ObjectId, Op, Target, ThreadId, Value, WaitSet};
 
 impl World {
     /// Performs the first half of a wait: releases all holds of the lock and enters the wait set. The second half,
@@ -29,6 +29,52 @@ impl World {
         t.pending = Op::Reacquire { on, lock };
         self.lock_is_free(lock);
         Ok(Reply::Again)
+    }
+
+    /// Adds to the counter of a wait group, and frees the waiting threads if it becomes 0.
+    pub(super) fn count(&mut self, id: GroupId, delta: i64) -> Result<Value, ThrownException> {
+        let group = &mut self.groups[id];
+        let count = group.count.saturating_add(delta);
+        if count < 0 {
+            return Err(ThrownException::NegativeCounter);
+        }
+        let ends = count == 0 && group.count > 0;
+        group.count = count;
+        if ends {
+            group.generation = group.generation.wrapping_add(1);
+            self.refresh_all(|w| &w.groups[id].pending_set);
+        }
+        Ok(0)
+    }
+
+    /// Waits for the counter of a wait group to be 0.
+    pub(super) fn wait_for_group(&mut self, thread: ThreadId, group: GroupId) -> Reply {
+        if self.groups[group].count == 0 {
+            return Reply::Value(0);
+        }
+        let generation = self.groups[group].generation;
+        self.threads[thread].pending = Op::GroupPass { group, generation };
+        Reply::Again
+    }
+
+    /// Lets a thread go on for which the counter has become 0. It must not have been raised again since.
+    pub(super) fn pass_group(&self, group: GroupId) -> Result<Value, ThrownException> {
+        if self.groups[group].count == 0 { Ok(0) } else { Err(ThrownException::GroupReused) }
+    }
+
+    /// Ends the deadline of a timed acquisition. Returns whether the thread acquires: the acquisition without a deadline
+    /// is pending then, and enabled.
+    pub(super) fn gets(&mut self, thread: ThreadId, of: Acquisition) -> bool {
+        self.threads[thread].deadline = None;
+        if self.can_acquire(thread, of) {
+            self.threads[thread].pending = of.plain();
+            return true;
+        }
+        // A reader that has given up no longer holds back the writers of a lock that prefers readers.
+        if let Acquisition::Read(id) | Acquisition::Write(id) = of {
+            self.refresh_all(|w| &w.rwlocks[id].pending_set);
+        }
+        false
     }
 
     /// Whether the thread is in a wait: it has given up the lock, and the second half of the wait is pending.

@@ -127,7 +127,7 @@ impl Strategy for Both {
         let argument = self.fast.argument(view, actor, question)?;
         let rng = &mut self.naive.rng;
         let drawn = match question {
-            Question::Waiter(n) | Question::Instance(n) => u64::from(rng.below(n as u32)),
+            Question::Waiter(n) | Question::Instance(n) | Question::Case(n) => u64::from(rng.below(n as u32)),
             Question::Branch => u64::from(rng.coin()),
             Question::Instant => {
                 let all = view.world.instants();

@@ -84,7 +84,9 @@ pub(crate) fn choices(
         let arguments = match world.question(actor) {
             None => vec![0],
             Some(Question::Branch) => vec![0, 1],
-            Some(Question::Waiter(waiters) | Question::Instance(waiters)) => (0..waiters as u64).collect(),
+            Some(Question::Waiter(waiters) | Question::Instance(waiters) | Question::Case(waiters)) => {
+                (0..waiters as u64).collect()
+            }
             Some(Question::Instant) => instants(world),
         };
         all.extend(arguments.into_iter().map(|argument| Choice { actor, argument }));

@@ -31,6 +31,8 @@ operations! {
     Notify ReadLock Announce WriteLock ReadUnlock WriteUnlock Down DownFor Up Arrive Pass Await Join Fork SpawnLooper
     Post Begin AttachQueue Fence Lift Cancel Quit NewHandler Enable Disable Register Perform Interrupt Sleep Wake Branch
     Skip Yield Request CancelMessage Unregister
+    Send Sent Receive Received Close ChannelRead Select Selected AcquireFor GroupAdd GroupWait GroupPass
+    ReadInterrupt Now
 }
 
 /// Operations that no model of the corpus has.
@@ -46,6 +48,13 @@ screen S on main { }
 listener l
 thread d { show S; let m = post f() to main after 1; cancel m; register f to l; unregister f from l }
 thread c { let x = fence main; lift x; let h = handler on main; cancel f on h; up s }
+channel q: int[0]
+channel k: int[1]
+waitgroup w
+lock m
+thread d { w.add(1); send k 1; if k.closed { skip }; send q 2; w.done(); if now > 5 { skip } }
+thread e { recv k; recv q; close q; if (acquire m for 1) { release m }; if self.interrupted { skip } }
+thread g(i in 0..4) { w.wait(); select { recv q { skip } ; recv k { skip } ; after 2 { skip } } }
 ";
 
 /// Returns what the operation changes apart from its thread, according to the table of effects, in the words of
@@ -97,7 +106,7 @@ fn draw(world: &World, rng: &mut Rng) -> Option<Choice> {
     }
     let actor = world.open_actor(&openings, rng.below(openings.total() as u32) as usize);
     let argument = match world.question(actor) {
-        Some(Question::Waiter(n)) => u64::from(rng.below(n as u32)),
+        Some(Question::Waiter(n) | Question::Case(n)) => u64::from(rng.below(n as u32)),
         Some(Question::Branch) => u64::from(rng.below(2)),
         Some(Question::Instance(n)) => u64::from(rng.below(n as u32)),
         Some(Question::Instant) => world.next_deadline(),

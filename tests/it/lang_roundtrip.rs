@@ -154,6 +154,12 @@ fn op(inner: impl Strategy<Value = Expr> + Clone + 'static) -> impl Strategy<Val
         (inner.clone(), option::of(inner.clone()), option::of(inner.clone()))
             .prop_map(|(object, with, timeout)| Op::Wait { object, with, timeout }),
         (inner.clone(), inner.clone()).prop_map(|(semaphore, timeout)| Op::Down { semaphore, timeout }),
+        inner.clone().prop_map(|channel| Op::Receive { channel }),
+        (all_of(SyncMode::WORDS), inner.clone(), inner.clone()).prop_map(|(mode, object, timeout)| Op::Acquire {
+            mode,
+            object,
+            timeout
+        }),
         (inner.clone(), option::of(inner)).prop_map(|(cond, timeout)| Op::Await { cond, timeout }),
     ]
 }
@@ -213,7 +219,9 @@ pub(crate) fn ty() -> impl Strategy<Value = Type> {
     let base = prop_oneof![name().prop_map(BaseType::Name)];
     let sized = |(base, lengths)| Type { base, lengths, at: At::default() };
     (base, vec(expr(), 0..2)).prop_map(sized).prop_recursive(3, 4, 1, move |inner| {
-        (inner.prop_map(|inner| BaseType::List(Box::new(inner))), vec(expr(), 0..2)).prop_map(sized)
+        let of = (inner.prop_map(Box::new), any::<bool>());
+        let of = of.prop_map(|(inner, list)| if list { BaseType::List(inner) } else { BaseType::Channel(inner) });
+        (of, vec(expr(), 0..2)).prop_map(sized)
     })
 }
 
@@ -251,6 +259,9 @@ fn simple() -> impl Strategy<Value = StmtKind> {
         text().prop_map(|message| Fail { message }),
         (name(), option::of(text())).prop_map(|(name, message)| Throw { name, message }),
         (all_of(raceflip::lang::ast::Verb::WORDS), expr()).prop_map(|(verb, operand)| Verb { verb, operand }),
+        (place(), expr()).prop_map(|(channel, value)| Send { channel, value }),
+        (any::<bool>(), select(vec![SyncMode::Read, SyncMode::Write]), place())
+            .prop_map(|(acquire, mode, object)| Side { acquire, mode, object }),
         (expr(), any::<bool>()).prop_map(|(target, safely)| Quit { target, safely }),
         // `cancel all` cancels everything, so it cannot cancel a task named `all`.
         (option::of(name().prop_filter("a word there", |name| name.text != "all")), option::of(expr()), expr())
@@ -300,14 +311,29 @@ fn stmt() -> impl Strategy<Value = Stmt> {
                 let finally = if catch.is_empty() { Some(finally.unwrap_or_default()) } else { finally };
                 StmtKind::Try { body, catch, finally }
             }),
-            (all_of(SyncMode::WORDS), expr(), body()).prop_map(|(mode, object, body)| StmtKind::Sync {
-                mode,
-                object,
-                body
-            }),
+            (all_of(SyncMode::WORDS), expr(), body(), option::of((expr(), option::of(body())))).prop_map(
+                |(mode, object, body, timed)| {
+                    let (timeout, other) = timed.map_or((None, None), |(timeout, other)| (Some(timeout), other));
+                    StmtKind::Sync { mode, object, timeout, body, other }
+                }
+            ),
+            vec((select_kind(), body()).prop_map(|(kind, body)| SelectCase { kind, body, at: At::default() }), 0..4)
+                .prop_map(|cases| StmtKind::Select { cases }),
             (option::of(text()), body()).prop_map(|(name, body)| StmtKind::Transaction { name, body }),
         ])
     })
+}
+
+fn select_kind() -> impl Strategy<Value = SelectKind> {
+    prop_oneof![
+        (place(), option::of((name(), option::of(name())))).prop_map(|(channel, names)| {
+            let (value, received) = names.map_or((None, None), |(value, received)| (Some(value), received));
+            SelectKind::Receive { channel, value, received }
+        }),
+        (place(), expr()).prop_map(|(channel, value)| SelectKind::Send { channel, value }),
+        expr().prop_map(SelectKind::After),
+        Just(SelectKind::Else),
+    ]
 }
 
 pub(crate) fn block() -> impl Strategy<Value = Block> {
@@ -383,6 +409,8 @@ fn item() -> impl Strategy<Value = Item> {
         (name(), option::of(name())).prop_map(|(name, prefer)| RwLock { name, prefer }),
         (name(), expr()).prop_map(|(name, value)| Semaphore { name, value }),
         (name(), expr()).prop_map(|(name, value)| Barrier { name, value }),
+        name().prop_map(|name| WaitGroup { name }),
+        (name(), option::of(expr()), ty()).prop_map(|(name, count, of)| Channel { name, count, of }),
         (name(), name()).prop_map(|(name, looper)| Handler { name, looper }),
         (name(), params()).prop_map(|(name, params)| Listener { name, params }),
         (name(), select(vec![When::Always, When::AtEnd]), prop_()).prop_map(|(name, when, prop)| Property {

@@ -9,6 +9,8 @@ mod bounds_hold;
 mod bugs_confirmed;
 mod chains;
 mod chance;
+mod channel_models;
+mod channels;
 mod cli;
 mod cli_analyze;
 mod cli_bless;

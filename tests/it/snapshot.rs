@@ -29,7 +29,7 @@ fn open<G: Snapshot>(machine: &Machine<G>, threads: &[ThreadId]) -> Vec<(Who, Ch
             Actor::Thread(thread) => {
                 let at = threads.iter().position(|t| *t == thread).expect("an enabled thread was met by the walk");
                 let answers = match world.question(actor) {
-                    Some(Question::Waiter(n) | Question::Instance(n)) => n as u64,
+                    Some(Question::Waiter(n) | Question::Instance(n) | Question::Case(n)) => n as u64,
                     Some(Question::Branch) => 2,
                     _ => 1,
                 };

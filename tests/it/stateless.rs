@@ -158,7 +158,9 @@ impl Enumeration<'_> {
             let arguments = match machine.world.question(actor) {
                 None => vec![0],
                 Some(Question::Branch) => vec![0, 1],
-                Some(Question::Waiter(waiters) | Question::Instance(waiters)) => (0..waiters as u64).collect(),
+                Some(Question::Waiter(waiters) | Question::Instance(waiters) | Question::Case(waiters)) => {
+                    (0..waiters as u64).collect()
+                }
                 Some(Question::Instant) => next_instants(&machine.world),
             };
             for argument in arguments {

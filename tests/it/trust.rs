@@ -69,8 +69,8 @@ fn compare_instances(model: &Model, facts: &Facts) -> Result<(), String> {
 
 /// Counts of what was compared.
 #[derive(Default, Debug)]
-struct Compared {
-    models: u64,
+pub(crate) struct Compared {
+    pub(crate) models: u64,
     too_large: u64,
     steps: u64,
     states: u64,
@@ -87,19 +87,23 @@ fn compared(model: &Model, facts: &Facts) -> Result<u64, String> {
     Ok(states)
 }
 
-/// Compares the models of these seeds. Panics with all models whose results differ.
-fn compare_models(seeds: std::ops::Range<u64>, most_steps: u64) -> Compared {
+/// Compares the models of these seeds. Panics with all models whose results differ. `made` is a generator with its name.
+pub(crate) fn compare_models(
+    (name, made): (&str, fn(u64) -> String),
+    seeds: std::ops::Range<u64>,
+    most_steps: u64,
+) -> Compared {
     let (mut all, mut wrong) = (Compared::default(), BTreeMap::new());
     for seed in seeds {
-        let text = small::model(seed);
-        let model = Model::from_text(&format!("small {seed}"), &text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let text = made(seed);
+        let model = Model::from_text(&format!("{name} {seed}"), &text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
         let Some(facts) = facts(&model, &words(&model.program), most_steps) else {
             all.too_large += 1;
             continue;
         };
         match compared(&model, &facts) {
             Ok(states) => all.states += states,
-            Err(difference) => _ = wrong.insert(seed, format!("small {seed}: {difference}\n{text}")),
+            Err(difference) => _ = wrong.insert(seed, format!("{name} {seed}: {difference}\n{text}")),
         }
         all.models += 1;
         all.steps += facts.steps;
@@ -116,13 +120,13 @@ fn compare_models(seeds: std::ops::Range<u64>, most_steps: u64) -> Compared {
 /// The search has the same ends, pairs and orders as the enumeration of all runs, with one worker and with two.
 #[test]
 fn it_finds_what_all_runs_come_to() {
-    let all = compare_models(0..2_500, 3_000);
+    let all = compare_models(("small", small::model), 0..2_500, 3_000);
     assert!(all.models > 1_500, "{all:?}");
 }
 
 #[test]
 #[ignore = "takes minutes; see above"]
 fn it_finds_what_all_runs_of_five_thousand_models_come_to() {
-    let all = compare_models(0..MODELS, MOST_STEPS);
+    let all = compare_models(("small", small::model), 0..MODELS, MOST_STEPS);
     assert!(all.models >= 5_000, "{all:?}");
 }

@@ -93,7 +93,8 @@ impl Causes {
             let gave_up = how == How::Down && op.taken(value).is_none();
             if how.signal() == Signal::Receives && !gave_up { self.sent.get(&thing).copied() } else { None }
         };
-        let let_go = effects.touches().find_map(received);
+        let selected = world.selected_effects(op, value);
+        let let_go = effects.touches().chain(selected.iter().copied()).find_map(received);
         let let_go = let_go.filter(|i| self.done[*i].performer.is_some_and(|(_, c)| c != context));
         let outermost = self.held.get(&thread).and_then(|locks| locks.first()).map(|(_, i)| *i);
         let (post, timed) = match op {
@@ -102,6 +103,7 @@ impl Causes {
                 (Some((world.thread_of(*target), *time, *is_async)), late)
             }
             Op::Wake | Op::Reacquire { .. } | Op::Await { timeout: Some(_) } | Op::DownFor { .. } => (None, true),
+            Op::AcquireFor { .. } | Op::Select { timeout: Some(_), .. } | Op::Selected { .. } => (None, true),
             _ => (None, false),
         };
         let makes = made.filter(|_| !matches!(op, Op::Begin));
@@ -126,12 +128,13 @@ impl Causes {
         if !refused {
             self.keep(thread, effects, at);
         }
+        self.keep_signals(effects.touches().chain(selected), at);
         if let Op::Enable { event, .. } = op {
             self.enables.entry(*event).or_default().push(at);
         }
     }
 
-    // Records the locks that are held, and the operations that may wake up later ones.
+    // Records the locks that are held.
     fn keep(&mut self, thread: ThreadId, effects: Effects, at: usize) {
         let locks = self.held.entry(thread).or_default();
         match effects.hold() {
@@ -143,7 +146,11 @@ impl Causes {
             }
             None => {}
         }
-        for (thing, how) in effects.touches().filter(|(_, how)| how.signal() == Signal::Sends) {
+    }
+
+    // Records the operations that may wake up later ones.
+    fn keep_signals(&mut self, touches: impl Iterator<Item = Effect>, at: usize) {
+        for (thing, how) in touches.filter(|(_, how)| how.signal() == Signal::Sends) {
             match (thing, how) {
                 // The end of an object's life turns no condition.
                 (Thing::Memory(AccessPlace::Life(_)), _) => {}

@@ -242,7 +242,9 @@ fn never_performs<G: Snapshot>(machine: Machine<G>, site: SiteId, stop: &AtomicB
             let arguments = match world.question(actor) {
                 None => 0..1,
                 Some(Question::Branch) => 0..2,
-                Some(Question::Waiter(waiters) | Question::Instance(waiters)) => 0..waiters as u64,
+                Some(Question::Waiter(waiters) | Question::Instance(waiters) | Question::Case(waiters)) => {
+                    0..waiters as u64
+                }
                 Some(Question::Instant) => world.now() + 1..world.now() + 2,
             };
             arguments.map(move |argument| Choice { actor, argument })

@@ -101,7 +101,9 @@ fn message(m: &MessageState) -> String {
 fn lock(l: &LockState) -> String {
     let mut parts = Vec::new();
     let list = |names: &[String]| names.join(", ");
-    if l.name.starts_with("semaphore ") {
+    if l.name.starts_with("channel ") || l.name.starts_with("closed channel ") {
+        parts.push(format!("values {}", l.count));
+    } else if l.name.starts_with("semaphore ") || l.name.starts_with("waitgroup ") {
         parts.push(format!("count {}", l.count));
     } else if let Some(parties) = l.parties {
         parts.push(format!("{} of {parties} have arrived", l.count));

@@ -42,18 +42,25 @@ pub(in crate::detect) fn partners(how: How) -> Vec<(How, How)> {
         Up => vec![one(Down)],
         // Also a `down` that gives up: whether it comes before an `up` matters all the more.
         Down => vec![(Up, Down)],
-        Interrupt => vec![one(Wait), one(Sleep)],
+        Interrupt => vec![one(Wait), one(Sleep), one(Look)],
         Sleep => vec![one(Interrupt)],
+        Send => vec![one(Send), one(Close), one(Look)],
+        Receive => vec![one(Receive), one(Close), one(Look)],
+        Close => vec![one(Send), one(Receive), (Close, Look)],
+        Look => vec![one(Interrupt), one(Send), one(Receive), one(Close)],
+        Count => vec![one(AwaitCount)],
+        AwaitCount => vec![one(Count)],
         Acquire | Release | AcquireRead | ReleaseRead | AcquireWrite | ReleaseWrite | Announce | ReleaseForWait
         | EndWait | AcquireAfterWait | Arrive | Pass | Await | Join | Make | PostMicro | Remove | Begin | Attach
-        | AddFence | RemoveFence | Request | EndSleep => Vec::new(),
+        | AddFence | RemoveFence | Request | EndSleep | Try | EndSend | EndReceive | Select | EndSelect => Vec::new(),
         Register | Perform => vec![one(Unregister)],
         Unregister => vec![one(Register), one(Perform)],
     }
 }
 
 /// What an operation touches besides plain memory and without what it threw at: an atomic of an object whose life has
-/// ended is not touched, and a compare-and-swap that has not swapped only reads.
+/// ended is not touched, a compare-and-swap that has not swapped only reads, and a select touches the channel of the
+/// case that went.
 pub(in crate::detect) fn touched(
     world: &World,
     thread: ThreadId,
@@ -61,8 +68,9 @@ pub(in crate::detect) fn touched(
     value: Value,
 ) -> impl Iterator<Item = (Thing, How)> + use<> {
     let done = atomic(world, op, value);
-    world.effects(thread, op).touches().filter_map(move |(thing, how)| match thing {
-        Thing::Memory(_) => None,
+    let selected = world.selected_effects(op, value);
+    world.effects(thread, op).touches().chain(selected).filter_map(move |(thing, how)| match thing {
+        Thing::Memory(_) | Thing::ChannelsOfSelect => None,
         Thing::Atomic(_) => done.map(|(_, writes)| (thing, if writes { How::Write } else { How::Read })),
         _ => Some((thing, how)),
     })
@@ -145,13 +153,16 @@ pub(in crate::detect) fn touches(
 fn in_section(thing: Thing, how: How) -> Option<AccessKind> {
     use How::*;
     match how {
-        Read | Perform | Sleep | Await => Some(AccessKind::Read),
+        Read | Perform | Sleep | Await | Look => Some(AccessKind::Read),
         Wait if matches!(thing, Thing::Interrupts(_)) => Some(AccessKind::Read),
         Write | Wait | Notify | Up | Down | Arrive | Post(..) | PostWith(..) | PostToken(_) | PostMicro | PostIdle
         | Cancel(..) | CancelWith(..) | CancelToken(_) | Remove | Attach | AddFence | Quit | Enable | Disable
-        | Request | Register | Unregister | Interrupt => Some(AccessKind::Write),
+        | Request | Register | Unregister | Interrupt | Send | Receive | Close => Some(AccessKind::Write),
+        Count => Some(AccessKind::Write),
+        AwaitCount => Some(AccessKind::Read),
         // The order of locks is that of the sections. What is left has its place in the relation, or no partner.
         Acquire | Release | AcquireRead | ReleaseRead | AcquireWrite | ReleaseWrite | Announce | ReleaseForWait
-        | EndWait | AcquireAfterWait | Pass | Join | Make | Begin | RemoveFence | EndSleep => None,
+        | EndWait | AcquireAfterWait | Pass | Join | Make | Begin | RemoveFence | EndSleep | Try | EndSend
+        | EndReceive | Select | EndSelect => None,
     }
 }

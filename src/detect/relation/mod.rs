@@ -7,6 +7,7 @@ pub(super) mod awaits;
 pub(super) mod clock;
 pub(super) mod contexts;
 mod delayed;
+mod exchanges;
 pub(super) mod held;
 pub(super) mod hybrid_channels;
 pub(super) mod order;

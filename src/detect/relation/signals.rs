@@ -8,6 +8,8 @@
 //! - the arrivals at a barrier to the passing of its generation;
 //! - the write that enabled an await to the end of the await (an await whose condition held from the start has no
 //!   known cause);
+//! - each add to a wait group to each later end of a wait for it; an interrupt to a read of the flag that sees it;
+//! - sends, receives and closes of the language's channels (`exchanges`);
 //! - a quit to the end of the looper's loop.
 //!
 //! An operation that is refused (it throws and changes nothing) neither sends nor receives.
@@ -15,9 +17,10 @@
 //! The channels of a run are numbered in the order of the first sends on them.
 
 use super::awaits::{Awaits, ConditionChange};
+use super::exchanges::Exchanges;
 use crate::base::IdSet;
 use crate::event::{
-    BarrierId, Event, EventKind, ListenerId, Location, Op, RwLockId, SemaphoreId, ThreadId, Value, WaitSet,
+    BarrierId, Event, EventKind, GroupId, ListenerId, Location, Op, RwLockId, SemaphoreId, ThreadId, Value, WaitSet,
 };
 use crate::world::World;
 use std::collections::BTreeMap;
@@ -49,6 +52,8 @@ pub struct Signals {
     woken: BTreeMap<ThreadId, u32>,
     interrupts: BTreeMap<ThreadId, u32>,
     changes: BTreeMap<ThreadId, u32>,
+    groups: BTreeMap<GroupId, u32>,
+    exchanges: Exchanges,
 }
 
 impl Signals {
@@ -105,6 +110,12 @@ impl Signals {
             Op::Down(_) | Op::DownFor { .. } => {
                 passed.receives.extend(op.taken(value).and_then(|s| self.semaphores.get(&s)));
             }
+            Op::GroupAdd { group, .. } => passed.sends.push(*self.groups.entry(group).or_insert_with(next)),
+            Op::GroupWait(group) if !matches!(world.thread(thread).pending, Op::GroupPass { .. }) => {
+                passed.receives.extend(self.groups.get(&group));
+            }
+            Op::GroupPass { group, .. } => passed.receives.extend(self.groups.get(&group)),
+            Op::ReadInterrupt(other) if value != 0 => passed.receives.extend(self.interrupts.get(&other)),
             Op::Register { listener, .. } => passed.sends.push(*self.listeners.entry(listener).or_insert_with(next)),
             Op::Perform(listener) => passed.receives.extend(self.listeners.get(&listener)),
             Op::Quit { looper, .. } => passed.sends.push(*self.quits.entry(looper).or_insert_with(next)),
@@ -128,6 +139,16 @@ impl Signals {
             Op::Pass { .. } => passed.receives.extend(self.passes.remove(&thread)),
             Op::Wait { .. } | Op::Reacquire { .. } | Op::Notify { .. } | Op::Interrupt(_) | Op::Sleep(_) | Op::Wake => {
                 self.signal(world, thread, (op, value), passed);
+            }
+            Op::Send { .. }
+            | Op::Sent { .. }
+            | Op::Receive { .. }
+            | Op::Received { .. }
+            | Op::Close(_)
+            | Op::ChannelRead { .. }
+            | Op::Select { .. }
+            | Op::Selected { .. } => {
+                self.exchanges.perform(world, thread, (op, value), &mut next, passed);
             }
             _ => self.memory(world, (op, value), changes, passed),
         }

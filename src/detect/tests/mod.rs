@@ -114,7 +114,7 @@ fn run(script: Script, seed: u64, most: u64) -> RecordedRun {
         let argument = match machine.world.question(actor) {
             None => 0,
             Some(Question::Branch) => u64::from(rng.coin()),
-            Some(Question::Waiter(n) | Question::Instance(n)) => u64::from(rng.below(n as u32)),
+            Some(Question::Waiter(n) | Question::Instance(n) | Question::Case(n)) => u64::from(rng.below(n as u32)),
             Some(Question::Instant) => {
                 let instants = machine.world.instants();
                 instants[rng.below(instants.len() as u32) as usize]

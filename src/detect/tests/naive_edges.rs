@@ -3,6 +3,7 @@
 
 use super::EventRecord;
 use super::naive::{holds, made, op};
+use super::random::BUFFER;
 use crate::event::{EventKind, Location, Op};
 
 /// Returns the edges of the precise relation that the hybrid one does not have.
@@ -13,6 +14,7 @@ pub(super) fn channel_edges(all: &[EventRecord]) -> Vec<(usize, usize)> {
         edges.extend(woken(all, j).map(|i| (i, j)));
         edges.extend(interrupted(all, j).into_iter().map(|i| (i, j)));
         edges.extend(awaited(all, j).into_iter().map(|i| (i, j)));
+        edges.extend(exchanged(all, j).map(|i| (i, j)));
     }
     edges
 }
@@ -105,6 +107,31 @@ pub(super) fn turns(all: &[EventRecord], j: usize) -> Vec<(usize, bool)> {
     let holds = |i: usize| all[i].awaits.get(&thread).copied();
     let turns = (arrival + 1..j).filter(|i| op(&all[*i].event).is_some() && holds(*i - 1) != holds(*i));
     turns.filter_map(|i| Some((i, holds(i)?))).collect()
+}
+
+// Returns the send, receive or close that an operation on the channel of these tests comes after, by counting.
+fn exchanged(all: &[EventRecord], j: usize) -> Option<usize> {
+    let (mut sent, mut taken, mut closed) = (Vec::new(), Vec::new(), None);
+    for (i, seen) in all[..=j].iter().enumerate() {
+        match op(&seen.event) {
+            Some(Op::Send { .. }) if !seen.threw => {
+                if i == j {
+                    return sent.len().checked_sub(BUFFER).map(|k| taken[k]);
+                }
+                sent.push(i);
+            }
+            Some(Op::Receive { .. }) => {
+                let value = sent.get(taken.len()).copied();
+                if i == j {
+                    return value.or(closed);
+                }
+                taken.extend(value.map(|_| i));
+            }
+            Some(Op::Close(_)) if !seen.threw => closed = Some(i),
+            _ => {}
+        }
+    }
+    None
 }
 
 fn awaited(all: &[EventRecord], j: usize) -> Vec<usize> {

@@ -61,6 +61,9 @@ fn signals((a, x): (&Op, &EventRecord), (b, y): (&Op, &EventRecord), world: &Wor
             Op::Up(s) | Op::Down(s) | Op::DownFor { semaphore: s, .. },
             Op::Down(t) | Op::DownFor { semaphore: t, .. },
         ) => s == t,
+        (Op::Send { channel: a, .. }, Op::Send { channel: b, .. })
+        | (Op::Receive { channel: a, .. }, Op::Receive { channel: b, .. }) => a == b,
+        (Op::Close(a), Op::Send { channel, .. } | Op::Receive { channel, .. }) => *channel == Some(*a),
         (Op::Interrupt(t), Op::Sleep(_) | Op::Wait { .. }) => y.event.thread == Some(*t) && x.event.thread.is_some(),
         _ => false,
     }
@@ -195,6 +198,9 @@ fn touch(run: &RecordedRun, all: &[EventRecord], i: usize) -> Vec<(String, bool)
         Op::Wait { on, .. } => vec![set(on), (format!("thread {own:?}"), false)],
         Op::Up(s) | Op::Down(s) | Op::DownFor { semaphore: s, .. } => vec![(format!("{s:?}"), true)],
         Op::Interrupt(t) => vec![(format!("thread {t:?}"), true)],
+        Op::Send { channel: Some(c), .. } | Op::Receive { channel: Some(c), .. } | Op::Close(c) => {
+            vec![(format!("{c:?}"), true)]
+        }
         Op::Sleep(_) => vec![(format!("thread {own:?}"), false)],
         Op::Register { listener, .. } | Op::Unregister { listener, .. } => vec![(format!("{listener:?}"), true)],
         Op::Perform(listener) => vec![(format!("{listener:?}"), false)],

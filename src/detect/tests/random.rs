@@ -6,10 +6,10 @@ use crate::base::{IndexVec, Rng, mix};
 use crate::detect::Rank;
 use crate::detect::relation::contexts::RelationEdges;
 use crate::event::{
-    BarrierId, BodyId, ConditionId, EventId, HandlerId, ListId, ListRead, ListWrite, ListenerId, Location, LockId,
-    NULL, ObjectId, Op, PostTime, RwLockId, SemaphoreId, Target, ThreadId, WaitSet,
+    BarrierId, BodyId, ChannelId, ConditionId, EventId, HandlerId, ListId, ListRead, ListWrite, ListenerId, Location,
+    LockId, NULL, ObjectId, Op, PostTime, RwLockId, SemaphoreId, Target, ThreadId, WaitSet,
 };
-use crate::world::{EventSetup, FirstValue, Prefer, Setup, ThreadSetup};
+use crate::world::{Capacity, ChannelSetup, EventSetup, FirstValue, Prefer, Setup, ThreadSetup, WordKind};
 use std::collections::BTreeMap;
 
 const PROGRAMS: u64 = 3_000;
@@ -53,6 +53,9 @@ struct Shape {
     events: bool,
 }
 
+/// Size of the buffer of the channel.
+pub(super) const BUFFER: usize = 2;
+
 fn setup(rng: &mut Rng) -> Setup {
     let thread = |(i, name): (usize, &str)| ThreadSetup { name: name.to_owned(), daemon: false, looper: i < 2 };
     let event = |(i, initially)| EventSetup { name: format!("e{i}"), body: BodyId(i), looper: ThreadId(i), initially };
@@ -66,6 +69,12 @@ fn setup(rng: &mut Rng) -> Setup {
         handlers: IndexVec::from(vec![("h".to_owned(), ThreadId(0)), ("g".to_owned(), ThreadId(1))]),
         listeners: IndexVec::from(vec!["ls".to_owned()]),
         events: [(0, rng.below(3)), (1, rng.below(2))].into_iter().map(event).collect(),
+        channels: IndexVec::from(vec![ChannelSetup {
+            name: "ch".to_owned(),
+            capacity: Capacity::Bounded(BUFFER as u32),
+            kind: WordKind::Word,
+            zero: 0,
+        }]),
         semaphores: vec![("s".to_owned(), i64::from(rng.below(2)))],
         cells: vec![FirstValue::Word(0), FirstValue::Word(0), FirstValue::List(vec![]), FirstValue::Word(0)],
         cell_names: ["x", "y", "list", "atomic"].map(str::to_owned).to_vec(),
@@ -157,7 +166,7 @@ fn section(rng: &mut Rng, depth: u32, to: &mut Vec<ScriptStep>) {
 // Returns an operation that carries order between threads, other than on locks.
 fn any_signal(rng: &mut Rng) -> Op {
     let atomic = Location { cell: 3, object: None };
-    match rng.below(16) {
+    match rng.below(20) {
         0..3 => Op::AtomicRead(atomic),
         3..5 => Op::AtomicWrite(atomic, i64::from(rng.below(3) > 0)),
         5 => Op::FetchAdd(atomic, 1),
@@ -169,6 +178,9 @@ fn any_signal(rng: &mut Rng) -> Op {
         11 | 12 => Op::Await { timeout: rng.coin().then_some(2) },
         13 => Op::Interrupt(ThreadId(rng.below(THREADS))),
         14 => Op::Sleep(i64::from(rng.below(3))),
+        15 | 16 => Op::Send { channel: Some(ChannelId(0)), value: 1 },
+        17 => Op::Receive { channel: Some(ChannelId(0)), iterates: false },
+        18 if rng.below(4) == 0 => Op::Close(ChannelId(0)),
         _ => any_access(rng),
     }
 }

@@ -180,6 +180,7 @@ impl Guest for Script {
                 }
                 self.advance(thread);
             }
+            Reply::Selected { .. } => self.advance(thread),
             Reply::Value(value) | Reply::Awaited(value) => {
                 match step {
                     Some(ScriptStep::Do(Op::Fork { .. } | Op::SpawnLooper)) => {

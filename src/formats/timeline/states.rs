@@ -25,7 +25,12 @@ pub(super) fn state(world: &World, id: ThreadId) -> ColumnState {
 pub(super) fn is_news(pending: &Op, own: bool) -> bool {
     match pending {
         Op::Wake | Op::Begin => false,
-        Op::Reacquire { .. } | Op::Pass { .. } => !own,
+        Op::Reacquire { .. }
+        | Op::Pass { .. }
+        | Op::GroupPass { .. }
+        | Op::Sent { .. }
+        | Op::Received { .. }
+        | Op::Selected { .. } => !own,
         _ => true,
     }
 }
@@ -37,5 +42,16 @@ fn can_wait(pending: &Op) -> bool {
         pending,
         Op::Down(_) | Op::DownFor { .. } | Op::Pass { .. } | Op::Await { .. } | Op::Join(_) | Op::Wake
     );
-    lock || other || matches!(pending, Op::Begin | Op::Post { .. })
+    let channel = matches!(
+        pending,
+        Op::AcquireFor { .. }
+            | Op::GroupPass { .. }
+            | Op::Send { .. }
+            | Op::Sent { .. }
+            | Op::Receive { .. }
+            | Op::Received { .. }
+            | Op::Select { .. }
+            | Op::Selected { .. }
+    );
+    lock || other || channel || matches!(pending, Op::Begin | Op::Post { .. })
 }

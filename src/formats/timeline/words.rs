@@ -1,10 +1,11 @@
 //! Describes operations in words, with the values that were read and written.
 
 use crate::event::{
-    AccessPlace, BodyId, ContextId, Location, Op, PostOptions, PostTime, Target, ThreadId, Value, WaitSet,
+    AccessPlace, Args, BodyId, ChannelId, ChannelRead, ContextId, Location, ObjectId, Op, PostOptions, PostTime,
+    Target, ThreadId, Value, WaitSet,
 };
 use crate::formats::values::{Types, handler};
-use crate::world::{Memory, World};
+use crate::world::{Exchanged, Memory, WordKind, World};
 
 /// Describes operations, with values formatted by their types.
 #[derive(Default)]
@@ -79,6 +80,35 @@ impl Words {
                 format!("{word} {}{}: {result}", setup.semaphores[semaphore.0 as usize].0, timeout(&Some(*t)))
             }
             Op::Arrive(id) | Op::Pass { barrier: id, .. } => format!("{word} {}", setup.barriers[id.0 as usize].0),
+            Op::AcquireFor { of, timeout: t } => {
+                let what = self.operation(world, &of.plain(), value, None);
+                format!("{what}{}: timed out", timeout(&Some(*t)))
+            }
+            Op::GroupAdd { group, delta } => format!("{word} {delta} to {}", setup.groups[group.0 as usize]),
+            Op::GroupWait(group) | Op::GroupPass { group, .. } => {
+                format!("{word} {}", setup.groups[group.0 as usize])
+            }
+            Op::ReadInterrupt(t) => format!("{word} of {}: {}", thread(t), value != 0),
+            Op::Now => format!("{word}: {value}"),
+            Op::Send { channel, value: sent } => {
+                let sent = channel.map_or_else(String::new, |c| channel_value(world, c, *sent));
+                format!("{word} {} {sent}{}", world.channel_name(*channel), parked(world))
+            }
+            Op::Sent { channel } => format!("{word} on {}", world.channel_name(Some(*channel))),
+            Op::Receive { channel: Some(channel), .. } | Op::Received { channel, .. } => {
+                format!("{word} {}{}", world.channel_name(Some(*channel)), received(world, *channel))
+            }
+            Op::Receive { channel: None, .. } => format!("{word} null"),
+            Op::Close(channel) => format!("{word} {}", world.channel_name(Some(*channel))),
+            Op::ChannelRead { channel, what } => {
+                let name = world.channel_name(Some(*channel));
+                match what {
+                    ChannelRead::Closed => format!("read {name}.closed: {}", value != 0),
+                    ChannelRead::Len => format!("read {name}.len: {value}"),
+                }
+            }
+            Op::Select { cases, timeout: t, .. } => select(world, word, *cases, value, &timeout(t)),
+            Op::Selected { cases } => select(world, word, *cases, value, ""),
             Op::Await { timeout: t } => {
                 let result = if value != 0 { "it holds" } else { "timed out" };
                 format!("{word}{}: {result}", timeout(t))
@@ -158,6 +188,47 @@ impl Words {
             Op::ListWrite { what, .. } => Some(what.text()),
             _ => None,
         }
+    }
+}
+
+// Describes a value that a channel carries.
+fn channel_value(world: &World, channel: ChannelId, value: Value) -> String {
+    match (world.setup().channels[channel].kind, u32::try_from(value)) {
+        (WordKind::Object, Ok(object)) => world.object_name(ObjectId(object)),
+        (WordKind::Thread, Ok(thread)) => thread_name(world, ThreadId(thread)),
+        (WordKind::Object | WordKind::Thread, Err(_)) => "null".to_owned(),
+        _ => value.to_string(),
+    }
+}
+
+// Describes how the receive of the last step ended.
+fn received(world: &World, channel: ChannelId) -> String {
+    match world.exchanged() {
+        Exchanged::Received(value) => format!(": {}", channel_value(world, channel, value)),
+        Exchanged::Closed => ": closed".to_owned(),
+        _ => parked(world).to_owned(),
+    }
+}
+
+fn parked(world: &World) -> &'static str {
+    if world.exchanged() == Exchanged::Parked { ", waits" } else { "" }
+}
+
+// Describes a select by the case that went.
+fn select(world: &World, word: &str, cases: Args, value: Value, timeout: &str) -> String {
+    let count = world.cases(cases).count() as Value;
+    match world.case(cases, value) {
+        Some(case) => {
+            let name = world.channel_name(case.channel);
+            match (case.sends, case.channel) {
+                (Some(sent), Some(channel)) => format!("{word}: send {name} {}", channel_value(world, channel, sent)),
+                (None, Some(channel)) => format!("{word}: recv {name}{}", received(world, channel)),
+                (_, None) => word.to_owned(),
+            }
+        }
+        None if value == count => format!("{word}{timeout}: timed out"),
+        None if value > count => format!("{word}: else"),
+        None => format!("{word}{timeout}, waits"),
     }
 }
 

@@ -215,6 +215,9 @@ impl Checker {
         args: &[ast::Expr],
         whole: &ast::Expr,
     ) -> Option<Expr> {
+        if self.is_group(object) {
+            return self.group_method(object, name, args, whole);
+        }
         const METHODS: [&str; 4] = ["push", "pop", "remove", "clear"];
         if !METHODS.contains(&name.text.as_str()) {
             if self.type_of_object(object).is_some_and(|ty| self.component_of_type(&ty).is_some()) {

@@ -1,7 +1,7 @@
 //! Lowers compound statements. Conditions on constants are folded: a branch that cannot run is dropped.
 
 use super::Checker;
-use super::places::set_site;
+use super::places::{Iterated, set_site};
 use super::scope::LocalMeaning;
 use super::sites::place_text;
 use super::types::{article, constant};
@@ -44,8 +44,13 @@ impl Checker {
                 let finally = finally.as_ref().map(|f| self.block(f));
                 out.push(Stmt::Try { body, catch: catches, finally });
             }
-            Ast::Sync { mode: SyncMode::Sync, object, body } => self.sync(object, body, out)?,
-            Ast::Sync { mode, object, body } => self.read_write(*mode == SyncMode::Write, object, body, out)?,
+            Ast::Sync { mode, object, timeout: Some(timeout), body, other } => {
+                self.sync_for((*mode, object, timeout), body, other.as_ref(), out)?;
+            }
+            Ast::Sync { mode: SyncMode::Sync, object, body, .. } => self.sync(object, body, out)?,
+            Ast::Sync { mode, object, body, .. } => self.read_write(*mode == SyncMode::Write, object, body, out)?,
+            Ast::Side { acquire, mode, object } => self.side(*acquire, *mode == SyncMode::Write, object, out)?,
+            Ast::Select { cases } => self.select(cases, out)?,
             Ast::Transaction { name, body } => {
                 let name = name.as_ref().map(|name| {
                     self.transactions.insert(name.text.clone());
@@ -107,7 +112,7 @@ impl Checker {
         Some(())
     }
 
-    fn loop_body(&mut self, body: &ast::Block) -> Vec<Stmt> {
+    pub(super) fn loop_body(&mut self, body: &ast::Block) -> Vec<Stmt> {
         self.scope.loops += 1;
         let body = self.block(body);
         self.scope.loops -= 1;
@@ -126,14 +131,20 @@ impl Checker {
                 out.push(Stmt::ForRange { local, from: from?, to: to?, body });
             }
             Over::List(e) => {
-                let list = self.list(e, "`for ... in` needs a range or");
-                let Some((mut list, of)) = list else {
-                    // The body is lowered all the same, to report its errors.
-                    self.in_block(|c| {
-                        c.bind(name, LocalMeaning::Broken);
-                        c.loop_body(body)
-                    });
-                    return None;
+                let (mut list, of) = match self.iterated(e) {
+                    Some(Iterated::List(list, of)) => (list, of),
+                    Some(Iterated::Channel(channel, of)) => {
+                        out.push(self.for_channel(name, (channel, of), e, body));
+                        return Some(());
+                    }
+                    None => {
+                        // The body is lowered all the same, to report its errors.
+                        self.in_block(|c| {
+                            c.bind(name, LocalMeaning::Broken);
+                            c.loop_body(body)
+                        });
+                        return None;
+                    }
                 };
                 let site = self.site(SiteKind::Read, place_text(e), e.at);
                 set_site(&mut list, site);
@@ -157,20 +168,7 @@ impl Checker {
     }
 
     fn read_write(&mut self, write: bool, on: &ast::Expr, body: &ast::Block, out: &mut Vec<Stmt>) -> Option<()> {
-        let word = if write { "`write`" } else { "`read`" };
-        let object = self.value(on);
-        let object = object.and_then(|object| {
-            if object.ty == Type::RwLock {
-                return Some(object);
-            }
-            let ty = self.name_of(&object.ty);
-            let help = match object.ty {
-                Type::Lock | Type::Object(_) => "hold a lock or object with `sync`",
-                _ => "declare it as `rwlock name`",
-            };
-            self.error_help(on.at, format!("{word} needs a rwlock"), format!("this is {}", article(&ty)), help);
-            None
-        });
+        let object = self.rwlock_of(on, write);
         let text = place_text(on);
         // With writers preferred, a writer announces itself in a step of its own before it acquires the lock.
         let announces = write && object.as_ref().is_some_and(|object| self.prefers_writers(object));
@@ -187,8 +185,24 @@ impl Checker {
         Some(())
     }
 
+    /// Lowers an operand that must be a reader-writer lock.
+    pub(super) fn rwlock_of(&mut self, on: &ast::Expr, write: bool) -> Option<Expr> {
+        let word = if write { "`write`" } else { "`read`" };
+        let object = self.value(on)?;
+        if object.ty == Type::RwLock {
+            return Some(object);
+        }
+        let ty = self.name_of(&object.ty);
+        let help = match object.ty {
+            Type::Lock | Type::Object(_) => "hold a lock or object with `sync`",
+            _ => "declare it as `rwlock name`",
+        };
+        self.error_help(on.at, format!("{word} needs a rwlock"), format!("this is {}", article(&ty)), help);
+        None
+    }
+
     /// Returns whether the lock prefers writers. For a lock that is known only at run time: whether any lock does.
-    fn prefers_writers(&self, object: &Expr) -> bool {
+    pub(super) fn prefers_writers(&self, object: &Expr) -> bool {
         let locks = &self.out.rwlocks;
         match constant(object).and_then(|i| usize::try_from(i).ok()) {
             Some(index) => locks.get(index).is_some_and(|lock| lock.prefer == Prefer::Writers),

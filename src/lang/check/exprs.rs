@@ -92,7 +92,7 @@ impl Checker {
     }
 
     /// Reports code that is only allowed in a body (or, if `waits`, also in the condition of an `await`).
-    fn only_in_body(&mut self, at: At, what: &str, waits: bool) -> Option<()> {
+    pub(super) fn only_in_body(&mut self, at: At, what: &str, waits: bool) -> Option<()> {
         let (place, may) = match self.scope.mode {
             Mode::Body => return Some(()),
             Mode::Await if waits => return Some(()),

@@ -14,6 +14,8 @@ fn passes(stmt: &Stmt) -> bool {
         Stmt::Return(_) | Stmt::Throw { .. } | Stmt::Fail { .. } | Stmt::Break | Stmt::Continue => false,
         Stmt::If { then, other, .. } => falls_through(then) || falls_through(other),
         Stmt::Loop { body } => breaks(body),
+        Stmt::Select(select, _) => select.blocks().any(falls_through),
+        Stmt::SyncFor(sync) => falls_through(&sync.body) || falls_through(&sync.other),
         Stmt::Try { body, catch, finally } => {
             finally.as_ref().is_none_or(|f| falls_through(f))
                 && (falls_through(body) || catch.iter().any(|(_, block)| falls_through(block)))
@@ -30,6 +32,8 @@ fn breaks(stmts: &[Stmt]) -> bool {
     stmts.iter().any(|stmt| match stmt {
         Stmt::Break => true,
         Stmt::If { then, other, .. } => breaks(then) || breaks(other),
+        Stmt::Select(select, _) => select.blocks().any(breaks),
+        Stmt::SyncFor(sync) => breaks(&sync.body) || breaks(&sync.other),
         Stmt::Try { body, catch, finally } => {
             breaks(body) || catch.iter().any(|(_, block)| breaks(block)) || finally.as_ref().is_some_and(|f| breaks(f))
         }

@@ -29,6 +29,7 @@ impl Checker {
                     self.define(name, NameMeaning::Word(Type::Semaphore, index(self.out.semaphores.len())));
                     self.out.semaphores.push((name.text.clone(), first));
                 }
+                ItemKind::WaitGroup { name } => self.group(name),
                 ItemKind::Barrier { name, value } => {
                     let parties =
                         self.constant_between(value, "a barrier's number of parties", 1, MAX_COUNT).unwrap_or(1);
@@ -71,6 +72,7 @@ impl Checker {
                 _ => {}
             }
         }
+        self.channels(file);
         self.signatures(file);
         self.memory(file);
     }

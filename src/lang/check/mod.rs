@@ -15,6 +15,7 @@
 
 mod assign;
 mod calls;
+mod channels;
 mod components;
 mod consts;
 mod control;
@@ -22,6 +23,7 @@ mod expects;
 mod exprs;
 mod flow;
 mod fold;
+mod groups;
 mod items;
 mod memory;
 mod names;
@@ -203,6 +205,8 @@ impl Checker {
                 rwlocks: Vec::new(),
                 semaphores: Vec::new(),
                 handles: crate::lang::lexer::cancels_messages(source.text()),
+                groups: Vec::new(),
+                channels: Vec::new(),
                 barriers: Vec::new(),
                 handlers: Vec::new(),
                 listeners: IndexVec::new(),

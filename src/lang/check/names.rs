@@ -241,6 +241,8 @@ fn name_of(kind: &ItemKind) -> Option<(&ast::Name, &'static str)> {
         ItemKind::Lock { kind: LockKind::Condition, name, .. } => (name, "a condition"),
         ItemKind::RwLock { name, .. } => (name, "a rwlock"),
         ItemKind::Semaphore { name, .. } => (name, "a semaphore"),
+        ItemKind::WaitGroup { name } => (name, "a waitgroup"),
+        ItemKind::Channel { name, .. } => (name, "a channel"),
         ItemKind::Barrier { name, .. } => (name, "a barrier"),
         ItemKind::Looper { name, .. } => (name, "a looper"),
         ItemKind::Handler { name, .. } => (name, "a handler"),

@@ -48,6 +48,8 @@ impl Checker {
                 let site = self.site(SiteKind::Down, place_text(semaphore), at);
                 Some(Expr::new(ExprKind::DownFor { semaphore: of, timeout, site }, Type::Bool))
             }
+            Op::Acquire { mode, object, timeout } => self.acquire_for(*mode, object, timeout, at),
+            Op::Receive { channel } => self.receive(channel, at),
             Op::Await { cond, timeout } => {
                 let cond = self.in_mode(Mode::Await, |c| c.truth(cond));
                 let timeout = self.milliseconds(timeout.as_ref())?;

@@ -30,6 +30,14 @@ pub(super) enum PlaceMeaning {
     Platform(PlatformPlace, Type),
 }
 
+/// What a `for` iterates over, with the type of its elements.
+pub(super) enum Iterated {
+    /// A list.
+    List(MemoryPlace, Type),
+    /// A channel.
+    Channel(Expr, Type),
+}
+
 impl Checker {
     /// Lowers the path of a place: its object and its indices, without the access itself.
     pub(super) fn target(&mut self, e: &ast::Expr) -> Option<PlaceMeaning> {
@@ -61,6 +69,10 @@ impl Checker {
                 });
             }
             None => {}
+        }
+        if name.text == "now" && !self.names.contains_key("now") && self.scope.mode == Mode::Body {
+            let site = self.site(SiteKind::Now, String::new(), name.at);
+            return Some(PlaceMeaning::Value(Expr::new(ExprKind::Now { site }, Type::Int)));
         }
         let constants = self.scope.mode == Mode::Const;
         let wanted = |n: &NameMeaning| if constants { matches!(n, NameMeaning::Const(..)) } else { n.is_value() };
@@ -154,8 +166,17 @@ impl Checker {
             self.error_help(name.at, format!("a list has no field `{}`", name.text), "lists have no such field", help);
             return None;
         }
-        let at = object.at;
+        let (at, written) = (object.at, object);
         let object = self.load(target, object)?;
+        if matches!(object.ty, Type::Thread | Type::Looper) && name.text == "interrupted" {
+            self.only_in_body(whole.at, "the interrupt flag", false)?;
+            let site = self.site(SiteKind::ReadInterrupt, place_text(written), whole.at);
+            let kind = ExprKind::ReadInterrupt { thread: Box::new(object), site };
+            return Some(PlaceMeaning::Value(Expr::new(kind, Type::Bool)));
+        }
+        if let Type::Channel(_) = object.ty {
+            return self.channel_field(object, written, name, whole.at).map(PlaceMeaning::Value);
+        }
         let Type::Object(class) = object.ty else {
             let ty = self.name_of(&object.ty);
             self.error(at, format!("{} has no fields", article(&ty)), format!("so it has no `{}`", name.text));
@@ -321,7 +342,31 @@ impl Checker {
 
     /// Lowers an expression that must be a list, or reports an error. `what` names the construct that needs it.
     pub(super) fn list(&mut self, e: &ast::Expr, what: &str) -> Option<(MemoryPlace, Type)> {
-        match self.target(e)? {
+        let target = self.target(e)?;
+        self.list_at(target, e, what)
+    }
+
+    /// Lowers what a `for` iterates over: a list or a channel.
+    pub(super) fn iterated(&mut self, e: &ast::Expr) -> Option<Iterated> {
+        let target = match self.target(e)? {
+            target @ (PlaceMeaning::Value(_) | PlaceMeaning::Local { .. }) => {
+                PlaceMeaning::Value(self.load(target, e)?)
+            }
+            PlaceMeaning::Shared(place) if matches!(place.ty, Type::Channel(_)) => {
+                PlaceMeaning::Value(self.load(PlaceMeaning::Shared(place), e)?)
+            }
+            target => target,
+        };
+        if let PlaceMeaning::Value(channel) = &target
+            && let Type::Channel(of) = &channel.ty
+        {
+            return Some(Iterated::Channel(channel.clone(), (**of).clone()));
+        }
+        self.list_at(target, e, "`for ... in` needs a range or").map(|(list, of)| Iterated::List(list, of))
+    }
+
+    fn list_at(&mut self, target: PlaceMeaning, e: &ast::Expr, what: &str) -> Option<(MemoryPlace, Type)> {
+        match target {
             PlaceMeaning::Shared(place) if matches!(place.ty, Type::List(_)) => {
                 let Type::List(of) = &place.ty else { unreachable!() };
                 let of = (**of).clone();

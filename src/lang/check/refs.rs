@@ -4,7 +4,7 @@ use super::{Checker, did_you_mean};
 use crate::event::{SiteKind, labelled};
 use crate::lang::Diagnostic;
 use crate::lang::ast::{self, AccessSelector, FailureName};
-use crate::lang::program::{BUILT_IN_EXCEPTIONS, FailureRef, SiteRef};
+use crate::lang::program::{BUILT_IN_EXCEPTIONS, CLOSED, FailureRef, GROUP_EXCEPTIONS, SiteRef};
 
 /// The kind of operations that a reference must select.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -175,7 +175,9 @@ impl Checker {
     }
 
     fn is_exception(&self, name: &str) -> bool {
-        BUILT_IN_EXCEPTIONS.contains(&name) || self.thrown.contains(name)
+        BUILT_IN_EXCEPTIONS.contains(&name)
+            || self.thrown.contains(name)
+            || self.exception_ids.contains_key(name) && is_of_items(name)
     }
 
     fn exception_names(&self) -> impl Iterator<Item = &str> {
@@ -195,6 +197,11 @@ impl Checker {
             self.problems.add(problem);
         }
     }
+}
+
+// Returns whether an exception is built in where a program has the item that throws it.
+fn is_of_items(name: &str) -> bool {
+    name == CLOSED || GROUP_EXCEPTIONS.contains(&name)
 }
 
 fn selects(access: AccessSelector, kind: SiteKind) -> bool {

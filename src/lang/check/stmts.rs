@@ -144,6 +144,8 @@ impl Checker {
             | Ast::For { .. }
             | Ast::Try { .. }
             | Ast::Sync { .. }
+            | Ast::Side { .. }
+            | Ast::Select { .. }
             | Ast::Transaction { .. } => self.compound(stmt, out)?,
             _ => {
                 let (op, kind, text) = self.verb(stmt, at)?;

@@ -26,6 +26,8 @@ impl Type {
             "fence" => Type::Fence,
             "message" => Type::Message,
             "request" => Type::Request,
+            "waitgroup" => Type::Group,
+            "channel" => Type::Channel(Arc::new(Type::Int)),
             "list" => Type::List(Arc::new(Type::Int)),
             _ => return None,
         })
@@ -48,6 +50,7 @@ impl Type {
                 | Type::Lock
                 | Type::Fence
                 | Type::Request
+                | Type::Channel(_)
                 | Type::Null
         )
     }
@@ -100,6 +103,10 @@ impl Checker {
     pub(super) fn ty(&mut self, ty: &ast::Type) -> Option<Type> {
         let mut result = match &ty.base {
             BaseType::Name(name) => self.named_type(name)?,
+            BaseType::Channel(of) => {
+                let element = self.ty(of)?;
+                Type::Channel(Arc::new(self.carried(element, of.at)?))
+            }
             BaseType::List(of) => {
                 let element = self.ty(of)?;
                 if !element.is_word() {
@@ -133,12 +140,13 @@ impl Checker {
     }
 
     fn named_type(&mut self, name: &ast::Name) -> Option<Type> {
-        if name.text == "list" {
+        if let word @ ("list" | "channel") = name.text.as_str() {
+            let elements = if word == "list" { "elements" } else { "values" };
             self.error_help(
                 name.at,
-                "a list needs the type of its elements",
-                "the type of the elements is missing",
-                "write it in brackets, as in `list[int]`",
+                format!("a {word} needs the type of its {elements}"),
+                format!("the type of the {elements} is missing"),
+                format!("write it in brackets, as in `{word}[int]`"),
             );
             return None;
         }
@@ -176,6 +184,8 @@ impl Checker {
             Type::Message => "message".into(),
             Type::Null => "null".into(),
             Type::Void => "nothing".into(),
+            Type::Group => "waitgroup".into(),
+            Type::Channel(of) => format!("channel[{}]", self.name_of(of)),
             Type::List(of) => format!("list[{}]", self.name_of(of)),
             Type::Array(..) => {
                 let (mut base, mut lengths) = (ty, String::new());

@@ -18,6 +18,10 @@ impl Checker {
         let nothing = String::new();
         Some(match stmt {
             Ast::Verb { verb, operand } => self.verb_of(*verb, operand)?,
+            Ast::Send { channel, value } => {
+                let (to, value) = self.sent(channel, value)?;
+                (Simple::Send { channel: to, value }, SiteKind::Send, place_text(channel))
+            }
             Ast::Skip => (Simple::Skip, SiteKind::Skip, nothing),
             Ast::Yield => (Simple::Yield, SiteKind::Yield, nothing),
             Ast::AttachQueue => (Simple::AttachQueue, SiteKind::AttachQueue, nothing),
@@ -123,6 +127,7 @@ impl Checker {
                 (Simple::Down(self.expr_of(e, &Type::Semaphore, "the operand of `down`")?), SiteKind::Down, text)
             }
             Verb::Up => (Simple::Up(self.expr_of(e, &Type::Semaphore, "the operand of `up`")?), SiteKind::Up, text),
+            Verb::Close => (Simple::Close(self.closed(e)?), SiteKind::Close, text),
             Verb::Sleep => (Simple::Sleep(self.expr_of(e, &Type::Int, "a time")?), SiteKind::Sleep, String::new()),
         })
     }

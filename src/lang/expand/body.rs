@@ -2,7 +2,7 @@
 
 use super::super::ast::{
     At, Block, Catch, Component, Cond, Else, Expr, ExprKind, Field, Following, Label, Name, Over, Param, Params, Range,
-    Stmt, StmtKind, Value,
+    SelectCase, SelectKind, Stmt, StmtKind, Value,
 };
 use super::super::diagnostic::Diagnostic;
 use super::super::near::near;
@@ -290,8 +290,21 @@ impl<'w, 'f> BodyWriter<'w, 'f> {
                 catch: catch.iter().map(|c| Catch { name: c.name.clone(), body: self.block(&c.body) }).collect(),
                 finally: finally.as_ref().map(|block| self.block(block)),
             },
-            StmtKind::Sync { mode, object, body } => {
-                StmtKind::Sync { mode: *mode, object: self.expr(object), body: self.block(body) }
+            StmtKind::Sync { mode, object, timeout, body, other } => StmtKind::Sync {
+                mode: *mode,
+                object: self.expr(object),
+                timeout: timeout.as_ref().map(|e| self.expr(e)),
+                body: self.block(body),
+                other: other.as_ref().map(|block| self.block(block)),
+            },
+            StmtKind::Side { acquire, mode, object } => {
+                StmtKind::Side { acquire: *acquire, mode: *mode, object: self.expr(object) }
+            }
+            StmtKind::Send { channel, value } => {
+                StmtKind::Send { channel: self.expr(channel), value: self.expr(value) }
+            }
+            StmtKind::Select { cases } => {
+                StmtKind::Select { cases: cases.iter().map(|case| self.select_case(case)).collect() }
             }
             StmtKind::Transaction { name, body } => {
                 StmtKind::Transaction { name: name.clone(), body: self.block(body) }
@@ -324,6 +337,26 @@ impl<'w, 'f> BodyWriter<'w, 'f> {
             | StmtKind::Register { .. }
             | StmtKind::Unregister { .. } => stmt.clone(),
         }
+    }
+
+    // Writes a case of a select. The names that a receive declares are visible in the block of the case.
+    fn select_case(&mut self, case: &SelectCase) -> SelectCase {
+        let outer = self.locals.len();
+        let kind = match &case.kind {
+            SelectKind::Receive { channel, value, received } => {
+                let channel = self.expr(channel);
+                value.iter().chain(received).for_each(|name| self.declare(name));
+                SelectKind::Receive { channel, value: value.clone(), received: received.clone() }
+            }
+            SelectKind::Send { channel, value } => {
+                SelectKind::Send { channel: self.expr(channel), value: self.expr(value) }
+            }
+            SelectKind::After(delay) => SelectKind::After(self.expr(delay)),
+            SelectKind::Else => SelectKind::Else,
+        };
+        let body = self.block(&case.body);
+        self.locals.truncate(outer);
+        SelectCase { kind, body, at: case.at }
     }
 
     fn if_(&mut self, cond: &Cond, then: &Block, other: Option<&Else>) -> StmtKind {

@@ -191,6 +191,10 @@ impl BodyWriter<'_, '_> {
             }
             Op::Fork { task, args } => Op::Fork { task: task.clone(), args: self.args(args) },
             Op::SpawnLooper => Op::SpawnLooper,
+            Op::Acquire { mode, object, timeout } => {
+                Op::Acquire { mode: *mode, object: self.expr(object), timeout: self.expr(timeout) }
+            }
+            Op::Receive { channel } => Op::Receive { channel: self.expr(channel) },
             Op::Cancel { message } => Op::Cancel { message: self.expr(message) },
             Op::Fence { target } => Op::Fence { target: self.expr(target) },
             Op::HandlerOn { target } => Op::HandlerOn { target: self.expr(target) },

@@ -104,13 +104,7 @@ pub const FOREIGN: &[Foreign] = &[
         "a new local variable is `let x = 0`; an assignment is `x = 0`",
         "x {} 1",
     ),
-    row(
-        Symbol,
-        &["<-"],
-        "Go, R",
-        "there are no channels: write a list under a lock, with `await list.len > 0`",
-        "x {} 1",
-    ),
+    row(Symbol, &["<-"], "Go, R", "write `send c 1`, and `let v = recv c`", "x {} 1"),
     row(
         Symbol,
         &["::"],
@@ -250,9 +244,9 @@ pub const FOREIGN: &[Foreign] = &[
     ),
     row(
         Start,
-        &["channel", "chan", "Channel"],
-        "Go, Rust, Kotlin, Promela",
-        "there are no channels: write a list under a lock, with `await list.len > 0`",
+        &["chan", "Channel", "BlockingQueue"],
+        "Go, Kotlin, Java, Promela",
+        "write `channel c: int[2]` at the top of the file, `send c 1` and `let v = recv c`",
         "^{} ch",
     ),
     row(
@@ -280,7 +274,7 @@ pub const FOREIGN: &[Foreign] = &[
         Word,
         &["CountDownLatch", "WaitGroup", "Latch"],
         "Java, Go, C++",
-        "count in a variable, and `await count == 0`; a `barrier` is for rounds",
+        "write `waitgroup w` with `w.add(1)`, `w.done()` and `w.wait()`; a `barrier` is for rounds",
         "^{} latch",
     ),
     row(
@@ -516,7 +510,6 @@ pub const FOREIGN: &[Foreign] = &[
         "^{} a2",
     ),
     row(Start, &["unlock"], "Go, C++", "write `sync m { ... }`, or `acquire m` and `release m`", "{} m"),
-    row(Start, &["select"], "Go, Kotlin", "write `await` with a condition over what each case waits for", "{} { }"),
     // Methods
     row(
         Method,

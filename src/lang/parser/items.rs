@@ -73,8 +73,9 @@ impl Parser<'_> {
             return Ok(ItemKind::Lock { kind, name, count });
         }
         match word {
-            "app" | "const" | "class" | "rwlock" | "semaphore" | "barrier" | "looper" | "handler" | "listener"
-            | "daemon" | "thread" | "task" | "event" | "init" | "property" | "expect" | "use" | "kind" | "state" => {
+            "app" | "const" | "class" | "rwlock" | "semaphore" | "barrier" | "waitgroup" | "channel" | "looper"
+            | "handler" | "listener" | "daemon" | "thread" | "task" | "event" | "init" | "property" | "expect"
+            | "use" | "kind" | "state" => {
                 self.bump();
             }
             _ => return Err(self.no_item()),
@@ -106,6 +107,21 @@ impl Parser<'_> {
                 } else {
                     ItemKind::Barrier { name, value }
                 })
+            }
+            "waitgroup" => Ok(ItemKind::WaitGroup { name: self.name("the name of the waitgroup")? }),
+            "channel" => {
+                let name = self.name("the name of the channel")?;
+                let count = if self.eat(TokenKind::LeftBracket) {
+                    Some(self.deeper(|parser| parser.bracketed(TokenKind::RightBracket, Self::expr))?)
+                } else {
+                    None
+                };
+                let Some(of) = self.annotation()? else {
+                    let help = format!("say what it carries: `channel {}: int[2]`", name.text);
+                    let diagnostic = self.expected_diagnostic("`:`").help(help);
+                    return Err(self.report(diagnostic));
+                };
+                Ok(ItemKind::Channel { name, count, of })
             }
             "looper" => {
                 let name = self.name("the name of the looper")?;

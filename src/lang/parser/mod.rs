@@ -5,6 +5,7 @@
 //! height of an expression tree are limited ([`MAX_DEPTH`], [`MAX_HEIGHT`]), so every recursive pass over a parsed
 //! tree, including its drop, is safe on a small stack.
 
+mod channels;
 mod components;
 mod expects;
 mod exprs;

@@ -3,7 +3,9 @@
 //! The words of operations are names, too. They begin an operation only at the start of a whole right side, of a
 //! statement or of parentheses, and only before an operand.
 
-use super::super::ast::{At, Expr, ExprKind, InstanceName, Name, Op, PostOptionsAst, PostTimeAst, TextLiteral, Verb};
+use super::super::ast::{
+    At, Expr, ExprKind, InstanceName, Name, Op, PostOptionsAst, PostTimeAst, SyncMode, TextLiteral, Verb,
+};
 use super::super::diagnostic::Diagnostic;
 use super::super::token::TokenKind;
 use super::super::words::is_reserved;
@@ -49,7 +51,7 @@ impl Parser<'_> {
     }
 
     /// Returns whether the token `ahead` can begin a place. A place does not begin with an operator.
-    fn place_at(&self, ahead: usize) -> bool {
+    pub(super) fn place_at(&self, ahead: usize) -> bool {
         self.operand_at(ahead) && !matches!(self.kind_at(ahead), TokenKind::Bang | TokenKind::Op(_))
     }
 
@@ -65,7 +67,8 @@ impl Parser<'_> {
             "ask" => self.in_kind && self.name_at(1),
             "spawn" => self.word_at(1) == "looper",
             "handler" => self.word_at(1) == "on",
-            "fence" | "wait" | "down" => self.place_at(1),
+            "fence" | "wait" | "down" | "recv" => self.place_at(1),
+            "acquire" => self.place_at(1) && self.timed_acquisition(),
             "cancel" => self.place_at(1) && !self.at_removal(),
             _ => false,
         }
@@ -87,7 +90,9 @@ impl Parser<'_> {
             "post" | "fork" => self.name_at(1) && !followed,
             "spawn" => self.word_at(1) == "looper",
             "handler" => self.word_at(1) == "on" && self.name_at(2),
-            "fence" | "wait" | "down" | "cancel" => self.kind_at(1) == TokenKind::Word && self.place_at(1) && !followed,
+            "fence" | "wait" | "down" | "recv" | "cancel" => {
+                self.kind_at(1) == TokenKind::Word && self.place_at(1) && !followed
+            }
             _ => false,
         }
     }
@@ -138,6 +143,15 @@ impl Parser<'_> {
                 let with = if self.eat_word("with") { Some(self.measured(&mut height, Self::place)?) } else { None };
                 Op::Wait { object, with, timeout: self.timeout(&mut height)? }
             }
+            "acquire" => {
+                let mode = self.side();
+                let object = self.measured(&mut height, Self::place)?;
+                let Some(timeout) = self.timeout(&mut height)? else {
+                    return Err(self.no_value(Verb::Acquire, word));
+                };
+                Op::Acquire { mode, object, timeout }
+            }
+            "recv" => Op::Receive { channel: self.measured(&mut height, Self::place)? },
             "down" => {
                 let semaphore = self.measured(&mut height, Self::place)?;
                 let Some(timeout) = self.timeout(&mut height)? else {
@@ -153,6 +167,26 @@ impl Parser<'_> {
         let at = self.at_from(start);
         self.grow(height + 1, at)?;
         Ok(Expr { kind: ExprKind::Op(Box::new(op)), at })
+    }
+
+    // Parses the side of a `rwlock`, if one is named.
+    pub(super) fn side(&mut self) -> SyncMode {
+        match SyncMode::from_word(self.word()) {
+            Some(mode @ (SyncMode::Read | SyncMode::Write)) if self.place_at(1) => {
+                self.bump();
+                mode
+            }
+            _ => SyncMode::Sync,
+        }
+    }
+
+    // Returns whether the line goes on with `for`: an acquisition without a timeout is a statement.
+    fn timed_acquisition(&self) -> bool {
+        let ends = |kind| {
+            matches!(kind, TokenKind::Newline | TokenKind::Semi | TokenKind::LeftBrace | TokenKind::RightBrace)
+                || kind == TokenKind::End
+        };
+        (1..).take_while(|ahead| !ends(self.kind_at(*ahead))).any(|ahead| self.word_at(ahead) == "for")
     }
 
     fn timeout(&mut self, height: &mut u32) -> Parse<Option<Expr>> {

@@ -84,6 +84,7 @@ impl Parser<'_> {
                 StmtKind::Throw { name, message }
             }
             "try" => return self.try_(),
+            "select" if self.kind_at(1) == TokenKind::LeftBrace => return self.select(),
             "sync" => return self.sync(SyncMode::Sync),
             "read" if self.operand_at(1) => return self.sync(SyncMode::Read),
             "write" if self.operand_at(1) => return self.sync(SyncMode::Write),
@@ -188,8 +189,12 @@ impl Parser<'_> {
     fn sync(&mut self, mode: SyncMode) -> Parse<StmtHead> {
         self.bump();
         let object = self.expr()?;
+        let timeout = if self.eat_word("for") { Some(self.expr()?) } else { None };
         let end = self.end();
-        Ok((StmtKind::Sync { mode, object, body: self.block(&format!("the `{}`", mode.word()))? }, end))
+        let body = self.block(&format!("the `{}`", mode.word()))?;
+        let timed = timeout.is_some();
+        let other = if timed && self.eat_word("else") { Some(self.block("the `else`")?) } else { None };
+        Ok((StmtKind::Sync { mode, object, timeout, body, other }, end))
     }
 
     /// Parses a statement that does not begin with a verb or keyword: an operation, an assignment or a call.

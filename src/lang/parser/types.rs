@@ -24,11 +24,13 @@ impl Parser<'_> {
 
     fn ty(&mut self) -> Parse<Type> {
         let start = self.start();
-        let base = if self.word() == "list" && self.kind_at(1) == TokenKind::LeftBracket {
+        let of = self.word();
+        let base = if matches!(of, "list" | "channel") && self.kind_at(1) == TokenKind::LeftBracket {
+            let is_list = of == "list";
             self.bump();
             self.bump();
-            let inner = self.deeper(|parser| parser.bracketed(TokenKind::RightBracket, Self::ty))?;
-            BaseType::List(Box::new(inner))
+            let inner = Box::new(self.deeper(|parser| parser.bracketed(TokenKind::RightBracket, Self::ty))?);
+            if is_list { BaseType::List(inner) } else { BaseType::Channel(inner) }
         } else {
             BaseType::Name(self.name("a type")?)
         };

@@ -1,6 +1,6 @@
 //! Parses statements that begin with a verb. A verb is a word that has this meaning only before an operand.
 
-use super::super::ast::{Expr, ExprKind, Op, Span, StmtKind, Verb};
+use super::super::ast::{Expr, ExprKind, Op, Span, StmtKind, SyncMode, Verb};
 use super::super::diagnostic::Diagnostic;
 use super::super::token::TokenKind;
 use super::{Parse, Parser, ReportedError};
@@ -13,8 +13,17 @@ impl Parser<'_> {
             if !self.operand_at(1) {
                 return Ok(None);
             }
+            if verb == Verb::Acquire && self.at_op() {
+                return self.op().map(|op| Some(StmtKind::Expr(op)));
+            }
             let start = self.start();
             self.bump();
+            if matches!(verb, Verb::Acquire | Verb::Release) {
+                let mode = self.side();
+                if mode != SyncMode::Sync {
+                    return Ok(Some(StmtKind::Side { acquire: verb == Verb::Acquire, mode, object: self.place()? }));
+                }
+            }
             let mut height = 0;
             let operand = self.measured(&mut height, Self::expr)?;
             if verb == Verb::Down && self.word() == "for" {
@@ -31,6 +40,11 @@ impl Parser<'_> {
         let alone =
             matches!(self.kind_at(1), TokenKind::Newline | TokenKind::Semi | TokenKind::RightBrace | TokenKind::End);
         let kind = match word {
+            "send" if self.place_at(1) => {
+                self.bump();
+                let (channel, value) = self.sent()?;
+                StmtKind::Send { channel, value }
+            }
             "skip" if alone => self.single(StmtKind::Skip),
             "yield" if alone => self.single(StmtKind::Yield),
             "attach" if self.word_at(1) == "queue" => {
@@ -107,7 +121,7 @@ impl Parser<'_> {
         let diagnostic = Diagnostic::new(
             self.token().span,
             format!("`{word}` has no limit of time"),
-            "only `await`, `wait` and `down` have one",
+            "only `await`, `wait`, `down` and `acquire` have one",
         );
         self.report(diagnostic.help(timed(verb)))
     }
@@ -139,7 +153,7 @@ fn timed(verb: Verb) -> &'static str {
             "add a limit of time: `let ok = down s for 25` waits for at most 25 ms, and is true if it has taken one; `for 0` does not wait"
         }
         Verb::Acquire => {
-            "hold a flag instead: `atomic held = false`, `let ok = await !held for 25`, then `cas(held, false, true)`"
+            "with a limit of time it has one: `let ok = acquire m for 25` waits for at most 25 ms, and is true if it has acquired; `for 0` does not wait"
         }
         Verb::Join => "let the thread say when it has ended: `atomic done = false`, `let ok = await done for 25`",
         Verb::Arrive => "count in an `atomic`: `let ok = await arrived == 2 for 25`",

@@ -39,6 +39,17 @@ impl TreePrinter {
                     self.named_item(" prefer ", prefer);
                 }
             }
+            ItemKind::WaitGroup { name } => self.named_item("waitgroup ", name),
+            ItemKind::Channel { name, count, of } => {
+                self.push("channel ");
+                self.name(name);
+                if let Some(count) = count {
+                    self.push("[");
+                    self.expr(count);
+                    self.push("]");
+                }
+                self.annotation(Some(of));
+            }
             ItemKind::Semaphore { name, value } => self.equation("semaphore ", name, value),
             ItemKind::Barrier { name, value } => self.equation("barrier ", name, value),
             ItemKind::Looper { name, body } => {

@@ -1,6 +1,6 @@
 //! Prints operations such as `post`.
 
-use super::super::ast::{Expr, ExprKind, InstanceName, Op, PostOptionsAst, PostTimeAst};
+use super::super::ast::{Expr, ExprKind, InstanceName, Op, PostOptionsAst, PostTimeAst, SyncMode};
 use super::TreePrinter;
 
 impl TreePrinter {
@@ -55,6 +55,19 @@ impl TreePrinter {
                 self.place(semaphore);
                 self.timeout(Some(timeout));
             }
+            Op::Acquire { mode, object, timeout } => {
+                self.push("acquire ");
+                if *mode != SyncMode::Sync {
+                    self.push(mode.word());
+                    self.push(" ");
+                }
+                self.place(object);
+                self.timeout(Some(timeout));
+            }
+            Op::Receive { channel } => {
+                self.push("recv ");
+                self.place(channel);
+            }
             Op::Await { cond, timeout } => {
                 self.push("await ");
                 self.expr(cond);
@@ -90,7 +103,7 @@ impl TreePrinter {
         }
     }
 
-    fn timeout(&mut self, timeout: Option<&Expr>) {
+    pub(super) fn timeout(&mut self, timeout: Option<&Expr>) {
         if let Some(timeout) = timeout {
             self.push(" for ");
             self.expr(timeout);

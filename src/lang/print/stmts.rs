@@ -1,6 +1,8 @@
 //! Prints statements.
 
-use super::super::ast::{BaseType, Block, Cond, Else, Expr, Field, Label, Name, Over, Range, Stmt, StmtKind, Type};
+use super::super::ast::{
+    BaseType, Block, Cond, Else, Expr, Field, Label, Name, Over, Range, SelectCase, SelectKind, Stmt, StmtKind, Type,
+};
 use super::TreePrinter;
 
 impl TreePrinter {
@@ -71,17 +73,22 @@ impl TreePrinter {
                     self.headed(" finally", body);
                 }
             }
-            StmtKind::Sync { mode, object, body } => {
+            StmtKind::Sync { mode, object, timeout, body, other } => {
                 self.push(mode.word());
                 self.push(" ");
                 self.expr(object);
+                self.timeout(timeout.as_ref());
                 self.block(body);
+                if let Some(other) = other {
+                    self.headed(" else", other);
+                }
             }
             StmtKind::Transaction { name, body } => {
                 self.push("transaction");
                 self.message(" ", name.as_ref());
                 self.block(body);
             }
+            StmtKind::Select { cases } => self.select(cases),
             _ => self.verb_stmt(&stmt.kind),
         }
     }
@@ -92,6 +99,13 @@ impl TreePrinter {
                 self.push(verb.word());
                 self.push(" ");
                 self.expr(operand);
+            }
+            StmtKind::Send { channel, value } => self.sends(channel, value),
+            StmtKind::Side { acquire, mode, object } => {
+                self.push(if *acquire { "acquire " } else { "release " });
+                self.push(mode.word());
+                self.push(" ");
+                self.place(object);
             }
             StmtKind::Skip => self.push("skip"),
             StmtKind::Yield => self.push("yield"),
@@ -155,6 +169,7 @@ impl TreePrinter {
             | StmtKind::Throw { .. }
             | StmtKind::Try { .. }
             | StmtKind::Sync { .. }
+            | StmtKind::Select { .. }
             | StmtKind::Transaction { .. } => {}
         }
     }
@@ -185,6 +200,38 @@ impl TreePrinter {
                 self.stmt(stmt);
             }
         }
+    }
+
+    fn sends(&mut self, channel: &Expr, value: &Expr) {
+        self.push("send ");
+        self.place(channel);
+        self.push(" ");
+        self.expr(value);
+    }
+
+    fn select(&mut self, cases: &[SelectCase]) {
+        self.push("select");
+        self.braces(cases, |printer, case| {
+            match &case.kind {
+                SelectKind::Receive { channel, value, received } => {
+                    printer.push("recv ");
+                    printer.place(channel);
+                    for (before, name) in [(" as ", value), (", ", received)] {
+                        if let Some(name) = name {
+                            printer.push(before);
+                            printer.name(name);
+                        }
+                    }
+                }
+                SelectKind::Send { channel, value } => printer.sends(channel, value),
+                SelectKind::After(delay) => {
+                    printer.push("after ");
+                    printer.expr(delay);
+                }
+                SelectKind::Else => printer.push("else"),
+            }
+            printer.block(&case.body);
+        });
     }
 
     fn headed(&mut self, head: &str, body: &Block) {
@@ -226,8 +273,8 @@ impl TreePrinter {
     fn ty(&mut self, ty: &Type) {
         match &ty.base {
             BaseType::Name(name) => self.name(name),
-            BaseType::List(inner) => {
-                self.push("list[");
+            BaseType::List(inner) | BaseType::Channel(inner) => {
+                self.push(if matches!(ty.base, BaseType::List(_)) { "list[" } else { "channel[" });
                 self.ty(inner);
                 self.push("]");
             }

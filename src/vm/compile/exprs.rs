@@ -190,6 +190,44 @@ impl<'p> Compiler<'p> {
                 self.visible(Visible::DownFor { semaphore, timeout }, WordKind::Word, *site)
             }
             ExprKind::Platform(platform) => self.platform_expr(platform, ty),
+            ExprKind::AcquireFor { mode, lock, timeout, site } => {
+                let blame = Blame::of(lock.at);
+                let reg = self.keep(lock);
+                let acquired = self.acquire_for(*mode, (reg, &lock.ty), timeout, *site);
+                self.blame(blame);
+                acquired
+            }
+            ExprKind::GroupAdd { group, delta, site } => {
+                let group = self.expr(group);
+                let delta = self.expr(delta);
+                self.visible(Visible::GroupAdd { group, delta }, WordKind::Word, *site)
+            }
+            ExprKind::GroupWait { group, site } => {
+                let group = self.expr(group);
+                self.visible(Visible::GroupWait(group), WordKind::Word, *site)
+            }
+            ExprKind::ReadInterrupt { thread, site } => {
+                let blame = Blame::of(thread.at);
+                let thread = self.expr(thread);
+                let flag = self.visible(Visible::ReadInterrupt(thread), WordKind::Word, *site);
+                self.blame(blame);
+                flag
+            }
+            ExprKind::Now { site } => {
+                self.shared.times.reads_clock();
+                self.visible(Visible::Now, WordKind::Word, *site)
+            }
+            ExprKind::Receive { channel, site } => {
+                let channel = self.expr(channel);
+                self.visible(Visible::Receive { channel, exit: None }, kind(ty), *site)
+            }
+            ExprKind::ChannelRead { channel, what, site } => {
+                let blame = Blame::of(channel.at);
+                let channel = self.expr(channel);
+                let value = self.visible(Visible::ChannelRead { channel, what: *what }, WordKind::Word, *site);
+                self.blame(blame);
+                value
+            }
             ExprKind::Await { cond, timeout, site } => {
                 let timeout = timeout.as_deref().map(|d| self.delay(d));
                 let condition = self.fragment(cond);

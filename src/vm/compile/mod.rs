@@ -1,5 +1,6 @@
 //! Compiles a checked program to instructions.
 
+mod channels;
 mod control;
 mod exprs;
 mod makers;
@@ -9,6 +10,7 @@ mod platform;
 mod regs;
 mod setup;
 mod stmts;
+mod timed;
 
 use super::blame::{self, Blame, BlameList, Blames};
 use super::code::{self, BodyCode, Code, Fragment};
@@ -356,9 +358,12 @@ impl<'p> Compiler<'p> {
         if let Some(instr) = self.code.get_mut(at as usize) {
             match instr {
                 Instr::Jump(to) | Instr::JumpIf { to, .. } | Instr::JumpUnless { to, .. } => *to = here,
-                Instr::Visible { op: Visible::ListRead(_, super::instr::ListGet::Next { exit, .. }), .. } => {
-                    *exit = here;
-                }
+                Instr::Visible {
+                    op:
+                        Visible::ListRead(_, super::instr::ListGet::Next { exit, .. })
+                        | Visible::Receive { exit: Some(exit), .. },
+                    ..
+                } => *exit = here,
                 other => debug_assert!(false, "not a jump: {other:?}"),
             }
         }

@@ -4,7 +4,9 @@ use crate::base::{Id, IndexVec};
 use crate::event::{HandlerId, ThreadId};
 use crate::lang::Program;
 use crate::lang::program::{self, ExceptionScope, ExprKind, Init, Type};
-use crate::world::{ComponentSetup, EventSetup, FirstValue, PlatformSetup, RowSetup, Setup, ThreadSetup, WordKind};
+use crate::world::{
+    ChannelSetup, ComponentSetup, EventSetup, FirstValue, PlatformSetup, RowSetup, Setup, ThreadSetup, WordKind,
+};
 
 /// Returns the kinds of the cells or registers that a value of this type takes.
 pub(super) fn cell_kinds(ty: &Type) -> Vec<WordKind> {
@@ -66,6 +68,17 @@ pub(super) fn setup(program: &Program) -> Setup {
         rwlocks: program.rwlocks.iter().map(|l| (l.name.clone(), l.prefer)).collect(),
         semaphores: program.semaphores.clone(),
         barriers: program.barriers.clone(),
+        groups: program.groups.clone(),
+        channels: program
+            .channels
+            .iter()
+            .map(|c| ChannelSetup {
+                name: c.name.clone(),
+                capacity: c.capacity,
+                kind: super::kind(&c.of),
+                zero: c.zero,
+            })
+            .collect(),
         handlers: program
             .handlers
             .iter()
@@ -166,6 +179,11 @@ impl Times {
             ExprKind::Word(t) => self.instants.extend(u64::try_from(t).ok().filter(|t| *t > 0)),
             _ => self.computed = true,
         }
+    }
+
+    /// Records that the program reads the clock, so that every instant may matter later.
+    pub(super) fn reads_clock(&mut self) {
+        self.computed = true;
     }
 
     pub(super) fn write_to(self, setup: &mut Setup) {

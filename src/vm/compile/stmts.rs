@@ -88,6 +88,9 @@ impl<'p> Compiler<'p> {
             }
             Stmt::ForRange { local, from, to, body } => self.for_range(*local, from, to, body),
             Stmt::ForList { local, list, body, site } => self.for_list(*local, list, body, *site),
+            Stmt::ForChannel { local, channel, body, site } => self.for_channel(*local, channel, body, *site),
+            Stmt::SyncFor(sync) => self.sync_for(sync),
+            Stmt::Select(select, site) => self.select(select, *site),
             Stmt::Break => self.leave_loop(false),
             Stmt::Continue => self.leave_loop(true),
             Stmt::Return(value) => {
@@ -246,6 +249,21 @@ impl<'p> Compiler<'p> {
             Simple::Arrive(e) => Visible::Arrive(self.expr(e)),
             Simple::Down(e) => Visible::Down(self.expr(e)),
             Simple::Up(e) => Visible::Up(self.expr(e)),
+            Simple::Send { channel, value } => {
+                let channel = self.expr(channel);
+                Visible::Send { channel, value: self.expr(value) }
+            }
+            Simple::Announce(e) => Visible::Announce(self.expr(e)),
+            Simple::Side { acquire, write, lock } => {
+                let lock = self.expr(lock);
+                match (acquire, write) {
+                    (true, true) => Visible::WriteLock(lock),
+                    (true, false) => Visible::ReadLock(lock),
+                    (false, true) => Visible::WriteUnlock(lock),
+                    (false, false) => Visible::ReadUnlock(lock),
+                }
+            }
+            Simple::Close(e) => Visible::Close(self.expr(e)),
             Simple::Sleep(e) => Visible::Sleep(self.delay(e)),
             Simple::Skip => Visible::Skip,
             Simple::Yield => Visible::Yield,

@@ -1,0 +1,83 @@
+//! The sets of threads that are pending at one thing: a thread is evaluated again only when that thing changes.
+
+use super::World;
+use super::effects::Thing;
+use crate::base::IdSet;
+use crate::event::{BarrierId, ChannelId, GroupId, LockId, Op, RwLockId, SemaphoreId, ThreadId};
+
+// The thing that a pending operation may have to wait for. It keeps the set of threads that are pending there.
+pub(super) enum PendingAt {
+    Nothing,
+    Lock(LockId),
+    RwLock(RwLockId),
+    Semaphore(SemaphoreId),
+    Barrier(BarrierId),
+    Thread(ThreadId),
+    Memory,
+    Group(GroupId),
+    Channel(ChannelId),
+    Select,
+}
+
+impl World {
+    #[inline]
+    pub(super) fn pending_at(&self, thread: ThreadId, op: &Op) -> PendingAt {
+        let waits = self.effects(thread, op).touches().find(|(_, how)| how.may_wait());
+        match waits {
+            None => PendingAt::Nothing,
+            Some((Thing::Lock(lock), _)) => PendingAt::Lock(lock),
+            Some((Thing::RwLock(lock), _)) => PendingAt::RwLock(lock),
+            Some((Thing::Semaphore(semaphore), _)) => PendingAt::Semaphore(semaphore),
+            Some((Thing::Barrier(barrier), _)) => PendingAt::Barrier(barrier),
+            Some((Thing::End(thread) | Thing::Queue(thread), _)) => PendingAt::Thread(thread),
+            Some((Thing::AllMemory, _)) => PendingAt::Memory,
+            Some((Thing::Group(group), _)) => PendingAt::Group(group),
+            Some((Thing::Channel(channel), _)) => PendingAt::Channel(channel),
+            Some((Thing::ChannelsOfSelect, _)) => PendingAt::Select,
+            Some((
+                Thing::Memory(_)
+                | Thing::Atomic(_)
+                | Thing::WaitSet(_)
+                | Thing::Event(_)
+                | Thing::Interrupts(_)
+                | Thing::Listener(_)
+                | Thing::Fence(_)
+                | Thing::Platform
+                | Thing::Token(_)
+                | Thing::Numbers,
+                _,
+            )) => unreachable!("no operation waits there until another thread's step"),
+        }
+    }
+
+    pub(super) fn pending_set_mut(&mut self, object: &PendingAt) -> Option<&mut IdSet<ThreadId>> {
+        match object {
+            PendingAt::Nothing => None,
+            PendingAt::Lock(id) => Some(&mut self.locks[*id].pending_set.0),
+            PendingAt::RwLock(id) => Some(&mut self.rwlocks[*id].pending_set.0),
+            PendingAt::Semaphore(id) => Some(&mut self.semaphores[*id].pending_set.0),
+            PendingAt::Barrier(id) => Some(&mut self.barriers[*id].pending_set.0),
+            PendingAt::Thread(id) => Some(&mut self.threads[*id].pending_set.0),
+            PendingAt::Memory => Some(&mut self.awaiting),
+            PendingAt::Group(id) => Some(&mut self.groups[*id].pending_set.0),
+            PendingAt::Channel(id) => Some(&mut self.channels[*id].pending_set.0),
+            PendingAt::Select => Some(&mut self.selecting),
+        }
+    }
+
+    /// Copies the set of threads that are pending at one thing from another state.
+    pub(super) fn copy_pending_set(&mut self, from: &World, object: &PendingAt) {
+        match object {
+            PendingAt::Nothing => {}
+            PendingAt::Lock(id) => self.locks[*id].pending_set.clone_from(&from.locks[*id].pending_set),
+            PendingAt::RwLock(id) => self.rwlocks[*id].pending_set.clone_from(&from.rwlocks[*id].pending_set),
+            PendingAt::Semaphore(id) => self.semaphores[*id].pending_set.clone_from(&from.semaphores[*id].pending_set),
+            PendingAt::Barrier(id) => self.barriers[*id].pending_set.clone_from(&from.barriers[*id].pending_set),
+            PendingAt::Thread(id) => self.threads[*id].pending_set.clone_from(&from.threads[*id].pending_set),
+            PendingAt::Memory => self.awaiting.clone_from(&from.awaiting),
+            PendingAt::Group(id) => self.groups[*id].pending_set.clone_from(&from.groups[*id].pending_set),
+            PendingAt::Channel(id) => self.channels[*id].pending_set.clone_from(&from.channels[*id].pending_set),
+            PendingAt::Select => self.selecting.clone_from(&from.selecting),
+        }
+    }
+}
