@@ -238,8 +238,8 @@ pub enum Op {
     Request,
     /// Adds a callback to a listener (CAFA's register).
     Register { listener: ListenerId, body: BodyId },
-    /// Removes the first registration of a callback from a listener, if it has one. Callbacks that have begun to run are
-    /// not affected.
+    /// Removes the first registration of a callback from a listener, if it has one. Callbacks that have begun to run
+    /// are not affected.
     Unregister { listener: ListenerId, body: BodyId },
     /// Runs all callbacks of a listener in the order of registration (CAFA's perform). Its value: the number of
     /// callbacks.

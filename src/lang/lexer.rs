@@ -38,9 +38,9 @@ pub(super) fn lex_at(text: &str, base: u32) -> LexResult {
     lexer.out
 }
 
-/// Returns whether a text removes one message with `cancel m`. Without such a statement it does not matter which message
-/// the value of a post stands for, so the value is only a truth value. The search looks at tokens: it comes before the
-/// check.
+/// Returns whether a text removes one message with `cancel m`. Without such a statement it does not matter which
+/// message the value of a post stands for, so the value is only a truth value. The search looks at tokens: it comes
+/// before the check.
 pub(super) fn cancels_messages(text: &str) -> bool {
     if !text.contains("cancel") {
         return false;
