@@ -36,7 +36,6 @@ pub struct About {
     /// Locations, locks, queues ... with more potential pairs than are kept for one of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// Settings that bound what the environment does. A refutation holds within them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub bounds: BTreeMap<String, i64>,
     pub complete: bool,
@@ -81,9 +80,8 @@ pub struct SearchExtent {
 /// ```
 /// use raceflip::campaign::{CampaignContext, CampaignPlan, NoProgress, confirm};
 /// use raceflip::formats::campaign::ConfirmReport;
-/// # use raceflip::vm::Model;
 /// # use std::sync::atomic::AtomicBool;
-/// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
+/// # let model = raceflip::vm::Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
 /// # let stop = AtomicBool::new(false);
 /// let plan = CampaignPlan::new(&model);
 /// let found = confirm(&plan, CampaignContext { stop: &stop, progress: &NoProgress });

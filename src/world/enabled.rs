@@ -11,7 +11,7 @@ use super::setup::Prefer;
 use super::sync::ThreadSet;
 use super::threads::ThreadStage;
 use crate::base::{Id, IdSet};
-use crate::event::{Actor, EventId, LockId, Op, SemaphoreId, Target, ThreadId, WaitSet};
+use crate::event::{Actor, EventId, LockId, Op, SemaphoreId, Target, ThreadId};
 
 /// Number of open actors of each kind. It is created at every step, so it is one word: the threads in the low half, the
 /// events and two flags in the high half.
@@ -73,20 +73,6 @@ impl std::fmt::Debug for Openings {
         let (clock, stop) = (self.clock(), self.stop());
         write!(f, "{} threads, {} events, clock {clock}, stop {stop}", self.threads(), self.events())
     }
-}
-
-/// The question that an actor's argument answers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Question {
-    /// Which waiter a notify wakes. The number of waiters: the answer is less than it.
-    Waiter(usize),
-    /// For which instance of a component a row is fired. The number of instances for which it is open: the answer is
-    /// less than it, in the order of their creation.
-    Instance(usize),
-    /// Which branch a `*` takes: 0 or 1.
-    Branch,
-    /// To which instant the clock moves (see [`World::instants`]).
-    Instant,
 }
 
 // The thing that a pending operation may have to wait for. It keeps the set of threads that are pending there.
@@ -415,44 +401,6 @@ impl World {
             Actor::Event(event) => self.fireable.contains(event),
             Actor::Clock => self.clock_open(),
             Actor::Stop => self.rests(),
-        }
-    }
-
-    /// Returns the question that the actor's argument answers. `None` if it needs no argument.
-    #[inline(always)]
-    #[must_use]
-    pub fn question(&self, actor: Actor) -> Option<Question> {
-        if let Actor::Thread(thread) = actor {
-            return match self.threads[thread].pending {
-                Op::Branch => Some(Question::Branch),
-                Op::Notify { on, all: false } => self.which_waiter(on),
-                _ => None,
-            };
-        }
-        match actor {
-            Actor::Event(event) => self.which_instance(event),
-            Actor::Clock => Some(Question::Instant),
-            _ => None,
-        }
-    }
-
-    fn which_instance(&self, event: EventId) -> Option<Question> {
-        let open = self.open_for(event).len();
-        (open > 1).then_some(Question::Instance(open))
-    }
-
-    #[inline(never)]
-    fn which_waiter(&self, on: WaitSet) -> Option<Question> {
-        let waiters = self.waiters(on).len();
-        (waiters > 1).then_some(Question::Waiter(waiters))
-    }
-
-    /// Returns the threads in a wait set, in the order in which they began to wait.
-    #[must_use]
-    pub fn waiters(&self, on: WaitSet) -> &[ThreadId] {
-        match on {
-            WaitSet::Lock(lock) => &self.locks[lock].waiters,
-            WaitSet::Condition(condition) => &self.conditions[condition],
         }
     }
 }

@@ -12,7 +12,6 @@
 use super::canonical::{Canonical, Canonicalizer, DeclaredCounts, Part, Parts};
 use super::kind::WordKind;
 use super::neighbour::{ChangedThing, StepChange};
-use super::platform::{Instance, Progress, Request};
 use super::queue::{MessageKind, Queue, fence_of};
 use super::threads::ThreadStage;
 use super::{Guest, Machine, World};
@@ -61,8 +60,8 @@ pub trait Snapshot: Guest + Clone + Send {
 
 /// Writer of a canonical state.
 pub struct CanonicalWriter<'w> {
-    world: &'w World,
-    room: &'w mut Canonicalizer,
+    pub(super) world: &'w World,
+    pub(super) room: &'w mut Canonicalizer,
 }
 
 impl CanonicalWriter<'_> {
@@ -114,7 +113,7 @@ impl CanonicalWriter<'_> {
         }
     }
 
-    fn object(&mut self, object: ObjectId) {
+    pub(super) fn object(&mut self, object: ObjectId) {
         let number = self.room.objects.of(object);
         self.word(if mutant::is(Mutant::ObjectsByAllocation) { u64::from(object.0) } else { number });
     }
@@ -140,69 +139,6 @@ impl CanonicalWriter<'_> {
             self.word(number);
             self.thread(self.world.handlers[handler]);
         }
-    }
-
-    // Writes a request by its place: among the requests that wait for a row, or among the messages of a row. All
-    // requests that are through are equal, apart from their withdrawal.
-    fn request(&mut self, id: RequestId) {
-        let platform = self.world.known_platform();
-        let Request { progress, withdrawn, .. } = platform.requests[id];
-        self.word(u64::from(withdrawn));
-        match progress {
-            Progress::Through => self.word(u64::MAX),
-            Progress::Fired => self.word(platform.firing_number(|f| f.request == Some(id))),
-            Progress::Waits => {
-                let waits = |i: &Instance| {
-                    i.rows
-                        .iter()
-                        .enumerate()
-                        .find_map(|(r, row)| row.waiting.iter().position(|w| *w == id).map(|at| (r as u64, at as u64)))
-                };
-                let found = platform.instances.enumerate().find_map(|(i, of)| Some((i, waits(of)?)));
-                if let Some((instance, (row, at))) = found {
-                    [u64::from(instance.0), row, at].into_iter().for_each(|w| self.word(w));
-                }
-            }
-        }
-    }
-
-    // Writes platform memory. Instances are in the order of their creation, so their numbers do not depend on the way to
-    // a state. What follows from the rest is left out: the open rows, and which conditions hold.
-    fn platform<G: Snapshot>(&mut self, guest: &G) {
-        let world = self.world;
-        let Some(platform) = world.platform() else { return };
-        let setup = &world.setup.platform;
-        for (value, (_, kind)) in platform.states.iter().zip(&setup.states) {
-            self.value(*kind, *value);
-        }
-        self.word(platform.instances.len() as u64);
-        for instance in platform.instances.iter() {
-            let of = &setup.components[instance.component];
-            self.object(instance.object);
-            self.word(u64::from(instance.stage));
-            self.word(instance.target.map_or(0, |target| 1 + u64::from(target)));
-            self.values(&of.params, &instance.params);
-            for (value, (_, kind)) in instance.fields.iter().zip(&of.fields) {
-                self.value(*kind, *value);
-            }
-            for (row, event) in instance.rows.iter().zip(&of.rows) {
-                let most = setup.row(*event).and_then(|row| row.at_most).unwrap_or(0);
-                self.word(u64::from(row.fired.min(most)));
-                self.word(row.waiting.len() as u64);
-                let kinds = guest.parameter_kinds(world.setup.events[*event].body);
-                for request in &row.waiting {
-                    self.values(kinds, world.args(platform.requests[*request].args));
-                }
-            }
-        }
-        self.word(platform.under_way.len() as u64);
-        for firing in platform.firings() {
-            let withdrawn = firing.request.is_some_and(|request| platform.requests[request].withdrawn);
-            [u64::from(firing.instance.0), u64::from(firing.row.0), u64::from(withdrawn)]
-                .into_iter()
-                .for_each(|w| self.word(w));
-        }
-        self.room.part(Part::Platform);
     }
 
     // Writes the token of a fence as the position of the fence in its queue. All lifted fences are equal.
@@ -310,7 +246,7 @@ impl CanonicalWriter<'_> {
         }
     }
 
-    fn values(&mut self, kinds: &[WordKind], values: &[Value]) {
+    pub(super) fn values(&mut self, kinds: &[WordKind], values: &[Value]) {
         for (kind, value) in kinds.iter().zip(values) {
             self.value(*kind, *value);
         }

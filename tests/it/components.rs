@@ -1,12 +1,20 @@
 //! Components at run time: rows, requests, names, detection, tokens.
 
 use crate::agree::{compare, search};
-use crate::component_models::{compare_ends, generate};
+use crate::component_models::generate;
+use crate::component_runs::compare_ends;
 use crate::explore::context;
 use crate::stateless::{facts, words};
+use raceflip::detect::{Candidates, Hybrid};
+use raceflip::event::SiteId;
+use raceflip::exec::{RunSummary, run};
 use raceflip::explore::{OrderResult, SearchPlan, site_orders};
-use raceflip::vm::Model;
+use raceflip::sched::{RandomWalk, Replay, Schedule, ScheduleRecorder, Strategy, Tolerant};
+use raceflip::vm::{Model, Vm};
+use raceflip::world::{Limits, Machine};
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Compares models of these seeds with the interpreter of the test and with the enumeration of all runs. Returns how
 /// many were compared with each.
@@ -33,10 +41,7 @@ fn compare_models(seeds: std::ops::Range<u64>) -> (u64, u64) {
     (interpreted, enumerated)
 }
 
-fn same_orders(
-    model: &Model,
-    happen: &BTreeSet<(raceflip::event::SiteId, raceflip::event::SiteId)>,
-) -> Result<(), String> {
+fn same_orders(model: &Model, happen: &BTreeSet<(SiteId, SiteId)>) -> Result<(), String> {
     let plan = SearchPlan { pairs: true, ..SearchPlan::new(model) };
     let orders = site_orders(&plan, &search(&plan), context());
     let all = orders.values().flat_map(|pair| &pair.orders);
@@ -57,4 +62,77 @@ fn rows_are_what_they_mean() {
 fn rows_of_two_thousand_models_are_what_they_mean() {
     let (interpreted, enumerated) = compare_models(0..2_200);
     assert!(interpreted > 2_000 && enumerated > 400, "{interpreted} {enumerated}");
+}
+
+/// A run of a model with components.
+fn run_of(model: &Model, strategy: &mut impl Strategy, seed: u64, machine: &mut Machine<Vm>) -> (Schedule, RunSummary) {
+    let mut recorder = ScheduleRecorder::new();
+    *machine = model.machine(Limits::default());
+    let summary = run(machine, strategy, seed, &mut recorder, &AtomicBool::new(false));
+    (recorder.schedule(&machine.world), summary)
+}
+
+/// A schedule names the instance for which a row is fired, also in the bytes of a token.
+#[test]
+fn a_run_replays_by_the_names_of_instances() {
+    let mut named = 0;
+    for seed in 0..60 {
+        let text = generate(seed).text();
+        let model = Model::from_text("component", &text, &[]).unwrap();
+        let mut machine = model.machine(Limits::default());
+        let (schedule, first) = run_of(&model, &mut RandomWalk::new(), seed, &mut machine);
+        let names: Vec<String> = (0..schedule.actors.len()).map(|a| schedule.actor_name(a as u32)).collect();
+        named += names.iter().filter(|name| name.starts_with("event P#") || name.contains("/P#")).count();
+        let mut replay = Replay::new(Arc::new(schedule.clone()));
+        let (again, second) = run_of(&model, &mut replay, 0, &mut machine);
+        assert_eq!((&again, second.outcome(), second.steps), (&schedule, first.outcome(), first.steps), "{text}");
+        let mut tolerant = Tolerant::new(Arc::new(schedule.clone()));
+        let (_, third) = run_of(&model, &mut tolerant, 0, &mut machine);
+        assert_eq!((third.outcome(), third.steps), (first.outcome(), first.steps), "{text}");
+        assert_eq!(tolerant.finish().departures, [], "{text}");
+    }
+    assert!(named > 60, "{named}");
+}
+
+const PLAYERS: &str = "use android { rounds = 0; rotations = 1 }
+looper main
+var shown = 0
+var spare = 0
+activity Player on main {
+    on create(saved) { @made: shown = 1 }
+    on pause { @hidden: shown = 2 }
+    on destroy { @over: shown = 3 }
+}
+thread launcher { start Player; @beside: spare = shown }
+";
+
+/// The instance that a rotation makes is named by the one that was rotated.
+#[test]
+fn instances_are_named_by_their_makers() {
+    let model = Model::from_text("players", PLAYERS, &[]).unwrap();
+    let mut names = BTreeSet::new();
+    for seed in 0..30 {
+        let mut machine = model.machine(Limits::default());
+        let (schedule, _) = run_of(&model, &mut RandomWalk::new(), seed, &mut machine);
+        names.extend((0..schedule.actors.len()).map(|a| schedule.actor_name(a as u32)));
+    }
+    for name in ["event Player#1.launch", "event Player#1.rotate", "event Player#1/Player#1.hide"] {
+        assert!(names.contains(name), "{name} is not among {names:?}");
+    }
+}
+
+/// The callbacks of one instance are in order, and the thread beside them is not.
+#[test]
+fn a_firing_comes_after_what_has_let_it() {
+    let model = Model::from_text("players", PLAYERS, &[]).unwrap();
+    let mut all = Candidates::new();
+    for seed in 0..60 {
+        let mut hybrid = Hybrid::new();
+        run(&mut model.machine(Limits::default()), &mut RandomWalk::new(), seed, &mut hybrid, &AtomicBool::new(false));
+        all.add(seed, hybrid.finish());
+    }
+    let label = |site: SiteId| model.program.sites[site].label.clone().unwrap_or_default();
+    let pairs: BTreeSet<[String; 2]> = all.iter().map(|c| [label(c.pair.a), label(c.pair.b)]).collect();
+    assert!(pairs.iter().any(|pair| pair.contains(&"beside".to_owned())), "{pairs:?}");
+    assert!(pairs.iter().all(|pair| pair.contains(&"beside".to_owned())), "{pairs:?}");
 }

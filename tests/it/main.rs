@@ -30,6 +30,7 @@ mod cli_trace;
 mod closure_guest;
 mod complete;
 mod component_models;
+mod component_runs;
 mod components;
 mod confirm_table;
 mod convert;

@@ -8,13 +8,15 @@
 mod agree;
 #[path = "../it/component_models.rs"]
 mod component_models;
+#[path = "../it/component_runs.rs"]
+mod component_runs;
 #[path = "../it/small.rs"]
 mod small;
 #[path = "../it/stateless.rs"]
 mod stateless;
 
 use agree::{compare, search};
-use component_models::{ComponentEnd, compare_ends};
+use component_runs::{ComponentEnd, compare_ends};
 use raceflip::base::mutant::{Mutant, make};
 use raceflip::campaign::{judge, named};
 use raceflip::explore::{Bounds, SearchPlan};

@@ -166,8 +166,8 @@ pub enum PlatformExpr {
     Make { component: ComponentId, args: Vec<Expr> },
     /// `again(i)`: makes an instance of the same component with the same values of its parameters.
     Again { instance: Box<Expr>, site: SiteId },
-    /// The instance of a `single` component that a verb means: the last one that was made, or a new one if there is none
-    /// or the last one is in, or on the way to, a stage of [`Single::until`]. The component has no parameters.
+    /// The instance of a `single` component that a verb means: the last one that was made, or a new one if there is
+    /// none or the last one is in, or on the way to, a stage of [`Single::until`]. The component has no parameters.
     Single { component: ComponentId },
     /// A verb: evaluates the arguments, throws NullPointer at `site` if `receiver` and the first one is null, performs
     /// the step [`Op::Request`](crate::event::Op::Request) at `site`, calls the body. The site is that of the user's

@@ -1,0 +1,58 @@
+//! The arguments of choices: which question the step of an actor asks.
+
+use super::World;
+use crate::event::{Actor, EventId, Op, ThreadId, WaitSet};
+
+/// The question that an actor's argument answers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Question {
+    /// Which waiter a notify wakes. The number of waiters: the answer is less than it.
+    Waiter(usize),
+    /// For which instance of a component a row is fired. The number of instances for which it is open: the answer is
+    /// less than it, in the order of their creation.
+    Instance(usize),
+    /// Which branch a `*` takes: 0 or 1.
+    Branch,
+    /// To which instant the clock moves (see [`World::instants`]).
+    Instant,
+}
+
+impl World {
+    /// Returns the question that the actor's argument answers. `None` if it needs no argument.
+    #[inline(always)]
+    #[must_use]
+    pub fn question(&self, actor: Actor) -> Option<Question> {
+        if let Actor::Thread(thread) = actor {
+            return match self.threads[thread].pending {
+                Op::Branch => Some(Question::Branch),
+                Op::Notify { on, all: false } => self.which_waiter(on),
+                _ => None,
+            };
+        }
+        match actor {
+            Actor::Event(event) => self.which_instance(event),
+            Actor::Clock => Some(Question::Instant),
+            _ => None,
+        }
+    }
+
+    fn which_instance(&self, event: EventId) -> Option<Question> {
+        let open = self.open_for(event).len();
+        (open > 1).then_some(Question::Instance(open))
+    }
+
+    #[inline(never)]
+    fn which_waiter(&self, on: WaitSet) -> Option<Question> {
+        let waiters = self.waiters(on).len();
+        (waiters > 1).then_some(Question::Waiter(waiters))
+    }
+
+    /// Returns the threads in a wait set, in the order in which they began to wait.
+    #[must_use]
+    pub fn waiters(&self, on: WaitSet) -> &[ThreadId] {
+        match on {
+            WaitSet::Lock(lock) => &self.locks[lock].waiters,
+            WaitSet::Condition(condition) => &self.conditions[condition],
+        }
+    }
+}
