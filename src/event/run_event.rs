@@ -74,7 +74,7 @@ pub enum Cause {
     Stage(EventId, InstanceId),
     /// The condition of the row came to hold.
     Condition(EventId, InstanceId),
-    /// Somebody asked for the row.
+    /// A thread asked for the row.
     Request(RequestId),
 }
 

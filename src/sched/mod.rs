@@ -149,10 +149,28 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
     }
 }
 
-/// Draws an open actor. Each one has the same probability.
+/// Draws an open actor. Each one has the same probability; only the end of a run with components is rarer.
 #[inline(always)]
 fn random_actor(rng: &mut crate::base::Rng, view: &View<'_>) -> Actor {
     let k = rng.below(view.openings.total() as u32);
+    match view.world.open_actor(&view.openings, k as usize) {
+        Actor::Stop if view.world.platform().is_some() => later_stop(rng, view),
+        actor => actor,
+    }
+}
+
+/// One of this many draws of the end of a run with components ends it. A life cycle is a chain of rows, and the run
+/// rests between any two of them: a walk that ends there with an even chance would rarely see the end of the chain.
+const STOP_ONE_IN: u32 = 8;
+
+#[inline(never)]
+fn later_stop(rng: &mut crate::base::Rng, view: &View<'_>) -> Actor {
+    let others = view.openings.total() as u32 - 1;
+    if others == 0 || rng.below(STOP_ONE_IN) == 0 {
+        return Actor::Stop;
+    }
+    // The end of the run is the last of the open actors.
+    let k = rng.below(others);
     view.world.open_actor(&view.openings, k as usize)
 }
 

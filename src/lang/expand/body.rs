@@ -128,8 +128,8 @@ impl<'w, 'f> BodyWriter<'w, 'f> {
         }
     }
 
-    /// Returns the parameters that `..` stands for in a part of a kind: those that the component gives the callback that
-    /// gets the `..`, beyond the ones that the kind gives it. Returns `None` if the component lacks the callback.
+    /// Returns the parameters that `..` stands for in a part of a kind: those that the component gives the callback
+    /// which gets the `..`, beyond the ones that the kind gives it. Returns `None` if the component lacks the callback.
     pub(super) fn rest_of(&mut self, params: &'f Params, body: &'f Block) -> Option<Vec<Param>> {
         let mut found: Vec<&Name> = Vec::new();
         let mut seen = BTreeSet::new();

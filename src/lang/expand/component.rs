@@ -220,8 +220,8 @@ impl<'f> BodyWriter<'_, 'f> {
         }
     }
 
-    // Begins a part of the kind's text. Returns its parameters, with those that `..` stands for, and whether `..` is for a
-    // callback that the component lacks.
+    // Begins a part of the kind's text. Returns its parameters, with those that `..` stands for, and whether `..` is
+    // for a callback that the component lacks.
     fn begin_kind(&mut self, params: &'f Params, body: &'f Block) -> (Vec<Param>, bool) {
         self.begin(true);
         let (mut all, mut open) = (params.list.clone(), false);
@@ -253,8 +253,8 @@ pub(in crate::lang) fn verb_name(verb: &str, component: &str) -> String {
     format!("{verb} {component}")
 }
 
-/// Returns the full name of a callback, task or row that the text of a kind names. A row or task of the kind can have the
-/// name of a member of the component, and then has three parts.
+/// Returns the full name of a callback, task or row that the text of a kind names. A row or task of the kind can have
+/// the name of a member of the component, and then has three parts.
 pub(super) fn kind_member_name(component: &Component, kind: &KindText<'_>, member: &str) -> String {
     let of_kind = kind.rows.iter().map(|row| &row.name).chain(kind.tasks.iter().map(|task| task.name));
     let own = component.parts.iter().any(|part| match part {

@@ -3,8 +3,8 @@
 //! that belong to them ([`Member`]).
 //!
 //! The pass works on syntax trees, before names have types. So a bare name of a component (`destroyed`, `show()`)
-//! becomes a field or a task of `this` here, and the checker resolves what needs the type of an object: `act.destroyed`,
-//! `post act.show() to main`, and the operand of a verb.
+//! becomes a field or a task of `this` here, and the checker resolves what needs the type of an object:
+//! `act.destroyed`, `post act.show() to main`, and the operand of a verb.
 //!
 //! [`Instances`]: super::ast::Instances
 //! [`Member`]: super::ast::Member
@@ -35,8 +35,9 @@ const MOST: usize = 20;
 /// ```
 /// use raceflip::lang::{Source, expand, parse, print};
 ///
-/// let text = "looper main\nkind lamp { callback on; stage dark, lit; press: dark -> lit { on() } }\nlamp L on main { }";
-/// let source = Source::new("a.race", text)?;
+/// let kind = "kind lamp { callback on; stage dark, lit; press: dark -> lit { on() } }";
+/// let text = format!("looper main\n{kind}\nlamp L on main {{ }}");
+/// let source = Source::new("a.race", &text)?;
 /// let written = expand(&parse(&source).unwrap()).unwrap().expect("it has a component");
 /// assert!(print(&written).contains("event L.press(this: L) on main"));
 /// # Ok::<(), raceflip::lang::SourceError>(())

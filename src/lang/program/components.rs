@@ -109,7 +109,7 @@ pub struct ComponentDef {
 /// How long the single instance of a component is the one that verbs mean.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Single {
-    /// The stages after which a verb makes another instance (`single until s`); 0 if there is one instance for ever.
+    /// The stages after which a verb makes another instance (`single until s`); 0 if there is one instance forever.
     pub until: StageSet,
 }
 
