@@ -8,7 +8,7 @@ use super::hybrid_channels::HybridChannels;
 use super::relation::{ContextClock, Relation, RelationEdges};
 use super::signals::EventChannels;
 use crate::base::Id;
-use crate::event::{BarrierId, ContextId, Event, EventId, EventKind, Op, ThreadId};
+use crate::event::{BarrierId, ContextId, Event, EventId, EventKind, LaunchPlace, Op, Suspension, ThreadId};
 use crate::world::{MessageKind, PostClass, Time, World};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -61,7 +61,17 @@ impl EventOrder {
                 self.relation.start(context);
             }
             (EventKind::ThreadExit, Some((thread, home))) => self.relation.exit(thread, home),
-            (EventKind::End, Some((thread, _))) => self.relation.end_task(thread),
+            (EventKind::End, Some((thread, context))) => match world.job_of(context) {
+                Some(job) => self.relation.pause(thread, context, Some(job)),
+                None => self.relation.end_task(thread),
+            },
+            (EventKind::Suspended, Some((thread, context))) => self.relation.pause(thread, context, None),
+            (EventKind::Resumed { context, .. }, _) => {
+                self.relation.resume(*context, PostClass { time: Time::Delay(0), is_async: true });
+            }
+            (EventKind::JobExit(job), _) => {
+                self.relation.job_ended(*job, world.job(*job).and_then(|job| job.parent()));
+            }
             (EventKind::Fire(event, context), _) => self.fire(*event, *context),
             (EventKind::Performed { op, made, value }, Some((thread, context))) => {
                 self.perform(world, thread, context, op, *made);
@@ -99,7 +109,7 @@ impl EventOrder {
     fn perform(&mut self, world: &World, thread: ThreadId, context: ContextId, op: &Op, made: Option<ContextId>) {
         match op {
             Op::Fork { .. } | Op::SpawnLooper => self.relation.fork(context, made),
-            Op::Join(other) => self.relation.join(context, *other),
+            Op::Join(other) | Op::Resume(Suspension::Join(other)) => self.relation.join(context, *other),
             Op::AttachQueue => self.relation.attach(context, thread),
             Op::Post { target, time, is_async, .. } => {
                 let looper = world.thread_of(*target);
@@ -107,6 +117,21 @@ impl EventOrder {
                 if let Some(task) = made {
                     let class = PostClass { time: Time::of(*time), is_async: *is_async };
                     self.relation.post(context, (looper, task), class);
+                }
+            }
+            Op::Launch { place, .. } => {
+                let looper = match place {
+                    LaunchPlace::Posted(target) => world.thread_of(*target),
+                    LaunchPlace::Here | LaunchPlace::Now => thread,
+                };
+                self.relation.use_queue(context, looper);
+                match made {
+                    Some(job) if *place == LaunchPlace::Now => self.relation.run_inside(context, job),
+                    Some(job) => {
+                        let class = PostClass { time: Time::Delay(0), is_async: true };
+                        self.relation.post(context, (looper, job), class);
+                    }
+                    None => {}
                 }
             }
             Op::Begin => match made {

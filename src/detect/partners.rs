@@ -31,6 +31,9 @@ pub(super) fn partners(how: How) -> Vec<(How, How)> {
         Down => vec![(Up, Down)],
         Interrupt => vec![one(Wait), one(Sleep)],
         Sleep => vec![one(Interrupt)],
+        // A cancellation before or after a suspension point, and the question whether a job has ended.
+        Suspend | AskJob => vec![one(CancelJob)],
+        CancelJob => vec![one(Suspend), one(AskJob)],
         Acquire | Release | AcquireRead | ReleaseRead | AcquireWrite | ReleaseWrite | Announce | ReleaseForWait
         | EndWait | AcquireAfterWait | Arrive | Pass | Await | Join | Make | Begin | Attach | AddFence
         | RemoveFence | Register | Perform | EndSleep => Vec::new(),
@@ -130,10 +133,10 @@ pub(super) fn touches(
 fn in_section(thing: Thing, how: How) -> Option<AccessKind> {
     use How::*;
     match how {
-        Read | Perform | Sleep | Await => Some(AccessKind::Read),
+        Read | Perform | Sleep | Await | AskJob => Some(AccessKind::Read),
         Wait if matches!(thing, Thing::Interrupts(_)) => Some(AccessKind::Read),
         Write | Wait | Notify | Up | Down | Arrive | Post(..) | Cancel(..) | Attach | AddFence | Quit | Enable
-        | Disable | Register | Interrupt => Some(AccessKind::Write),
+        | Disable | Register | Interrupt | Suspend | CancelJob => Some(AccessKind::Write),
         // The order of locks is that of the sections. What is left has its place in the relation, or no partner.
         Acquire | Release | AcquireRead | ReleaseRead | AcquireWrite | ReleaseWrite | Announce | ReleaseForWait
         | EndWait | AcquireAfterWait | Pass | Join | Make | Begin | RemoveFence | EndSleep => None,

@@ -8,14 +8,16 @@
 //! - the arrivals at a barrier to the passing of its generation;
 //! - the write that enabled an await to the end of the await (an await whose condition held from the start has no
 //!   known cause);
-//! - a quit to the end of the looper's loop.
+//! - a quit to the end of the looper's loop;
+//! - the step that ends the wait of a job to the resumption of the job.
 //!
 //! The channels of a run are numbered in the order of the first sends on them.
 
 use super::awaits::{Awaits, ConditionChange};
 use crate::base::IdSet;
 use crate::event::{
-    BarrierId, Event, EventKind, ListenerId, Location, Op, RwLockId, SemaphoreId, ThreadId, Value, WaitSet,
+    BarrierId, ContextId, Event, EventKind, ListenerId, Location, Op, RwLockId, SemaphoreId, Suspension, ThreadId,
+    Value, WaitSet,
 };
 use crate::world::World;
 use std::collections::BTreeMap;
@@ -47,6 +49,8 @@ pub struct Signals {
     woken: BTreeMap<ThreadId, u32>,
     interrupts: BTreeMap<ThreadId, u32>,
     changes: BTreeMap<ThreadId, u32>,
+    // Channel on which the step that has resumed a job has sent.
+    resumed: BTreeMap<ThreadId, u32>,
 }
 
 impl Signals {
@@ -66,13 +70,33 @@ impl Signals {
     /// either this or [`observe`](Self::observe).
     pub(super) fn pass(&mut self, world: &World, event: &Event, changes: &[ConditionChange]) -> EventChannels {
         let mut passed = EventChannels::default();
+        if let (EventKind::Resumed { job, .. }, Some(_)) = (&event.what, event.thread) {
+            let channel = self.fresh();
+            passed.sends.push(channel);
+            self.resumed.insert(*job, channel);
+        }
         if let (EventKind::Performed { op, made, value }, Some(thread)) = (&event.what, event.thread) {
             match op {
+                Op::Resume(on) => self.resume(world, (event.context, *on, *value), &mut passed),
                 Op::Begin if made.is_none() => passed.receives.extend(self.quits.get(&thread)),
                 op => self.perform(world, thread, (op, *value), changes, &mut passed),
             }
         }
         passed
+    }
+
+    // A job goes on: after the step that has resumed it, and after all ups of the semaphore whose permit it took.
+    fn resume(
+        &mut self,
+        world: &World,
+        (context, on, value): (Option<ContextId>, Suspension, Value),
+        passed: &mut EventChannels,
+    ) {
+        let job = context.and_then(|context| world.job_of(context));
+        passed.receives.extend(job.and_then(|job| self.resumed.remove(&job)));
+        if value == 1 {
+            passed.receives.extend(on.semaphore().and_then(|s| self.semaphores.get(&s)));
+        }
     }
 
     fn fresh(&mut self) -> u32 {

@@ -7,6 +7,7 @@
 mod access;
 mod choice;
 mod end_value;
+mod job;
 mod op;
 mod site;
 mod trace;
@@ -15,6 +16,7 @@ mod words;
 pub use access::{Access, AccessPlace};
 pub use choice::{Actor, Choice};
 pub use end_value::EndValue;
+pub use job::{CANCELLED, JobQuestion, LaunchKind, LaunchParent, LaunchPlace, Suspension};
 pub use op::{Args, ListRead, ListWrite, Location, NULL, Op, PostTime, Target, Value, WaitSet};
 pub use site::{AccessKind, Site, SiteKind, labelled};
 pub use trace::{

@@ -182,6 +182,11 @@ site_kinds! {
     Branch = "branch",
     Skip = "skip",
     Yield = "yield",
+    Launch = "launch",
+    Switch = "switch",
+    CancelJob = "cancel job",
+    AskJob = "ask job",
+    SpawnScope = "spawn scope",
     /// No operation: the place of an assert, a fail or a throw.
     Check = "check",
 }

@@ -84,8 +84,8 @@ pub enum ItemKind {
     Listener { name: Name, params: Vec<Param> },
     /// `daemon thread name(i in a..b) { }`
     Thread { daemon: bool, name: Name, each: Option<(Name, Range)>, body: Block },
-    /// `task name(params): type { }`
-    Task { name: Name, params: Vec<Param>, result: Option<Type>, body: Block },
+    /// `task name(params): type { }`, also `async task` and `daemon async task`
+    Task { mode: TaskMode, name: Name, params: Vec<Param>, result: Option<Type>, body: Block },
     /// `event name(params) on looper initially expr { }`
     Event { name: Name, params: Vec<Param>, looper: Name, initially: Option<Expr>, body: Block },
     /// `init { }`
@@ -96,6 +96,17 @@ pub enum ItemKind {
     Component { kind: ComponentKind, name: Name, params: Vec<Param>, looper: Name, parts: Vec<ComponentPart> },
     /// `expect exp if expr`
     Expect { expect: Expect, condition: Option<Expr> },
+}
+
+/// The kinds of tasks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TaskMode {
+    /// A task that runs to its end once it has begun.
+    Plain,
+    /// An async task, which can wait without blocking its looper.
+    Async,
+    /// An async task whose jobs do not keep the run alive.
+    AsyncDaemon,
 }
 
 /// The kinds of storage of a variable.
@@ -147,6 +158,8 @@ pub enum BaseType {
     Name(Name),
     /// `list[T]`
     List(Box<Type>),
+    /// `job[T]`
+    Job(Box<Type>),
 }
 
 /// `lock`, `mutex`, `condition`
@@ -294,6 +307,10 @@ pub enum StmtKind {
     Skip,
     /// `yield`
     Yield,
+    /// `switch to place`
+    Switch(Expr),
+    /// `cancel job`
+    CancelJob(Expr),
     /// `attach queue`
     AttachQueue,
     /// `quit place safely`
@@ -522,8 +539,12 @@ pub enum Op {
     },
     /// `fork name(args)`
     Fork { task: Name, args: Vec<Expr> },
+    /// `launch name(args) on place`, with other words: [`LaunchWords`]
+    Launch { task: Name, args: Vec<Expr>, words: LaunchWords },
     /// `spawn looper`
     SpawnLooper,
+    /// `spawn scope`
+    SpawnScope,
     /// `fence place`
     Fence { target: Expr },
     /// `handler on place`
@@ -534,6 +555,19 @@ pub enum Op {
     Down { semaphore: Expr, timeout: Expr },
     /// `await cond for d`
     Await { cond: Expr, timeout: Option<Expr> },
+}
+
+/// The words after the arguments of a `launch`.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct LaunchWords {
+    /// `on place`
+    pub on: Option<Expr>,
+    /// `now`
+    pub now: bool,
+    /// `in job`
+    pub within: Option<Expr>,
+    /// `detached`
+    pub detached: bool,
 }
 
 /// The time at which a posted message is due.

@@ -3,9 +3,9 @@
 //! `check` makes it from a syntax tree, and the virtual machine compiles it. A value is an untyped word (an `i64`) at
 //! run time; the types of the program say what each word means.
 
-use super::ast::{AccessSelector, BinaryOp, Span, UnaryOp, When};
+use super::ast::{AccessSelector, BinaryOp, Span, TaskMode, UnaryOp, When};
 use crate::base::IndexVec;
-use crate::event::{BodyId, EventId, ListenerId, Site, SiteId};
+use crate::event::{BodyId, EventId, JobQuestion, ListenerId, Site, SiteId};
 pub use crate::event::{EndValue, GlobalId};
 use std::sync::Arc;
 
@@ -135,6 +135,8 @@ pub enum Type {
     /// The result of `post`: true if the message was accepted. It can be used as a bool, and compared with null
     /// (refused).
     Message,
+    /// A job whose task returns a value of this type, or null. A scope and a job without a value have `Void`.
+    Job(Arc<Type>),
     /// The type of the literal `null`.
     Null,
     /// The type of a call without a value.
@@ -250,10 +252,20 @@ pub struct Body {
     pub locals: IndexVec<LocalId, (String, Type)>,
     /// The type of the value that a call of the body returns.
     pub result: Type,
+    /// Whether the body is that of an async task.
+    pub mode: TaskMode,
     /// The statements of the body.
     pub block: Vec<Stmt>,
     /// The span of the declaration in the source.
     pub span: Span,
+}
+
+impl Body {
+    /// Returns whether the body is that of an async task.
+    #[must_use]
+    pub fn is_async(&self) -> bool {
+        self.mode != TaskMode::Plain
+    }
 }
 
 /// A statement.
@@ -350,6 +362,10 @@ pub enum Simple {
     Skip,
     /// `yield`
     Yield,
+    /// `switch to e` (a looper or thread)
+    Switch(Expr),
+    /// `cancel e` (a job)
+    CancelJob(Expr),
     /// `attach queue`
     AttachQueue,
     /// `loop queue`: begins messages until the looper has quit. Its site is the site of each `begin`.
@@ -386,6 +402,8 @@ impl Simple {
             | Self::Down(e)
             | Self::Up(e)
             | Self::Quit { looper: e, .. }
+            | Self::Switch(e)
+            | Self::CancelJob(e)
             | Self::Cancel { target: e, .. } => Some(e),
             Self::Sleep(_)
             | Self::Skip
@@ -484,6 +502,12 @@ pub enum ExprKind {
     Fork { body: BodyId, args: Vec<Expr>, site: SiteId },
     /// `spawn looper`: Looper
     SpawnLooper { site: SiteId },
+    /// `launch`: Job
+    Launch { body: BodyId, args: Vec<Expr>, place: LaunchPlaceExpr, parent: LaunchParentExpr, site: SiteId },
+    /// `spawn scope`: Job
+    SpawnScope { site: SiteId },
+    /// `job.done`, `job.cancelled`, `job.result`
+    AskJob { job: Box<Expr>, what: JobQuestion, site: SiteId },
     /// `fence l`: Fence
     Fence { looper: Box<Expr>, site: SiteId },
     /// `handler on l`: Handler
@@ -496,6 +520,28 @@ pub enum ExprKind {
     /// `await cond for d`: Bool. The condition is evaluated without steps: the reads in it ([`ExprKind::Read`] etc.)
     /// have sites, but are no steps. It contains only reads, locals, operators and words.
     Await { cond: Box<Expr>, timeout: Option<Box<Expr>>, site: SiteId },
+}
+
+/// Where a launched job starts.
+#[derive(Clone, Debug)]
+pub enum LaunchPlaceExpr {
+    /// `on place`
+    On(Box<Expr>),
+    /// On the present looper, with a message.
+    Here,
+    /// `now`
+    Now,
+}
+
+/// The job that a launched job belongs to.
+#[derive(Clone, Debug)]
+pub enum LaunchParentExpr {
+    /// The job that launches it, if a job does.
+    Caller,
+    /// `detached`
+    Nobody,
+    /// `in job`
+    In(Box<Expr>),
 }
 
 /// The time at which a posted message is due.

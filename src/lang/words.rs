@@ -9,7 +9,7 @@ pub const RESERVED: [&str; 24] = [
 ];
 
 /// The words that begin an item.
-pub const ITEMS: [&str; 25] = [
+pub const ITEMS: [&str; 26] = [
     "app",
     "const",
     "var",
@@ -27,6 +27,7 @@ pub const ITEMS: [&str; 25] = [
     "listener",
     "daemon",
     "thread",
+    "async",
     "task",
     "event",
     "init",
@@ -38,7 +39,7 @@ pub const ITEMS: [&str; 25] = [
 ];
 
 /// The words that begin a statement, except verbs. Used for suggestions.
-pub const STATEMENTS: [&str; 36] = [
+pub const STATEMENTS: [&str; 38] = [
     "let",
     "if",
     "while",
@@ -75,6 +76,8 @@ pub const STATEMENTS: [&str; 36] = [
     "fence",
     "wait",
     "await",
+    "launch",
+    "switch",
 ];
 
 /// The words that begin an expectation, after `expect` and `no`.
@@ -82,7 +85,7 @@ pub const EXPECTATIONS: [&str; 9] =
     ["race", "order", "failure", "deadlock", "stuck", "livelock", "atomicity", "outcomes", "races"];
 
 /// The names of the built-in types.
-pub const TYPES: [&str; 15] = [
+pub const TYPES: [&str; 16] = [
     "int",
     "bool",
     "Object",
@@ -97,11 +100,12 @@ pub const TYPES: [&str; 15] = [
     "barrier",
     "fence",
     "message",
+    "job",
     "list",
 ];
 
 /// The words that occur inside items, statements and expectations.
-pub const PARTICLES: [&str; 28] = [
+pub const PARTICLES: [&str; 31] = [
     "after",
     "all",
     "always",
@@ -109,6 +113,7 @@ pub const PARTICLES: [&str; 28] = [
     "as",
     "async",
     "at",
+    "detached",
     "end",
     "executes_before",
     "for",
@@ -118,6 +123,7 @@ pub const PARTICLES: [&str; 28] = [
     "initially",
     "never",
     "no",
+    "now",
     "of",
     "ok",
     "on",
@@ -126,6 +132,7 @@ pub const PARTICLES: [&str; 28] = [
     "readers",
     "real",
     "safely",
+    "scope",
     "to",
     "violation",
     "with",

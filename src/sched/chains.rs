@@ -119,7 +119,11 @@ impl Chains {
                     }
                     self.join_chain(context);
                 }
-                CreationKind::Declared(_) | CreationKind::Init | CreationKind::Looper | CreationKind::Class(_) => {}
+                CreationKind::Declared(_)
+                | CreationKind::Init
+                | CreationKind::Looper
+                | CreationKind::Scope
+                | CreationKind::Class(_) => {}
             }
         }
         self.posting = None;

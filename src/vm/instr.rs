@@ -1,7 +1,8 @@
 //! The instructions of compiled bodies. An [`Instr::Visible`] stops its thread; all other instructions belong to the
 //! preceding step.
 
-use crate::event::{BodyId, EventId, ListenerId, SiteId};
+use super::jobs::{LaunchAt, ParentRef, SuspendAt};
+use crate::event::{BodyId, EventId, JobQuestion, LaunchKind, ListenerId, SiteId};
 use crate::lang::ast::{BinaryOp, UnaryOp};
 use crate::lang::program::{ExceptionId, TextId};
 
@@ -128,6 +129,11 @@ pub(super) enum Visible {
     Branch,
     Skip,
     Yield,
+    Launch { body: BodyId, args: Regs, place: LaunchAt, parent: ParentRef, kind: LaunchKind },
+    Suspend(SuspendAt),
+    CancelJob(Reg),
+    AskJob { job: Reg, what: JobQuestion },
+    SpawnScope,
 }
 
 /// One instruction.

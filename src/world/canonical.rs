@@ -42,6 +42,8 @@ pub(super) enum Part {
     Semaphore(usize),
     Barrier(usize),
     Environment,
+    /// The order of the waiting jobs.
+    Jobs,
     /// Words that the caller has added (`Canonicalizer::distinguish`).
     Else,
 }
@@ -60,6 +62,7 @@ impl Part {
             Part::Barrier(n) => (8, n),
             Part::Environment => (9, 0),
             Part::Else => (10, 0),
+            Part::Jobs => (11, 0),
         };
         kind << 32 | number as u64
     }

@@ -21,6 +21,8 @@ pub enum CreationKind {
     Body(BodyId),
     /// A spawned looper.
     Looper,
+    /// A spawned scope.
+    Scope,
     /// An object of this class.
     Class(u32),
 }
@@ -258,6 +260,7 @@ impl Contexts {
             CreationKind::Event(event) => format!("{}#{}", setup.events[event].name, c.nth),
             CreationKind::Body(body) => format!("{}#{}", setup.bodies[body], c.nth),
             CreationKind::Looper => format!("spawned-looper#{}", c.nth),
+            CreationKind::Scope => format!("scope#{}", c.nth),
             CreationKind::Class(class) => format!("{}#{}", setup.classes[class as usize].0, c.nth),
         }
     }

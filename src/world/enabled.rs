@@ -126,6 +126,7 @@ impl World {
                 | Thing::Interrupts(_)
                 | Thing::Listener(_)
                 | Thing::Fence(_)
+                | Thing::Job(_)
                 | Thing::Numbers,
                 _,
             )) => unreachable!("no operation waits there until another thread's step"),

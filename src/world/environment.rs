@@ -56,7 +56,8 @@ impl World {
         let context = self.contexts.root(CreationKind::Event(event));
         self.record(None, None, None, || EventKind::Fire(event, context));
         let when = self.now;
-        let message = TaskMessage { body, args, context, target: Target::Thread(looper), is_async: false, instance };
+        let target = Target::Thread(looper);
+        let message = TaskMessage { body, args, context, target, is_async: false, instance, job: None };
         self.enqueue(looper, when, MessageKind::Task(message));
     }
 }

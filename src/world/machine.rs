@@ -2,7 +2,7 @@
 
 use super::perform::ThrownException;
 use super::{Limits, Reply, Setup, World};
-use crate::event::{Actor, Choice, EventKind, Failure, FailureKind, Op, Outcome, SiteId, ThreadId, Value};
+use crate::event::{Actor, Choice, EventKind, Failure, FailureKind, Op, Outcome, SiteId, Suspension, ThreadId, Value};
 use std::sync::Arc;
 
 /// State of a thread after it has run to its next visible operation.
@@ -62,6 +62,12 @@ pub trait Guest {
     fn condition(&mut self, world: &World, thread: ThreadId) -> bool {
         let _ = (world, thread);
         true
+    }
+
+    /// Reports that a job has failed and nobody keeps its failure: `exception` is what the guest has handed to
+    /// [`JobEnd::Failed`](super::JobEnd). By default nothing happens, as for every guest without jobs.
+    fn uncaught(&mut self, world: &mut World, job: ThreadId, exception: Value) {
+        let _ = (world, job, exception);
     }
 
     /// Returns whether the program has properties that must hold in every state. By default it has none.
@@ -165,8 +171,15 @@ impl<G: Guest> Machine<G> {
         match self.world.perform_in_place(thread) {
             Some(value) => {
                 let alone = most > 1 && self.world.enabled.len() == 1;
-                let more =
-                    if alone && self.world.awaiting.is_empty() && !self.guest.watches_memory() { most - 1 } else { 0 };
+                let more = if alone
+                    && self.world.awaiting.is_empty()
+                    && !self.world.jobs.any()
+                    && !self.guest.watches_memory()
+                {
+                    most - 1
+                } else {
+                    0
+                };
                 let (next, performed) = self.guest.resume_alone(&mut self.world, thread, value, more);
                 if next != Next::Ready {
                     self.arrive(thread, next);
@@ -182,6 +195,9 @@ impl<G: Guest> Machine<G> {
     #[inline(never)]
     fn perform(&mut self, thread: ThreadId, argument: u64) {
         self.world.recorded.clear();
+        if let Op::Suspend(Suspension::Await { .. }) = self.world.threads[thread].pending {
+            self.world.threads[thread].condition = self.guest.condition(&self.world, thread);
+        }
         let reply = self.world.perform(thread, argument);
         if self.world.outcome.is_some() {
             return;
@@ -197,6 +213,7 @@ impl<G: Guest> Machine<G> {
     #[inline(never)]
     fn environment_acts(&mut self, choice: Choice) {
         self.world.recorded.clear();
+        self.world.jobs.no_actor();
         match choice.actor {
             Actor::Clock => self.world.tick(choice.argument),
             Actor::Event(event) => self.world.fire(event),
@@ -273,10 +290,12 @@ impl<G: Guest> Machine<G> {
 
     #[inline(always)]
     fn after_step(&mut self) {
-        if std::mem::take(&mut self.world.memory_changed)
-            && (self.guest.watches_memory() || !self.world.awaiting().is_empty())
-        {
+        let changed = std::mem::take(&mut self.world.memory_changed);
+        if changed && (self.guest.watches_memory() || !self.world.awaiting().is_empty()) {
             self.settle_conditions();
+        }
+        if self.world.jobs.any() {
+            self.tend_jobs(changed);
         }
         #[cfg(debug_assertions)]
         self.world.check_enabled();
@@ -292,6 +311,25 @@ impl<G: Guest> Machine<G> {
             && let Some(failure) = self.guest.broken_always(&self.world)
         {
             self.world.end(Outcome::Failure(failure));
+        }
+    }
+
+    // Evaluates the conditions of the jobs that wait at an `await` again if memory has changed, and looks after all
+    // jobs.
+    #[inline(never)]
+    fn tend_jobs(&mut self, changed: bool) {
+        if changed {
+            for job in self.world.jobs.waiting.clone() {
+                if matches!(self.world.threads[job].pending, Op::Await { .. }) {
+                    self.world.threads[job].condition = self.guest.condition(&self.world, job);
+                }
+            }
+        }
+        self.world.tend_jobs();
+        while self.world.outcome.is_none()
+            && let Some((job, exception)) = self.world.jobs.next_uncaught()
+        {
+            self.guest.uncaught(&mut self.world, job, exception);
         }
     }
 
@@ -360,6 +398,7 @@ impl ThrownException {
             ThrownException::DoubleFree => "DoubleFree",
             ThrownException::ConcurrentModification => "ConcurrentModification",
             ThrownException::StackOverflow => "StackOverflow",
+            ThrownException::Cancelled => "Cancelled",
         }
     }
 }

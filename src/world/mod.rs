@@ -27,6 +27,7 @@ mod environment;
 mod in_place;
 mod independent;
 mod inspect;
+mod jobs;
 mod kind;
 mod machine;
 mod memory;
@@ -51,6 +52,7 @@ pub use enabled::{Openings, Question};
 pub use in_place::Alone;
 pub(crate) use independent::{independent, is_quiet};
 pub use inspect::SyncObjectState;
+pub use jobs::{Job, JobEnd, JobStage};
 pub use kind::WordKind;
 pub use machine::{Guest, Machine, Next};
 pub use memory::{ListMemory, Memory, Object};
@@ -111,6 +113,7 @@ pub struct World {
     loopers: IdSet<ThreadId>,
     // Threads that are no daemons and have not ended: the app rests when all of them are idle.
     workers: IdSet<ThreadId>,
+    jobs: jobs::Jobs,
     // Threads that were forked or spawned in this step and have not run to their first operation yet.
     newborn: Vec<ThreadId>,
     memory_changed: bool,
@@ -153,6 +156,7 @@ crate::clone_in_place!(World {
     timed,
     loopers,
     workers,
+    jobs,
     newborn,
     memory_changed,
     changed,
@@ -196,6 +200,7 @@ impl World {
             timed: IdSet::new(),
             loopers: IdSet::new(),
             workers: IdSet::new(),
+            jobs: jobs::Jobs::default(),
             newborn: Vec::new(),
             memory_changed: false,
             changed: ANYTHING,
@@ -220,6 +225,7 @@ impl World {
         self.timed.clear();
         self.loopers.clear();
         self.workers.clear();
+        self.jobs.clear();
         self.newborn.clear();
         self.recorded.clear();
         self.delays.clear();

@@ -28,6 +28,32 @@ pub enum Reply {
     Callbacks(ListenerId),
     /// The iterator is at the end of its list.
     Exhausted,
+    /// The thread has to run a job from its start, with this body and these arguments. If the thread has launched it,
+    /// the launch is complete, and its value is the job.
+    Start {
+        /// The job.
+        job: ThreadId,
+        /// Its body.
+        body: BodyId,
+        /// Its arguments.
+        args: Args,
+        /// Whether the thread has launched it, and has not begun its message.
+        launched: bool,
+    },
+    /// The thread has given up the job that it ran.
+    Suspended(ThreadId),
+    /// The thread has to go on with a job, whose suspension has this value ([`CANCELLED`](crate::event::CANCELLED) if
+    /// it throws `Cancelled`).
+    Continue {
+        /// The job.
+        job: ThreadId,
+        /// The value of the suspension.
+        value: Value,
+    },
+    /// The message that the looper has begun was that of a cancelled job, which has ended.
+    Skipped,
+    /// The operation throws an exception again that the guest has handed to the world.
+    Rethrow(Value),
 }
 
 /// Exceptions that operations throw without a `throw` statement.
@@ -44,6 +70,7 @@ pub enum ThrownException {
     DoubleFree,
     ConcurrentModification,
     StackOverflow,
+    Cancelled,
 }
 
 impl World {
@@ -60,15 +87,20 @@ impl World {
         let mut made = None;
         // The value of a begin is the due time of its message. It has to be read before the begin removes the message.
         let begins = matches!(op, Op::Begin);
+        self.jobs.note_actor(thread, context);
         let when = self.threads[thread].queue.as_ref().filter(|_| begins).and_then(|q| q.next_when());
         let reply = self.act(thread, argument, &mut made);
         let value = match reply {
             Reply::Value(value) | Reply::Awaited(value) => value,
-            Reply::Task(..) => when.map_or(0, |when| when as Value),
+            Reply::Task(..) | Reply::Continue { .. } | Reply::Skipped | Reply::Start { launched: false, .. } => {
+                when.map_or(0, |when| when as Value)
+            }
+            Reply::Start { job, launched: true, .. } => i64::from(job.0),
             _ => 0,
         };
         // The event of a begin belongs to the task that begins.
         let context = if begins { made.unwrap_or(context) } else { context };
+        self.jobs.note_actor(thread, context);
         self.record(Some(thread), Some(context), site, || EventKind::Performed { op, value, made });
         // Events that the operation itself recorded (a refusal) come after the event of the operation.
         self.recorded[slot..].rotate_right(1);
@@ -269,7 +301,7 @@ impl World {
                     };
                     let context = self.contexts.child(self.threads[thread].context, CreationKind::Body(body));
                     *made = Some(context);
-                    let task = TaskMessage { body, args, context, target, is_async, instance };
+                    let task = TaskMessage { body, args, context, target, is_async, instance, job: None };
                     self.enqueue(looper, when, MessageKind::Task(task));
                 } else {
                     let (context, site) = (self.threads[thread].context, self.threads[thread].site);
@@ -287,9 +319,13 @@ impl World {
                 };
                 let Some(task) = queue.pop(now) else {
                     queue.clear();
+                    self.jobs.dropped = true;
                     return Ok(Reply::LeaveLoop);
                 };
                 *made = Some(task.context);
+                if let Some(job) = task.job {
+                    return Ok(self.begin_job(thread, job, (task.body, task.args)));
+                }
                 self.threads[thread].context = task.context;
                 return Ok(Reply::Task(task.body, task.args));
             }
@@ -332,6 +368,7 @@ impl World {
             Op::Quit { looper, safely } => {
                 let now = self.now;
                 self.threads[looper].queue.as_mut().ok_or(ThrownException::IllegalState)?.quit(safely, now);
+                self.jobs.dropped = true;
                 self.refresh_looper(looper);
                 0
             }
@@ -381,7 +418,17 @@ impl World {
                 0
             }
             Op::Branch => i64::from(argument != 0),
-            Op::Join(_) | Op::Pass { .. } | Op::Skip | Op::Yield => 0,
+            Op::Launch { body, args, place, parent, kind } => {
+                return self.launch(thread, (body, args), (place, parent, kind), made);
+            }
+            Op::Suspend(on) => return self.suspend(thread, on),
+            Op::CancelJob(job) => {
+                self.request_cancel(job, None);
+                0
+            }
+            Op::AskJob { job, what } => return self.ask_job(job, what),
+            Op::SpawnScope => self.spawn_scope(thread, made),
+            Op::Join(_) | Op::Pass { .. } | Op::Skip | Op::Yield | Op::Resume(_) => 0,
         };
         Ok(Reply::Value(value))
     }

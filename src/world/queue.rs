@@ -1,7 +1,7 @@
 //! Android's message queue: ordered by (when, seq), never by chance. The rules are numbered as in `docs/language.md`.
 
 use crate::base::mutant::{self, Mutant};
-use crate::event::{Args, BodyId, ContextId, Target, Value};
+use crate::event::{Args, BodyId, ContextId, Target, ThreadId, Value};
 use std::collections::VecDeque;
 
 /// Message queue of a looper.
@@ -56,6 +56,8 @@ pub struct TaskMessage {
     pub is_async: bool,
     /// Component instance that the task belongs to (the index of a text of the program).
     pub instance: Option<u32>,
+    /// The job that starts or goes on with this message. `None` for any other message.
+    pub job: Option<ThreadId>,
 }
 
 impl Message {
@@ -156,7 +158,8 @@ impl Queue {
 
     /// Removes the tasks for which `dead` is true (rule 5).
     pub(super) fn cancel(&mut self, dead: impl Fn(&TaskMessage) -> bool) {
-        self.messages.retain(|m| !matches!(&m.kind, MessageKind::Task(t) if dead(t)));
+        // The messages of jobs belong to no handler.
+        self.messages.retain(|m| !matches!(&m.kind, MessageKind::Task(t) if t.job.is_none() && dead(t)));
         self.count();
     }
 

@@ -10,9 +10,10 @@
 //! - Not written: now, stall, steps, names, counters.
 
 use super::canonical::{Canonical, Canonicalizer, DeclaredCounts, Part, Parts};
+use super::jobs::{Job, JobEnd, JobStage};
 use super::kind::WordKind;
 use super::neighbour::{ChangedThing, StepChange};
-use super::queue::{MessageKind, Queue, fence_of};
+use super::queue::{MessageKind, Queue, TaskMessage, fence_of};
 use super::threads::ThreadStage;
 use super::{Guest, Machine, World};
 use crate::base::Id;
@@ -47,6 +48,11 @@ pub trait Snapshot: Guest + Clone + Send {
     fn class_kinds(&self, class: u32) -> &[WordKind];
     /// Returns the kind of each parameter of a body.
     fn parameter_kinds(&self, body: crate::event::BodyId) -> &[WordKind];
+    /// Returns the kind of the value that a body returns. By default a plain word.
+    fn result_kind(&self, body: crate::event::BodyId) -> WordKind {
+        let _ = body;
+        WordKind::Word
+    }
     /// Writes the guest's state of a thread: program counters, and the live values of its frames.
     fn write_thread(&self, thread: ThreadId, to: &mut CanonicalWriter<'_>);
     /// Returns the guest's state of a thread without references. It is the key by which threads are sorted that nothing
@@ -207,9 +213,49 @@ impl CanonicalWriter<'_> {
         if t.status == ThreadStage::Alive {
             self.mark_pending(guest, thread);
         }
+        if let Some(job) = &t.job {
+            self.job(guest, thread, job);
+        }
         match &t.queue {
             Some(queue) => self.queue(guest, queue),
             None => self.word(0),
+        }
+    }
+
+    // Writes the state of a job. Of a job that has ended only its end matters.
+    fn job<G: Snapshot>(&mut self, guest: &G, thread: ThreadId, job: &Job) {
+        self.word(match job.stage {
+            JobStage::Posted => 0,
+            JobStage::Running => 1,
+            JobStage::Waiting => 2,
+            JobStage::Completing => 3,
+            JobStage::Done => 4,
+            JobStage::Ready(value) => 5u64.wrapping_add(value as u64 & 0xff),
+        });
+        self.word(u64::from(job.cancelled));
+        let kind = guest.result_kind(self.world.body_of(thread));
+        match job.end {
+            None => self.word(0),
+            Some(JobEnd::Cancelled) => self.word(1),
+            Some(JobEnd::Failed(exception)) => {
+                self.word(2);
+                self.word(exception as u64);
+            }
+            Some(JobEnd::Returned(value)) => {
+                self.word(3);
+                self.value(kind, value);
+            }
+        }
+        if job.stage == JobStage::Done {
+            return;
+        }
+        self.thread(job.looper);
+        self.optional_thread(job.parent);
+        self.word(job.failure.map_or(u64::MAX, |exception| exception as u64));
+        self.word(u64::from(job.kind.daemon) | u64::from(job.kind.keeps_failure) << 1 | u64::from(job.is_scope) << 2);
+        self.threads_in_order(&job.children);
+        if matches!(job.stage, JobStage::Waiting | JobStage::Ready(_)) {
+            self.mark_pending(guest, thread);
         }
     }
 
@@ -232,6 +278,11 @@ impl CanonicalWriter<'_> {
             }
             match &message.kind {
                 MessageKind::Fence(_) => self.word(u64::MAX),
+                MessageKind::Task(TaskMessage { job: Some(job), body, args, .. }) => {
+                    self.word(u64::MAX - 1);
+                    self.thread(*job);
+                    self.values(guest.parameter_kinds(*body), world.args(*args));
+                }
                 MessageKind::Task(task) => {
                     let is_async = task.is_async && !mutant::is(Mutant::AsyncNotInForm);
                     self.word(u64::from(task.body.0) << 1 | u64::from(is_async));
@@ -325,6 +376,15 @@ impl CanonicalWriter<'_> {
         }
     }
 
+    // Writes the order in which the waiting jobs began to wait. It is the order in which one step resumes them.
+    fn waiting_jobs(&mut self) {
+        let world = self.world;
+        if !world.jobs.waiting.is_empty() {
+            self.threads_in_order(&world.jobs.waiting);
+            self.room.part(Part::Jobs);
+        }
+    }
+
     // Writes one part of the globals, a group of `GLOBALS` cells. `eighth` is the number of the group.
     fn globals<G: Snapshot>(&mut self, guest: &G, eighth: usize) {
         let kinds = guest.global_kinds();
@@ -396,6 +456,7 @@ impl<G: Snapshot> Machine<G> {
         w.strangers(guest, &mut done);
         w.synchronization();
         w.environment(guest);
+        w.waiting_jobs();
         // Locks, conditions and enables may refer to threads and objects that the walk has not met before.
         w.expand(guest, &mut done);
     }

@@ -359,6 +359,13 @@ impl Observer for Causes {
                 self.done.push(DoneOperation { makes: Some(*context), let_go: enable, ..DoneOperation::default() });
                 self.made_by.insert(*context, at);
             }
+            EventKind::Resumed { context, .. } => {
+                // The resumption is let go by the step that has caused it.
+                let cause = event.thread.and_then(|t| self.last.get(&t).copied());
+                if let Some(at) = cause {
+                    self.made_by.insert(*context, at);
+                }
+            }
             EventKind::ThreadExit => {
                 if let Some((thread, at)) = event.thread.and_then(|t| Some((t, *self.last.get(&t)?))) {
                     self.sent.insert(Thing::End(thread), at);

@@ -177,6 +177,7 @@ fn word(made: CreationKind) -> (u64, u64) {
         CreationKind::Body(body) => (3, u64::from(body.0)),
         CreationKind::Looper => (4, 0),
         CreationKind::Class(class) => (5, u64::from(class)),
+        CreationKind::Scope => (6, 0),
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
     Window, column_of, source,
 };
 use crate::base::IndexVec;
-use crate::event::{BlockedThread, ContextId, Event, EventKind, Op, SiteId, ThreadId};
+use crate::event::{BlockedThread, ContextId, Event, EventKind, LaunchPlace, Op, SiteId, ThreadId};
 use crate::exec::{Observer, RunSummary};
 use crate::formats::values::Types;
 use crate::lang::Program;
@@ -204,6 +204,14 @@ impl Observer for TimelineRecorder<'_> {
                     ..row(world, Some(ENVIRONMENT), RowKind::Fire, what)
                 }
             }
+            EventKind::Suspended => return self.aside(world, column, format!("{by} waits"), true),
+            EventKind::JobExit(_) => return,
+            EventKind::Resumed { context, looper, .. } => {
+                self.made.insert(*context, world.steps());
+                self.queued.insert(*context, *looper);
+                let what = format!("{} can go on", last_part(world, *context));
+                return self.aside(world, column, what, false);
+            }
             EventKind::Tick => TimelineRow {
                 counts: true,
                 ..row(world, None, RowKind::Clock, format!("the clock moves to {} ms", event.now))
@@ -222,6 +230,9 @@ impl Observer for TimelineRecorder<'_> {
                     }
                 } else if let Some(made) = made {
                     kind = RowKind::Fork;
+                    if let Op::Launch { place: LaunchPlace::Posted(target), .. } = op {
+                        self.queued.insert(*made, world.thread_of(*target));
+                    }
                     if let Op::Post { target, .. } = op {
                         kind = RowKind::Post;
                         if *value != 0 {

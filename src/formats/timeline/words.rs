@@ -1,6 +1,9 @@
 //! Describes operations in words, with the values that were read and written.
 
-use crate::event::{AccessPlace, BodyId, ContextId, Location, Op, PostTime, Target, ThreadId, Value, WaitSet};
+use crate::event::{
+    AccessPlace, BodyId, CANCELLED, ContextId, JobQuestion, LaunchPlace, Location, Op, PostTime, SemaphoreId,
+    Suspension, Target, ThreadId, Value, WaitSet,
+};
 use crate::formats::values::{Types, handler};
 use crate::world::World;
 
@@ -114,7 +117,34 @@ impl Words {
             Op::Perform(listener) => format!("{word} {}", setup.listeners[*listener]),
             Op::Sleep(d) => format!("{word} {d} ms"),
             Op::Branch => format!("{word} {}", if value != 0 { "*: true" } else { "*: false" }),
-            Op::AttachQueue | Op::Wake | Op::Skip | Op::Yield => word.to_owned(),
+            Op::AttachQueue | Op::Wake | Op::Skip | Op::Yield | Op::SpawnScope => word.to_owned(),
+            Op::Launch { body: b, args, place, .. } => {
+                let args = self.types.arguments(world, *b, *args);
+                let place = match place {
+                    LaunchPlace::Posted(target) => format!(" on {}", target_name(world, *target)),
+                    LaunchPlace::Here => String::new(),
+                    LaunchPlace::Now => " now".to_owned(),
+                };
+                format!("{word} {}{args}{place}", child(b))
+            }
+            Op::Suspend(on) => suspension(world, *on),
+            Op::Resume(on) => {
+                let result = match (value, on) {
+                    (CANCELLED, _) => ": cancelled",
+                    (0, Suspension::Await { .. } | Suspension::DownFor { .. }) => ": timed out",
+                    _ => "",
+                };
+                format!("go on after {}{result}", suspension(world, *on))
+            }
+            Op::CancelJob(job) => format!("cancel {}", thread(job)),
+            Op::AskJob { job, what } => {
+                let word = match what {
+                    JobQuestion::Done => "done",
+                    JobQuestion::Cancelled => "cancelled",
+                    JobQuestion::Result => "result",
+                };
+                format!("{}.{word}: {value}", thread(job))
+            }
         }
     }
 }
@@ -130,6 +160,21 @@ impl Words {
             Op::ListWrite { what, .. } => Some(what.text()),
             _ => None,
         }
+    }
+}
+
+/// Describes a suspension point.
+pub(super) fn suspension(world: &World, on: Suspension) -> String {
+    let semaphore = |id: SemaphoreId| world.setup().semaphores[id.0 as usize].0.clone();
+    match on {
+        Suspension::Sleep(delay) => format!("sleep {delay} ms"),
+        Suspension::Await { timeout: None } => "await".to_owned(),
+        Suspension::Await { timeout: Some(t) } => format!("await for at most {t} ms"),
+        Suspension::Join(other) => format!("join {}", thread_name(world, other)),
+        Suspension::Down(id) => format!("down {}", semaphore(id)),
+        Suspension::DownFor { semaphore: id, timeout } => format!("down {} for at most {timeout} ms", semaphore(id)),
+        Suspension::Yield => "yield".to_owned(),
+        Suspension::Switch(to) => format!("switch to {}", thread_name(world, to)),
     }
 }
 

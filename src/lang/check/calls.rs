@@ -24,6 +24,7 @@ impl Checker {
             return None;
         }
         let body = self.task(name)?;
+        self.async_call(name, body)?;
         let args = self.args(body, name, args, at)?;
         let ty = self.signatures[body].result.clone()?;
         let site = self.check_site();

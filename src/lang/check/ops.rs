@@ -16,11 +16,13 @@ impl Checker {
                 self.post(task, args, target, (time, *is_async, instance.as_ref()), at)
             }
             Op::Fork { task, args } => {
-                let body = self.task(task)?;
+                let body = self.plain_task(task, "a fork")?;
                 let args = self.args(body, task, args, at)?;
                 let site = self.site(SiteKind::Fork, task.text.clone(), at);
                 Some(Expr::new(ExprKind::Fork { body, args, site }, Type::Thread))
             }
+            Op::Launch { task, args, words } => self.launch(task, args, words, at),
+            Op::SpawnScope => Some(self.spawn_scope(at)),
             Op::SpawnLooper => {
                 let site = self.site(SiteKind::SpawnLooper, String::new(), at);
                 Some(Expr::new(ExprKind::SpawnLooper { site }, Type::Looper))
@@ -37,6 +39,7 @@ impl Checker {
             }
             Op::Wait { object, with, timeout } => self.wait(object, with.as_ref(), timeout.as_ref(), at),
             Op::Down { semaphore, timeout } => {
+                self.suspends(at, "`down`")?;
                 let of = self.expr_of(semaphore, &Type::Semaphore, "the operand of `down`");
                 let timeout = self.expr_of(timeout, &Type::Int, "a timeout");
                 let (of, timeout) = (Box::new(of?), Box::new(timeout?));
@@ -44,6 +47,7 @@ impl Checker {
                 Some(Expr::new(ExprKind::DownFor { semaphore: of, timeout, site }, Type::Bool))
             }
             Op::Await { cond, timeout } => {
+                self.suspends(at, "`await`")?;
                 let cond = self.in_mode(Mode::Await, |c| c.truth(cond));
                 let timeout = self.milliseconds(timeout.as_ref())?;
                 let site = self.site(SiteKind::Await, String::new(), at);
@@ -60,7 +64,7 @@ impl Checker {
         (time, is_async, instance): (&ast::PostTimeAst, bool, Option<&InstanceName>),
         at: At,
     ) -> Option<Expr> {
-        let body = self.task(task);
+        let body = self.plain_task(task, "a post");
         let args = body.map(|body| self.args(body, task, args, at));
         let to = self.queue(on, "a post");
         let time = match time {

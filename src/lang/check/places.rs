@@ -141,8 +141,11 @@ impl Checker {
             self.error_help(name.at, format!("a list has no field `{}`", name.text), "unknown", help);
             return None;
         }
-        let at = object.at;
+        let (at, of) = (object.at, object);
         let object = self.load(target, object)?;
+        if let Type::Job(_) = object.ty {
+            return self.ask_job(object, name, (of, whole.at));
+        }
         let Type::Object(class) = object.ty else {
             let ty = self.name_of(&object.ty);
             self.error(at, format!("{} has no fields", article(&ty)), format!("so it has no `{}`", name.text));

@@ -1,7 +1,7 @@
 //! Parses the items of a file.
 
 use super::super::ast::{
-    ComponentKind, ComponentPart, Expr, Field, Item, ItemKind, LockKind, Name, Prop, Storage, When,
+    ComponentKind, ComponentPart, Expr, Field, Item, ItemKind, LockKind, Name, Prop, Storage, TaskMode, When,
 };
 use super::super::diagnostic::Diagnostic;
 use super::super::near::near;
@@ -76,7 +76,7 @@ impl Parser<'_> {
         }
         match word {
             "app" | "const" | "class" | "rwlock" | "semaphore" | "barrier" | "looper" | "handler" | "listener"
-            | "daemon" | "thread" | "task" | "event" | "init" | "property" | "expect" => {
+            | "daemon" | "thread" | "async" | "task" | "event" | "init" | "property" | "expect" => {
                 self.bump();
             }
             _ => return Err(self.no_item()),
@@ -122,17 +122,20 @@ impl Parser<'_> {
                 let name = self.name("the name of the listener")?;
                 Ok(ItemKind::Listener { name, params: self.optional_params()? })
             }
+            "daemon" if self.eat_word("async") => {
+                self.expect_word("task")?;
+                self.task(TaskMode::AsyncDaemon)
+            }
             "daemon" => {
                 self.expect_word("thread")?;
                 self.thread(true)
             }
-            "thread" => self.thread(false),
-            "task" => {
-                let name = self.name("the name of the task")?;
-                let params = self.params()?;
-                let result = self.annotation()?;
-                Ok(ItemKind::Task { name, params, result, body: self.block("the task")? })
+            "async" => {
+                self.expect_word("task")?;
+                self.task(TaskMode::Async)
             }
+            "thread" => self.thread(false),
+            "task" => self.task(TaskMode::Plain),
             "event" => {
                 let name = self.name("the name of the event")?;
                 let params = self.optional_params()?;
@@ -206,6 +209,13 @@ impl Parser<'_> {
             None
         };
         Ok(ItemKind::Thread { daemon, name, each, body: self.block("the thread")? })
+    }
+
+    fn task(&mut self, mode: TaskMode) -> Parse<ItemKind> {
+        let name = self.name("the name of the task")?;
+        let params = self.params()?;
+        let result = self.annotation()?;
+        Ok(ItemKind::Task { mode, name, params, result, body: self.block("the task")? })
     }
 
     fn property(&mut self) -> Parse<ItemKind> {

@@ -3,6 +3,7 @@
 use super::super::ast::{BaseType, Block, Field, Name, Param, Range, Type};
 use super::super::diagnostic::Diagnostic;
 use super::super::token::TokenKind;
+use super::super::words::TYPES;
 use super::{Parse, Parser, ReportedError};
 
 impl Parser<'_> {
@@ -24,11 +25,12 @@ impl Parser<'_> {
 
     fn ty(&mut self) -> Parse<Type> {
         let start = self.start();
-        let base = if self.word() == "list" && self.kind_at(1) == TokenKind::LeftBracket {
+        let base = if matches!(self.word(), "list" | "job") && self.of_a_type() {
+            let is_list = self.word() == "list";
             self.bump();
             self.bump();
-            let inner = self.deeper(|parser| parser.bracketed(TokenKind::RightBracket, Self::ty))?;
-            BaseType::List(Box::new(inner))
+            let inner = Box::new(self.deeper(|parser| parser.bracketed(TokenKind::RightBracket, Self::ty))?);
+            if is_list { BaseType::List(inner) } else { BaseType::Job(inner) }
         } else {
             BaseType::Name(self.name("a type")?)
         };
@@ -37,6 +39,13 @@ impl Parser<'_> {
             lengths.push(self.deeper(|parser| parser.bracketed(TokenKind::RightBracket, Self::expr))?);
         }
         Ok(Type { base, lengths, at: self.at_from(start) })
+    }
+
+    // Returns whether brackets with a type follow the next word. After `job` they can also hold the length of an array.
+    // The checker decides about `job[N]`, where N is the name of a class or of a constant.
+    fn of_a_type(&self) -> bool {
+        let is_list = self.word() == "list";
+        self.kind_at(1) == TokenKind::LeftBracket && (is_list || TYPES.contains(&self.word_at(2)))
     }
 
     /// Parses parameters: `(a, b: type)`

@@ -47,14 +47,18 @@ impl Parser<'_> {
                 self.bump();
                 StmtKind::Quit { target: self.place()?, safely: self.eat_word("safely") }
             }
+            "switch" if self.word_at(1) == "to" => {
+                self.bump();
+                self.bump();
+                StmtKind::Switch(self.place()?)
+            }
+            "cancel" if self.operand_at(1) && !(self.name_at(1) && self.word_at(2) == "on") => {
+                self.bump();
+                StmtKind::CancelJob(self.place()?)
+            }
             "cancel" if self.name_at(1) => {
                 self.bump();
                 let task = self.name("the name of a task, or `all`")?;
-                if self.word() != "on" {
-                    let help = format!("say of which looper or handler: `cancel {} on main`", task.text);
-                    let diagnostic = self.expected_diagnostic("`on`").help(help);
-                    return Err(self.report(diagnostic));
-                }
                 self.bump();
                 let task = if task.text == "all" { None } else { Some(task) };
                 StmtKind::Cancel { task, target: self.place()? }

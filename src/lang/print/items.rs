@@ -1,6 +1,6 @@
 //! Prints items.
 
-use super::super::ast::{ComponentPart, Expr, Item, ItemKind, Name, Param, Prop, When};
+use super::super::ast::{ComponentPart, Expr, Item, ItemKind, Name, Param, Prop, TaskMode, When};
 use super::TreePrinter;
 
 impl TreePrinter {
@@ -66,7 +66,12 @@ impl TreePrinter {
                 }
                 self.block(body);
             }
-            ItemKind::Task { name, params, result, body } => {
+            ItemKind::Task { mode, name, params, result, body } => {
+                self.push(match mode {
+                    TaskMode::Plain => "",
+                    TaskMode::Async => "async ",
+                    TaskMode::AsyncDaemon => "daemon async ",
+                });
                 self.named_item("task ", name);
                 self.params(params);
                 self.annotation(result.as_ref());

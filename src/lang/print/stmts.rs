@@ -121,6 +121,14 @@ impl TreePrinter {
                 self.name(listener);
                 self.args(args);
             }
+            StmtKind::Switch(to) => {
+                self.push("switch to ");
+                self.place(to);
+            }
+            StmtKind::CancelJob(job) => {
+                self.push("cancel ");
+                self.place(job);
+            }
             StmtKind::Component { verb, name, args } => {
                 self.push(verb.word());
                 self.named(" ", name, args);
@@ -213,6 +221,11 @@ impl TreePrinter {
     fn ty(&mut self, ty: &Type) {
         match &ty.base {
             BaseType::Name(name) => self.name(name),
+            BaseType::Job(inner) => {
+                self.push("job[");
+                self.ty(inner);
+                self.push("]");
+            }
             BaseType::List(inner) => {
                 self.push("list[");
                 self.ty(inner);

@@ -106,6 +106,12 @@ pub fn compile(program: &Program) -> Result<Code, CompileError> {
             .iter()
             .map(|c| c.fields.iter().flat_map(|f| setup::cell_kinds(&f.ty)).collect())
             .collect(),
+        results: program
+            .bodies
+            .enumerate()
+            .filter(|(_, b)| b.is_async())
+            .map(|(id, b)| (id, kind(&b.result)))
+            .collect(),
         digest: std::sync::OnceLock::new(),
     })
 }
@@ -137,6 +143,8 @@ struct Compiler<'p> {
     constants: BTreeMap<(WordKind, i64), Reg>,
     /// Whether a condition or property is being compiled. Its reads are not steps.
     pure: bool,
+    /// Whether the body of an async task is being compiled. Its waits are suspension points.
+    is_async: bool,
     /// Whether a large property is being compiled. Registers of a term are then freed after the term.
     thrifty: bool,
 }
@@ -164,6 +172,7 @@ impl<'p> Compiler<'p> {
             scopes: Vec::new(),
             constants: BTreeMap::new(),
             pure: false,
+            is_async: body.is_async(),
             thrifty: false,
         }
     }
@@ -181,6 +190,7 @@ impl<'p> Compiler<'p> {
             scopes: Vec::new(),
             constants: BTreeMap::new(),
             pure: false,
+            is_async: false,
             thrifty: false,
         }
     }
