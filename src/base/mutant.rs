@@ -15,12 +15,17 @@ pub enum Mutant {
     AsyncIgnored,
     QuitSafelyDropsWhatIsDue,
     CancelByLooper,
+    MicrotasksLastInFirstOut,
+    IdleBesideDueFences,
+    IdleOnce,
     // Mistakes in the canonical state: it contains too little.
     DeadlinesNotInForm,
     OverdueIsNotDue,
     WaitersNotInForm,
     FreedNotInForm,
     AsyncNotInForm,
+    MicrotasksNotInForm,
+    SleepNotInForm,
     InterruptsNotInForm,
     DigestsOf16Bits,
     // Mistakes in the canonical state: it contains too much.
@@ -40,18 +45,23 @@ pub enum Mutant {
 impl Mutant {
     /// All mistakes, without `None`.
     #[cfg(feature = "mutants")]
-    pub const ALL: [Mutant; 23] = [
+    pub const ALL: [Mutant; 28] = [
         Mutant::FrontFirstInFirstOut,
         Mutant::TiesTurnedRound,
         Mutant::FencesLetAllPass,
         Mutant::AsyncIgnored,
         Mutant::QuitSafelyDropsWhatIsDue,
         Mutant::CancelByLooper,
+        Mutant::MicrotasksLastInFirstOut,
+        Mutant::IdleBesideDueFences,
+        Mutant::IdleOnce,
         Mutant::DeadlinesNotInForm,
         Mutant::OverdueIsNotDue,
         Mutant::WaitersNotInForm,
         Mutant::FreedNotInForm,
         Mutant::AsyncNotInForm,
+        Mutant::MicrotasksNotInForm,
+        Mutant::SleepNotInForm,
         Mutant::InterruptsNotInForm,
         Mutant::DigestsOf16Bits,
         Mutant::SequenceInForm,

@@ -9,7 +9,7 @@ use super::relation::{ContextClock, Relation, RelationEdges};
 use super::signals::EventChannels;
 use crate::base::Id;
 use crate::event::{BarrierId, ContextId, Event, EventId, EventKind, LaunchPlace, Op, Suspension, ThreadId};
-use crate::world::{MessageKind, PostClass, Time, World};
+use crate::world::{PostClass, Time, World};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A happens-before relation up to the latest event.
@@ -72,6 +72,10 @@ impl EventOrder {
             (EventKind::JobExit(job), _) => {
                 self.relation.job_ended(*job, world.job(*job).and_then(|job| job.parent()));
             }
+            (EventKind::Repeated { task, time }, Some((thread, context))) => {
+                let class = PostClass { time: Time::of(*time), is_async: false };
+                self.relation.post(context, (thread, *task), class);
+            }
             (EventKind::Fire(event, context), _) => self.fire(*event, *context),
             (EventKind::Performed { op, made, value }, Some((thread, context))) => {
                 self.perform(world, thread, context, op, *made);
@@ -94,9 +98,8 @@ impl EventOrder {
         for (id, thread) in world.threads().enumerate() {
             let Some(queue) = &thread.queue else { continue };
             self.relation.born_with_queue(id);
-            for message in queue.messages() {
-                let MessageKind::Task(task) = &message.kind else { continue };
-                let class = PostClass { time: Time::instant(message.when), is_async: task.is_async };
+            for (task, time) in queue.posted_at_start() {
+                let class = PostClass { time: Time::of(time), is_async: task.is_async };
                 self.relation.post_of_init(task.context, class);
             }
         }

@@ -21,7 +21,9 @@ pub(super) fn partners(how: How) -> Vec<(How, How)> {
         Quit => vec![
             all(Target::Thread(ThreadId(0)), Target::Thread(ThreadId(u32::MAX))),
             all(Target::Handler(HandlerId(0)), Target::Handler(HandlerId(u32::MAX))),
+            one(PostIdle),
         ],
+        PostIdle => vec![one(Quit)],
         Enable => vec![one(Disable)],
         Disable => vec![one(Enable)],
         Notify => vec![one(Wait)],
@@ -35,7 +37,7 @@ pub(super) fn partners(how: How) -> Vec<(How, How)> {
         Suspend | AskJob => vec![one(CancelJob)],
         CancelJob => vec![one(Suspend), one(AskJob)],
         Acquire | Release | AcquireRead | ReleaseRead | AcquireWrite | ReleaseWrite | Announce | ReleaseForWait
-        | EndWait | AcquireAfterWait | Arrive | Pass | Await | Join | Make | Begin | Attach | AddFence
+        | EndWait | AcquireAfterWait | Arrive | Pass | Await | Join | Make | PostMicro | Begin | Attach | AddFence
         | RemoveFence | Register | Perform | EndSleep => Vec::new(),
     }
 }
@@ -135,8 +137,8 @@ fn in_section(thing: Thing, how: How) -> Option<AccessKind> {
     match how {
         Read | Perform | Sleep | Await | AskJob => Some(AccessKind::Read),
         Wait if matches!(thing, Thing::Interrupts(_)) => Some(AccessKind::Read),
-        Write | Wait | Notify | Up | Down | Arrive | Post(..) | Cancel(..) | Attach | AddFence | Quit | Enable
-        | Disable | Register | Interrupt | Suspend | CancelJob => Some(AccessKind::Write),
+        Write | Wait | Notify | Up | Down | Arrive | Post(..) | PostMicro | PostIdle | Cancel(..) | Attach
+        | AddFence | Quit | Enable | Disable | Register | Interrupt | Suspend | CancelJob => Some(AccessKind::Write),
         // The order of locks is that of the sections. What is left has its place in the relation, or no partner.
         Acquire | Release | AcquireRead | ReleaseRead | AcquireWrite | ReleaseWrite | Announce | ReleaseForWait
         | EndWait | AcquireAfterWait | Pass | Join | Make | Begin | RemoveFence | EndSleep => None,

@@ -78,6 +78,8 @@ impl Tasks {
         let ended = Arc::new(ended);
         self.by_chain.entry(begin.chain).or_default().push(ended.clone());
         self.last.learn(end);
+        // FIFO puts no task after an idle handler.
+        let class = class.filter(|class| class.time != Time::Idle);
         let (Some(Point { chain: poster, epoch: post }), Some(class)) = (post, class) else { return };
         let block = poster.0 as usize / WIDTH;
         if self.posted_ends.len() <= block {

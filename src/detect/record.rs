@@ -11,7 +11,7 @@ use crate::event::{
     PostTime, SiteId, Suspension, ThreadId,
 };
 use crate::trace::{Action, Builder, ChannelNo, EventNo, LockNo, SiteNo, TaskNo, ThreadNo, Trace, TraceError};
-use crate::world::{MessageKind, World};
+use crate::world::World;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 const ENVIRONMENT: ThreadNo = ThreadNo(0);
@@ -135,12 +135,8 @@ impl TraceRecorder {
         let mut queued = Vec::new();
         for (thread, about) in world.threads().enumerate() {
             let Some(queue) = &about.queue else { continue };
-            for message in queue.messages() {
-                if let MessageKind::Task(task) = &message.kind {
-                    let time = PostTime::At(i64::try_from(message.when).unwrap_or(i64::MAX));
-                    queued.push((task.context, thread, time, task.is_async));
-                }
-            }
+            let posts = queue.posted_at_start();
+            queued.extend(posts.map(|(task, time)| (task.context, thread, time, task.is_async)));
         }
         queued.sort_by_key(|(context, ..)| *context);
         for (context, thread, time, is_async) in queued {
@@ -182,6 +178,11 @@ impl TraceRecorder {
             EventKind::End => {
                 if let Some(task) = self.builder.running(thread) {
                     self.push(thread, Action::End(task), site);
+                }
+            }
+            EventKind::Repeated { task, time } => {
+                if let Some(live) = event.thread {
+                    self.post(world, thread, (*task, live), (*time, false), site);
                 }
             }
             EventKind::Fire(event, context) => {
@@ -340,6 +341,8 @@ impl TraceRecorder {
         (time, is_async): (PostTime, bool),
     ) -> TaskNo {
         let name = if self.named { world.contexts().name(world.setup(), context) } else { String::new() };
+        // Whether a handler stays registered does not matter to a trace, which has a post for each of its runs.
+        let time = if let PostTime::Idle { .. } = time { PostTime::Idle { keep: false } } else { time };
         let task = self.builder.task(&name, number(looper), time, is_async);
         self.tasks.insert(context, task);
         task

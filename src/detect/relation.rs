@@ -11,7 +11,7 @@ use super::clock::{ChainId, Clock, ClockBlock, INIT, LAST, Point, knows};
 use super::queues::{EndedMessage, PostedMessage, Tasks};
 use crate::base::{Id, IndexVec};
 use crate::event::{ContextId, ThreadId};
-use crate::world::PostClass;
+use crate::world::{PostClass, Time};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -114,6 +114,9 @@ struct ThreadClock {
     exit: Option<Clock>,
     tasks: Tasks,
     running: Option<RunningTask>,
+    // The last task that was a message: the running microtask belongs to it. `None` before the first one, when
+    // microtasks belong to the thread's own code.
+    message: Option<Point>,
 }
 
 #[derive(Default)]
@@ -128,7 +131,10 @@ enum Queue {
 // A task that has begun, with the data of its message.
 struct RunningTask {
     context: ContextId,
-    begin: Point,
+    // The begin of the task. Of a microtask it is the begin of the message that it belongs to, or `None` if it belongs
+    // to the thread's own code, which is `home`.
+    begin: Option<Point>,
+    home: ContextId,
     post: Option<Point>,
     class: Option<PostClass>,
 }
@@ -303,14 +309,30 @@ impl Relation {
     /// Records that a looper, whose own code is `home`, begins a task.
     pub(super) fn begin(&mut self, (looper, home): (ThreadId, ContextId), task: ContextId) {
         let unknown = || PostedMessage { clock: Clock::default(), post: None, class: None };
-        let posted = self.messages.remove(&task).unwrap_or_else(unknown);
+        let mut posted = self.messages.remove(&task).unwrap_or_else(unknown);
+        let is_micro = posted.class.is_some_and(|class| class.time == Time::Micro);
+        if is_micro {
+            // NOPRE orders microtasks, so FIFO is not needed: what knows the begin of a message, and is posted to its
+            // looper, comes after the microtasks of the message too.
+            posted.class = None;
+        }
         // The looper's own code up to its loop is before its tasks.
         let mut clock = self.send(home);
         clock.join(&posted.clock);
-        let followed = self.thread(looper).tasks.teach(&posted, &mut clock);
+        let mut followed = self.thread(looper).tasks.teach(&posted, &mut clock);
+        if let Some(message) = self.thread(looper).message.filter(|_| is_micro) {
+            // Nobody but the microtasks of a message knows its end so far, so its chain is still free for them.
+            followed.insert(0, message.chain);
+        }
         let begin = self.open(task, clock, &followed);
+        if !is_micro {
+            self.thread(looper).message = Some(begin);
+        }
+        // A trace may have a microtask that does not know the message before it.
+        let message = self.thread(looper).message;
+        let begin = message.map(|message| if message.chain == begin.chain { message } else { begin });
         let PostedMessage { post, class, .. } = posted;
-        self.thread(looper).running = Some(RunningTask { context: task, begin, post, class });
+        self.thread(looper).running = Some(RunningTask { context: task, begin, home, post, class });
     }
 
     /// Records that a context runs a job that it has launched, up to the job's first suspension.
@@ -358,13 +380,19 @@ impl Relation {
 
     /// Records that a looper ends the task that it runs, if any.
     pub(super) fn end_task(&mut self, looper: ThreadId) {
-        let Some(RunningTask { context, begin, post, class }) = self.thread(looper).running.take() else { return };
+        let Some(RunningTask { context, begin, home, post, class }) = self.thread(looper).running.take() else {
+            return;
+        };
         let Some((end, clock)) = self.close(context) else { return };
-        self.thread(looper).tasks.add(EndedMessage { begin, end, clock }, post, class);
+        match begin {
+            Some(begin) => self.thread(looper).tasks.add(EndedMessage { begin, end, clock }, post, class),
+            None => self.receive(home, &clock),
+        }
     }
 
     /// Records that a looper leaves its loop: all its tasks are before its further code.
     pub(super) fn leave(&mut self, looper: ThreadId, home: ContextId) {
+        self.thread(looper).message = None;
         let last: Vec<Arc<EndedMessage>> = self.thread(looper).tasks.last().cloned().collect();
         for ended in last {
             let context = self.running(home);

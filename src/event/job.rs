@@ -79,6 +79,9 @@ pub struct LaunchKind {
     /// Whether a failure of the job is kept for those that read its result. Otherwise the failure of a job without a
     /// parent is an uncaught exception.
     pub keeps_failure: bool,
+    /// Whether the job is a promise of JavaScript: it always suspends at its suspension points, and what happens on its
+    /// own looper resumes it with a microtask.
+    pub micro: bool,
 }
 
 /// A question about a job.

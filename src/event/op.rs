@@ -32,6 +32,14 @@ pub enum PostTime {
     Front,
     /// Due at the absolute instant t, in milliseconds: `when` = t.
     At(i64),
+    /// A microtask: it runs after the running task of the looper and before any message of its queue, first in, first
+    /// out. Only the looper itself can post it.
+    Micro,
+    /// An idle handler: it runs when the looper has no message to begin, once, or with `keep` at each such moment.
+    Idle {
+        /// Whether the handler stays registered when it runs.
+        keep: bool,
+    },
 }
 
 /// Arguments of a post, fork or enable: a range of values that the world keeps until the end of the run
@@ -124,7 +132,8 @@ pub enum Op {
     Fork { body: BodyId, args: Args },
     /// Starts a looper thread. Its value: the new looper.
     SpawnLooper,
-    /// Posts a message. Blocks until the target has a queue. Its value: 1 if the queue accepted the message, else 0.
+    /// Posts a message. Blocks until the target has a queue, except a microtask, whose looper is the poster itself. Its
+    /// value: 1 if the queue accepted the message, else 0.
     Post { target: Target, body: BodyId, args: Args, time: PostTime, is_async: bool, instance: Option<u32> },
     /// Takes the message at the front of the looper's queue and begins its task. Blocks until a message is due. If the
     /// looper has quit and its queue is empty, the looper leaves its loop instead.

@@ -1,6 +1,6 @@
 //! The events that are recorded of a run, and the ways a run can end.
 
-use super::{EventId, Op, SiteId, ThreadId, Value};
+use super::{EventId, Op, PostTime, SiteId, ThreadId, Value};
 
 crate::define_id! {
     /// A context: a thread, a task or the firing of an event. Its pedigree names it (`world::Contexts`).
@@ -40,6 +40,13 @@ pub enum EventKind {
         value: Value,
         /// The context that the operation created (post, fork) or began (begin).
         made: Option<ContextId>,
+    },
+    /// The message of the task that begins stays in its queue, or returns to it, for another run as this task.
+    Repeated {
+        /// The context of the next run.
+        task: ContextId,
+        /// When the next run is due.
+        time: PostTime,
     },
     /// A task ends.
     End,

@@ -353,9 +353,7 @@ fn progress(world: &World, state: &mut Canonicalizer, pedigree: &[(CreationKind,
 fn queued(world: &World, state: &Canonicalizer, context: ContextId) -> u64 {
     for (id, thread) in world.threads().enumerate() {
         let Some(queue) = &thread.queue else { continue };
-        let is =
-            |m: &crate::world::Message| matches!(&m.kind, crate::world::MessageKind::Task(t) if t.context == context);
-        if let Some(rank) = queue.messages().position(is) {
+        if let Some(rank) = queue.waiting_tasks().position(|task| task.context == context) {
             return (1 << 32) + (u64::from(state.thread(id).unwrap_or(0)) << 16) + rank as u64;
         }
     }

@@ -73,6 +73,8 @@ pub struct MessageState {
     pub task: Option<String>,
     #[serde(rename = "async")]
     pub is_async: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub micro: bool,
 }
 
 /// The state of a lock, or of another object that threads block on.
@@ -219,11 +221,11 @@ fn thread(world: &World, words: &Types, id: ThreadId) -> ThreadState {
 
 fn queue(world: &World, words: &Types, queue: &Queue) -> Vec<MessageState> {
     let message = |m: &crate::world::Message| match &m.kind {
-        MessageKind::Fence(_) => MessageState { due: m.when, task: None, is_async: false },
+        MessageKind::Fence(_) => MessageState { due: m.when, task: None, is_async: false, micro: false },
         MessageKind::Task(task) => {
             let name = world.contexts().name(world.setup(), task.context);
             let args = words.arguments(world, task.body, task.args);
-            MessageState { due: m.when, task: Some(name + &args), is_async: task.is_async }
+            MessageState { due: m.when, task: Some(name + &args), is_async: task.is_async, micro: m.is_micro() }
         }
     };
     queue.messages().map(message).collect()

@@ -3,7 +3,7 @@
 use super::trace_names::ShortNames;
 use crate::detect::{EventChannels, Signals};
 use crate::event::{AccessPlace, Event, EventKind, LaunchPlace, Op, PostTime, Suspension, Target, WaitSet};
-use crate::world::{MessageKind, World};
+use crate::world::World;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -97,6 +97,12 @@ pub struct Row {
     /// Whether a post has `at front`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub front: bool,
+    /// Whether a post has `micro`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub micro: bool,
+    /// Whether a post has `idle`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub idle: bool,
     /// Whether a post has `async`.
     #[serde(default, rename = "async", skip_serializing_if = "std::ops::Not::not")]
     pub is_async: bool,
@@ -112,6 +118,20 @@ pub struct Row {
     /// The field of the location without its object, if the name of the location does not end with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
+}
+
+impl Row {
+    /// Says when the message of a post is due.
+    pub(super) fn due(&mut self, time: PostTime) {
+        match time {
+            PostTime::Now => {}
+            PostTime::After(delay) => self.delay = Some(delay),
+            PostTime::Front => self.front = true,
+            PostTime::At(at) => self.at = Some(at),
+            PostTime::Micro => self.micro = true,
+            PostTime::Idle { .. } => self.idle = true,
+        }
+    }
 }
 
 /// Writes a trace. After the first error nothing more is written, and [`finish`](Self::finish) returns that error.
@@ -206,12 +226,12 @@ fn init_rows(world: &World) -> Vec<Row> {
     };
     let mut posts = Vec::new();
     for (thread, about) in world.threads().enumerate() {
-        for message in about.queue.iter().flat_map(|queue| queue.messages()) {
-            if let MessageKind::Task(task) = &message.kind {
-                let made = Some(world.contexts().name(setup, task.context));
-                let (target, at) = (Some(world.thread_name(thread)), i64::try_from(message.when).ok());
-                posts.push((task.context, Row { made, target, at, is_async: task.is_async, ..init("post") }));
-            }
+        for (task, time) in about.queue.iter().flat_map(|queue| queue.posted_at_start()) {
+            let made = Some(world.contexts().name(setup, task.context));
+            let target = Some(world.thread_name(thread));
+            let mut row = Row { made, target, is_async: task.is_async, ..init("post") };
+            row.due(time);
+            posts.push((task.context, row));
         }
     }
     posts.sort_by_key(|(context, _)| *context);
@@ -260,6 +280,12 @@ fn row(world: &World, event: &Event, names: &mut ShortNames) -> Row {
         EventKind::Thrown(name) => {
             row.kind = "throw".to_owned();
             row.place = Some(name.clone());
+        }
+        EventKind::Repeated { task, time } => {
+            row.kind = "post".to_owned();
+            (row.made, row.target) = (Some(world.contexts().name(setup, *task)), row.thread.clone());
+            row.value = Some(1);
+            row.due(*time);
         }
         EventKind::Fire(id, context) => {
             row.kind = "fire".to_owned();
@@ -343,12 +369,7 @@ fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
         Op::Post { target: t, body: b, time, is_async, .. } => {
             (row.target, row.place, row.body) = (target(*t), handler(*t), body(*b));
             (row.value, row.is_async) = (Some(value), *is_async);
-            match time {
-                PostTime::Now => {}
-                PostTime::After(d) => row.delay = Some(*d),
-                PostTime::Front => row.front = true,
-                PostTime::At(t) => row.at = Some(*t),
-            }
+            row.due(*time);
         }
         Op::Fence(looper) | Op::Quit { looper, .. } | Op::NewHandler(looper) => {
             row.target = Some(world.thread_name(*looper));

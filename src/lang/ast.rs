@@ -107,6 +107,8 @@ pub enum TaskMode {
     Async,
     /// An async task whose jobs do not keep the run alive.
     AsyncDaemon,
+    /// An async function of JavaScript: its jobs are promises.
+    AsyncMicro,
 }
 
 /// The kinds of storage of a variable.
@@ -528,7 +530,7 @@ impl BinaryOp {
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum Op {
-    /// `post name(args) to place after d | at front | at t  async  as e`
+    /// `post name(args) to place after d | at front | at t | micro | idle keep | or now  async  as e`
     Post {
         task: Name,
         args: Vec<Expr>,
@@ -581,6 +583,15 @@ pub enum PostTimeAst {
     Front,
     /// `at t`
     At(Expr),
+    /// `micro`
+    Micro,
+    /// `idle`, `idle keep`
+    Idle {
+        /// Whether the handler stays registered when it runs.
+        keep: bool,
+    },
+    /// `or now`: a call, if the poster is the looper itself.
+    OrNow,
 }
 
 /// The statement of an `expect` line.

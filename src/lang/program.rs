@@ -555,6 +555,15 @@ pub enum PostTimeExpr {
     Front,
     /// `at t`
     At(Box<Expr>),
+    /// `micro`
+    Micro,
+    /// `idle`, `idle keep`
+    Idle {
+        /// Whether the handler stays registered when it runs.
+        keep: bool,
+    },
+    /// `or now`: a call, if the poster is the looper itself. The site is the one at which the call fails.
+    OrNow(SiteId),
 }
 
 /// A place in shared memory.

@@ -105,7 +105,7 @@ pub const TYPES: [&str; 16] = [
 ];
 
 /// The words that occur inside items, statements and expectations.
-pub const PARTICLES: [&str; 31] = [
+pub const PARTICLES: [&str; 35] = [
     "after",
     "all",
     "always",
@@ -120,13 +120,17 @@ pub const PARTICLES: [&str; 31] = [
     "from",
     "front",
     "harmful",
+    "idle",
     "initially",
+    "keep",
+    "micro",
     "never",
     "no",
     "now",
     "of",
     "ok",
     "on",
+    "or",
     "prefer",
     "queue",
     "readers",

@@ -21,7 +21,7 @@
 use super::decompose::Decomposition;
 use crate::base::Id;
 use crate::event::{Actor, Choice, ContextId, EventId, Op, ThreadId};
-use crate::world::{CreationKind, MessageKind, PostClass, Time, World};
+use crate::world::{CreationKind, PostClass, Time, World};
 
 /// Maximum number of steps from creator to creator in one search for an order between two contexts.
 const MOST_ASKED: u32 = 1_024;
@@ -223,11 +223,9 @@ impl Chains {
 
 fn queued_at_start(world: &World, context: ContextId) -> Option<(ThreadId, PostClass)> {
     for (looper, thread) in world.threads().enumerate() {
-        for message in thread.queue.iter().flat_map(|queue| queue.messages()) {
-            if let MessageKind::Task(task) = &message.kind
-                && task.context == context
-            {
-                return Some((looper, PostClass { time: Time::instant(message.when), is_async: task.is_async }));
+        for (task, time) in thread.queue.iter().flat_map(|queue| queue.posted_at_start()) {
+            if task.context == context {
+                return Some((looper, PostClass { time: Time::of(time), is_async: task.is_async }));
             }
         }
     }

@@ -22,7 +22,7 @@ use super::spec::{ProfileNeed, Spec};
 use super::{Divergence, SiteSpec, Strategy, View, random_argument};
 use crate::base::{IndexVec, Rng};
 use crate::event::{Actor, Choice, Op, Site, SiteId, ThreadId};
-use crate::world::{Question, World};
+use crate::world::{Question, TaskMessage, World};
 use std::fmt;
 use std::sync::Arc;
 
@@ -281,11 +281,8 @@ impl Holding {
                 _ => ReleaseReason::NeverReached,
             };
         }
-        let waits = |m: &crate::world::Message| match &m.kind {
-            crate::world::MessageKind::Task(task) => world.contexts().is(task.context, owner),
-            _ => false,
-        };
-        let queued = world.queues().any(|q| q.messages().any(waits));
+        let waits = |task: &TaskMessage| world.contexts().is(task.context, owner);
+        let queued = world.queues().any(|q| q.waiting_tasks().any(waits));
         if queued { ReleaseReason::Queue } else { ReleaseReason::NeverReached }
     }
 }

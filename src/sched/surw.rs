@@ -26,7 +26,7 @@ use super::counts::ProfileCounts;
 use super::{Divergence, Strategy, View, random_argument};
 use crate::base::{Id, IndexVec, Rng};
 use crate::event::{Actor, Choice, ContextId, EventId, Op, SiteId, ThreadId};
-use crate::world::{CreationKind, MessageKind, Question, ThreadStage, World};
+use crate::world::{CreationKind, Question, ThreadStage, World};
 use std::sync::Arc;
 
 /// The scheduler of the `surw` strategy.
@@ -306,10 +306,8 @@ impl Surw {
         if t.context != t.home {
             weight = weight.saturating_add(of(t.context));
         }
-        for message in t.queue.iter().flat_map(|queue| queue.messages()) {
-            if let MessageKind::Task(task) = &message.kind {
-                weight = weight.saturating_add(of(task.context));
-            }
+        for task in t.queue.iter().flat_map(|queue| queue.waiting_tasks()) {
+            weight = weight.saturating_add(of(task.context));
         }
         self.threads[thread.index()].weight = weight;
     }

@@ -21,8 +21,20 @@ pub(super) struct Blame {
     pub(super) index: Span,
     /// The array or list that is indexed.
     pub(super) of: Span,
-    /// Whether `value` is the token of a fence.
-    pub(super) fence: bool,
+    /// What an IllegalState says about `value`.
+    pub(super) illegal: IllegalValue,
+}
+
+/// The reason why an operand throws IllegalState.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub(super) enum IllegalValue {
+    /// The operand is a thread without a queue.
+    #[default]
+    HasNoQueue,
+    /// The operand is the token of a fence that is in no queue.
+    InNoQueue,
+    /// The operand is not the running looper, which alone can post a microtask to itself.
+    IsNotTheRunningLooper,
 }
 
 /// The number of a [`Blame`], which an exception in flight stores.
@@ -73,10 +85,13 @@ impl Blames {
             (blame.value, format!("{value} is 0"))
         } else if is(ThrownException::IllegalMonitorState) {
             (blame.value, format!("{value} is not held"))
-        } else if is(ThrownException::IllegalState) && blame.fence {
-            (blame.value, format!("{value} is in no queue"))
         } else if is(ThrownException::IllegalState) {
-            (blame.value, format!("{value} has no queue"))
+            let reason = match blame.illegal {
+                IllegalValue::HasNoQueue => "has no queue",
+                IllegalValue::InNoQueue => "is in no queue",
+                IllegalValue::IsNotTheRunningLooper => "is not the running looper",
+            };
+            (blame.value, format!("{value} {reason}"))
         } else if is(ThrownException::ConcurrentModification) {
             (blame.of, format!("{of} was changed"))
         } else if is(ThrownException::IndexOutOfBounds) && blame.index == Span::default() {
@@ -139,6 +154,7 @@ impl Instr {
             Instr::Binary { .. }
                 | Instr::Bound { .. }
                 | Instr::Field { .. }
+                | Instr::IsLooper { .. }
                 | Instr::Visible { .. }
                 | Instr::Peek { .. }
                 | Instr::PeekList { .. }

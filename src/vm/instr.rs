@@ -48,6 +48,15 @@ pub(super) enum TargetRef {
     Handler(Reg),
 }
 
+impl TargetRef {
+    /// Returns the register of the target.
+    pub(super) fn reg(self) -> Reg {
+        match self {
+            TargetRef::Thread(reg) | TargetRef::Handler(reg) => reg,
+        }
+    }
+}
+
 /// The due time of a post.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Time {
@@ -55,6 +64,8 @@ pub(super) enum Time {
     After(Reg),
     Front,
     At(Reg),
+    Micro,
+    Idle { keep: bool },
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -149,6 +160,12 @@ pub(super) enum Instr {
     },
     SelfThread {
         dst: Reg,
+    },
+    /// Whether the running thread is the looper that a post reaches: 1 or 0. Null throws NullPointer at the site.
+    IsLooper {
+        dst: Reg,
+        target: TargetRef,
+        site: SiteId,
     },
     Unary {
         op: UnaryOp,

@@ -2,7 +2,7 @@
 //! dead register is not part of the state.
 
 use super::code::{Fragment, Handler};
-use super::instr::{Address, Instr, ListGet, ListPut, LockRef, Reg, Regs, TargetRef, Time, Visible, WaitRef};
+use super::instr::{Address, Instr, ListGet, ListPut, LockRef, Reg, Regs, Time, Visible, WaitRef};
 use super::jobs::{LaunchAt, ParentRef};
 
 // Above this size a body's table would cost more than it saves.
@@ -96,6 +96,7 @@ fn written(instr: &Instr) -> Option<Reg> {
         Instr::Const { dst, .. }
         | Instr::Move { dst, .. }
         | Instr::SelfThread { dst }
+        | Instr::IsLooper { dst, .. }
         | Instr::Unary { dst, .. }
         | Instr::Binary { dst, .. }
         | Instr::Bound { dst, .. }
@@ -147,6 +148,7 @@ fn read(instr: &Instr, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
         }
         Instr::JumpIf { cond, .. } | Instr::JumpUnless { cond, .. } => f(cond),
         Instr::Call { args, .. } => each(args, f),
+        Instr::IsLooper { target, .. } => f(target.reg()),
         Instr::Return(Some(src)) => f(src),
         Instr::Peek { at, .. } => address(at, f),
         Instr::PeekList { at, index, .. } => {
@@ -166,9 +168,6 @@ fn operands(op: &Visible, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
     let address = |at: Address| if let Address::Reg(reg) = at { Some(reg) } else { None };
     let lock = |l: LockRef| match l {
         LockRef::Lock(reg) | LockRef::Monitor(reg) => reg,
-    };
-    let target = |t: TargetRef| match t {
-        TargetRef::Thread(reg) | TargetRef::Handler(reg) => reg,
     };
     let wait = |w: WaitRef| match w {
         WaitRef::Lock(l) => lock(l),
@@ -251,7 +250,7 @@ fn operands(op: &Visible, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
         Visible::Launch { args, place, parent, .. } => {
             each(args, f);
             if let LaunchAt::Posted(to) = place {
-                f(target(to));
+                f(to.reg());
             }
             if let ParentRef::Job(reg) = parent {
                 f(reg);
@@ -260,13 +259,13 @@ fn operands(op: &Visible, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
         Visible::CancelJob(reg) | Visible::AskJob { job: reg, .. } => f(reg),
         Visible::Fork { args, .. } | Visible::Enable { args, .. } | Visible::Perform { args, .. } => each(args, f),
         Visible::Post { target: t, args, time, .. } => {
-            f(target(t));
+            f(t.reg());
             each(args, f);
             if let Time::After(reg) | Time::At(reg) = time {
                 f(reg);
             }
         }
-        Visible::Cancel { target: t, .. } => f(target(t)),
+        Visible::Cancel { target: t, .. } => f(t.reg()),
         Visible::SpawnLooper
         | Visible::Begin
         | Visible::AttachQueue

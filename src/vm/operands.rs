@@ -152,6 +152,8 @@ fn pending(op: Visible, regs: &[Value], world: &mut World) -> Result<Op, ThrownE
                 Time::After(d) => PostTime::After(get(d)),
                 Time::Front => PostTime::Front,
                 Time::At(t) => PostTime::At(get(t)),
+                Time::Micro => PostTime::Micro,
+                Time::Idle { keep } => PostTime::Idle { keep },
             },
             is_async,
             instance: instance.map(|t| t.0),

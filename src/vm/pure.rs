@@ -1,7 +1,7 @@
 //! Instructions that touch only registers, and conditions, which read memory without a step.
 
 use super::code::{Code, Fragment};
-use super::instr::{Address, Instr, Reg};
+use super::instr::{Address, Instr, Reg, TargetRef};
 use crate::event::{Location, ObjectId, ThreadId, Value};
 use crate::lang::ast::{BinaryOp, UnaryOp};
 use crate::world::{Memory, ThrownException, World};
@@ -92,6 +92,7 @@ pub(super) fn local(
             return Ok(pc + 1);
         }
         Instr::SelfThread { dst } => (dst, thread.map_or(crate::event::NULL, |t| i64::from(t.0))),
+        Instr::IsLooper { dst, target, .. } => (dst, is_looper(target, regs, world, thread)?),
         Instr::Field { dst, .. } | Instr::Peek { dst, .. } | Instr::PeekList { dst, .. } => {
             (dst, peek(instr, regs, world)?)
         }
@@ -133,6 +134,20 @@ fn peek(instr: &Instr, regs: &[Value], world: &World) -> Result<Value, ThrownExc
             Ok(0)
         }
     }
+}
+
+#[inline(never)]
+fn is_looper(
+    target: TargetRef,
+    regs: &[Value],
+    world: &World,
+    thread: Option<ThreadId>,
+) -> Result<Value, ThrownException> {
+    let looper = match target {
+        TargetRef::Thread(reg) => World::thread_value(get(regs, reg))?,
+        TargetRef::Handler(reg) => world.thread_of(World::target_handler(get(regs, reg))?),
+    };
+    Ok(i64::from(thread == Some(looper)))
 }
 
 #[inline(never)]

@@ -304,7 +304,10 @@ impl Vm {
 
 fn site_of(instr: &Instr) -> Option<SiteId> {
     match *instr {
-        Instr::Binary { site, .. } | Instr::Bound { site, .. } | Instr::Field { site, .. } => Some(site),
+        Instr::Binary { site, .. }
+        | Instr::Bound { site, .. }
+        | Instr::Field { site, .. }
+        | Instr::IsLooper { site, .. } => Some(site),
         Instr::Visible { site, .. } => site,
         _ => None,
     }

@@ -19,6 +19,10 @@ pub(crate) enum Time {
     Delay(u64),
     /// The message is due at this instant, which is not 0.
     At(u64),
+    /// The message is a microtask, and goes before all messages.
+    Micro,
+    /// The message is an idle handler, and goes after all messages that are due.
+    Idle,
 }
 
 impl Time {
@@ -29,6 +33,8 @@ impl Time {
             PostTime::After(delay) => Time::Delay(unsigned(delay)),
             PostTime::Front => Time::Front,
             PostTime::At(instant) => Time::instant(unsigned(instant)),
+            PostTime::Micro => Time::Micro,
+            PostTime::Idle { .. } => Time::Idle,
         }
     }
 
@@ -43,6 +49,13 @@ impl PostClass {
     /// whatever the clock does between the posts.
     pub(crate) fn precedes(self, later: PostClass) -> bool {
         match (self.time, later.time) {
+            // A microtask runs next, after the task that posts it. What is posted later comes later, also the next
+            // microtask.
+            (Time::Micro, _) => true,
+            (_, Time::Micro) => false,
+            // A looper that has a message to begin, or is held back by a fence, is not idle. The clock starts at 1.
+            (Time::Front | Time::Delay(0) | Time::At(..=1), Time::Idle) => true,
+            (Time::Idle, _) | (_, Time::Idle) => false,
             // Posts at the front are last in, first out.
             (_, Time::Front) => false,
             // A message at the front has a smaller key than every ordinary message and every fence. While it is queued,

@@ -10,7 +10,7 @@
 use super::World;
 use crate::event::{
     Access, AccessKind, AccessPlace, BarrierId, BodyId, EventId, LaunchParent, LaunchPlace, ListenerId, Location,
-    LockId, Op, RwLockId, SemaphoreId, Suspension, Target, ThreadId, Value, WaitSet,
+    LockId, Op, PostTime, RwLockId, SemaphoreId, Suspension, Target, ThreadId, Value, WaitSet,
 };
 
 /// A thing that operations of several threads can touch.
@@ -97,6 +97,10 @@ pub enum How {
     Make,
     /// Posts a message.
     Post(Target, BodyId),
+    /// Posts a microtask, which neither a removal nor a quit concerns.
+    PostMicro,
+    /// Registers an idle handler.
+    PostIdle,
     /// Removes the messages of a handler, of one body or all.
     Cancel(Target, Option<BodyId>),
     /// Begins the next message of the queue, or leaves the loop of a looper that has quit.
@@ -172,9 +176,12 @@ impl How {
             How::Notify | How::Up | How::Arrive | How::Interrupt | How::Write | How::CancelJob => {
                 (false, Signal::Sends)
             }
-            How::Acquire | How::AcquireAfterWait | How::AcquireRead | How::AcquireWrite | How::Post(..) => {
-                (true, Signal::Neither)
-            }
+            How::Acquire
+            | How::AcquireAfterWait
+            | How::AcquireRead
+            | How::AcquireWrite
+            | How::Post(..)
+            | How::PostIdle => (true, Signal::Neither),
             How::Read
             | How::Release
             | How::ReleaseRead
@@ -183,6 +190,7 @@ impl How {
             | How::Wait
             | How::ReleaseForWait
             | How::Make
+            | How::PostMicro
             | How::Cancel(..)
             | How::Begin
             | How::Attach
@@ -371,10 +379,15 @@ impl World {
             // deadline.
             Op::Fork { .. } | Op::SpawnLooper => one(Thing::Numbers, How::Make).timed(),
             Op::NewHandler(_) => one(Thing::Numbers, How::Make),
+            // Only the looper itself posts microtasks, and they have no due time.
+            Op::Post { target, time: PostTime::Micro, .. } => one(Thing::Queue(self.thread_of(target)), How::PostMicro),
+            Op::Post { target, time: PostTime::Idle { .. }, .. } => {
+                one(Thing::Queue(self.thread_of(target)), How::PostIdle).timed()
+            }
             Op::Post { target, body, time, .. } => {
                 let effects = one(Thing::Queue(self.thread_of(target)), How::Post(target, body));
                 // The due time of a message at the front does not depend on the clock.
-                Effects { uses_clock: time != crate::event::PostTime::Front, ..effects }
+                Effects { uses_clock: time != PostTime::Front, ..effects }
             }
             Op::Begin => one(Thing::Queue(thread), How::Begin).timed(),
             Op::AttachQueue => one(Thing::Queue(thread), How::Attach),

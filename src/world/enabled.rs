@@ -11,7 +11,7 @@ use super::setup::Prefer;
 use super::sync::ThreadSet;
 use super::threads::ThreadStage;
 use crate::base::{Id, IdSet};
-use crate::event::{Actor, EventId, LockId, Op, SemaphoreId, Target, ThreadId, WaitSet};
+use crate::event::{Actor, EventId, LockId, Op, PostTime, SemaphoreId, Target, ThreadId, WaitSet};
 
 /// Number of open actors of each kind. It is created at every step, so it is one word: the threads in the low half, the
 /// events and two flags in the high half.
@@ -80,7 +80,7 @@ impl std::fmt::Debug for Openings {
 pub enum Question {
     /// Which waiter a notify wakes. The number of waiters: the answer is less than it.
     Waiter(usize),
-    /// Which branch a `*` takes: 0 or 1.
+    /// Which branch a `*` takes, or whether a looper sleeps already when an idle handler is registered: 0 or 1.
     Branch,
     /// To which instant the clock moves (see [`World::instants`]).
     Instant,
@@ -307,6 +307,7 @@ impl World {
             Op::Pass { barrier, generation } => self.barriers[*barrier].generation != *generation,
             Op::Await { .. } => t.condition || due(t.deadline, self.now),
             Op::Join(other) => self.finished(*other),
+            Op::Post { time: PostTime::Micro, .. } => true,
             Op::Post { target, .. } => {
                 let target = self.thread_of(*target);
                 self.threads[target].queue.is_some() || self.finished(target)
@@ -423,6 +424,9 @@ impl World {
             return match self.threads[thread].pending {
                 Op::Branch => Some(Question::Branch),
                 Op::Notify { on, all: false } => self.which_waiter(on),
+                Op::Post { target, time: PostTime::Idle { .. }, .. } => {
+                    self.may_have_slept(self.thread_of(target)).then_some(Question::Branch)
+                }
                 _ => None,
             };
         }

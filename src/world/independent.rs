@@ -155,7 +155,11 @@ fn begins_beside(world: &World, post: ThreadId, begin: ThreadId) -> bool {
     };
     matches!(world.thread(begin).pending, Op::Begin)
         && world.enabled().contains(begin)
-        && world.thread(begin).queue.as_ref().is_some_and(|q| !q.has_quit() && !q.is_empty())
+        && world
+            .thread(begin)
+            .queue
+            .as_ref()
+            .is_some_and(|q| !q.has_quit() && !q.is_empty() && !q.idle_is_next(world.now()))
         && world.thread_of(target) == begin
 }
 

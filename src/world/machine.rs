@@ -152,7 +152,7 @@ impl<G: Guest> Machine<G> {
         self.deliver_newborn();
         // Properties must also hold in the first state.
         self.world.anything_changed();
-        self.after_step();
+        self.after_step(None);
     }
 
     /// Performs one choice. Its actor must be open, and its argument valid ([`World::is_open`], [`World::question`]).
@@ -189,7 +189,7 @@ impl<G: Guest> Machine<G> {
             None => self.perform(thread, argument),
         }
         self.world.steps += 1;
-        self.after_step();
+        self.after_step(Some(thread));
     }
 
     #[inline(never)]
@@ -225,7 +225,7 @@ impl<G: Guest> Machine<G> {
             Actor::Thread(_) => debug_assert!(false, "a thread is no part of the environment"),
         }
         self.world.steps += 1;
-        self.after_step();
+        self.after_step(None);
     }
 
     /// Makes an enabled thread leave its task without performing its pending operation, and releases its locks. A
@@ -237,7 +237,7 @@ impl<G: Guest> Machine<G> {
         self.world.give_up_locks(thread);
         let next = self.guest.abandon(&mut self.world, thread);
         self.arrive(thread, next);
-        self.after_step();
+        self.after_step(Some(thread));
     }
 
     // Runs the threads that this step forked or spawned to their first operations, in order of creation.
@@ -289,13 +289,13 @@ impl<G: Guest> Machine<G> {
     }
 
     #[inline(always)]
-    fn after_step(&mut self) {
+    fn after_step(&mut self, by: Option<ThreadId>) {
         let changed = std::mem::take(&mut self.world.memory_changed);
         if changed && (self.guest.watches_memory() || !self.world.awaiting().is_empty()) {
             self.settle_conditions();
         }
         if self.world.jobs.any() {
-            self.tend_jobs(changed);
+            self.tend_jobs(changed, by);
         }
         #[cfg(debug_assertions)]
         self.world.check_enabled();
@@ -315,9 +315,9 @@ impl<G: Guest> Machine<G> {
     }
 
     // Evaluates the conditions of the jobs that wait at an `await` again if memory has changed, and looks after all
-    // jobs.
+    // jobs. `by` is the thread that has acted.
     #[inline(never)]
-    fn tend_jobs(&mut self, changed: bool) {
+    fn tend_jobs(&mut self, changed: bool, by: Option<ThreadId>) {
         if changed {
             for job in self.world.jobs.waiting.clone() {
                 if matches!(self.world.threads[job].pending, Op::Await { .. }) {
@@ -325,7 +325,7 @@ impl<G: Guest> Machine<G> {
                 }
             }
         }
-        self.world.tend_jobs();
+        self.world.tend_jobs(by);
         while self.world.outcome.is_none()
             && let Some((job, exception)) = self.world.jobs.next_uncaught()
         {

@@ -17,6 +17,8 @@
 //! The other items serve strategies and guests.
 
 mod canonical;
+mod canonical_jobs;
+mod canonical_sync;
 mod class;
 mod clock;
 mod contexts;
@@ -24,13 +26,17 @@ mod effects;
 mod enabled;
 mod ending;
 mod environment;
+mod idle;
 mod in_place;
 mod independent;
 mod inspect;
+mod job_ends;
+mod job_waits;
 mod jobs;
 mod kind;
 mod machine;
 mod memory;
+mod messages;
 mod neighbour;
 mod perform;
 mod program;

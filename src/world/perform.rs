@@ -2,11 +2,9 @@
 
 use super::World;
 use super::contexts::CreationKind;
-use super::queue::{MessageKind, TaskMessage, fence_of, fence_value};
-use crate::base::mutant::{self, Mutant};
+use super::queue::{fence_of, fence_value};
 use crate::event::{
-    Args, BodyId, ContextId, EventKind, LimitKind, ListWrite, ListenerId, NULL, Op, Outcome, PostTime, SiteId,
-    ThreadId, Value, WaitSet,
+    Args, BodyId, ContextId, EventKind, LimitKind, ListWrite, ListenerId, NULL, Op, Outcome, ThreadId, Value, WaitSet,
 };
 
 /// Reply to a thread after its operation has been performed.
@@ -88,7 +86,8 @@ impl World {
         // The value of a begin is the due time of its message. It has to be read before the begin removes the message.
         let begins = matches!(op, Op::Begin);
         self.jobs.note_actor(thread, context);
-        let when = self.threads[thread].queue.as_ref().filter(|_| begins).and_then(|q| q.next_when());
+        let queue = self.threads[thread].queue.as_ref().filter(|_| begins);
+        let when = queue.and_then(|q| q.when_of_begin(self.now));
         let reply = self.act(thread, argument, &mut made);
         let value = match reply {
             Reply::Value(value) | Reply::Awaited(value) => value,
@@ -289,46 +288,8 @@ impl World {
                 }
                 None => NULL,
             },
-            Op::Post { target, body, args, time, is_async, instance } => {
-                let looper = self.thread_of(target);
-                let accepts = !self.finished(looper) && self.threads[looper].queue.as_ref().is_some_and(|q| !q.quit);
-                if accepts {
-                    let when = match time {
-                        PostTime::Now => self.now,
-                        PostTime::After(delay) => self.after(delay),
-                        PostTime::Front => 0,
-                        PostTime::At(instant) => self.at(instant),
-                    };
-                    let context = self.contexts.child(self.threads[thread].context, CreationKind::Body(body));
-                    *made = Some(context);
-                    let task = TaskMessage { body, args, context, target, is_async, instance, job: None };
-                    self.enqueue(looper, when, MessageKind::Task(task));
-                } else {
-                    let (context, site) = (self.threads[thread].context, self.threads[thread].site);
-                    self.refuse(Some(thread), Some(context), site);
-                }
-                i64::from(accepts)
-            }
-            Op::Begin => {
-                let now = self.now;
-                if self.threads[thread].in_task() {
-                    return Err(ThrownException::IllegalState);
-                }
-                let Some(queue) = self.threads[thread].queue.as_mut() else {
-                    return Err(ThrownException::IllegalState);
-                };
-                let Some(task) = queue.pop(now) else {
-                    queue.clear();
-                    self.jobs.dropped = true;
-                    return Ok(Reply::LeaveLoop);
-                };
-                *made = Some(task.context);
-                if let Some(job) = task.job {
-                    return Ok(self.begin_job(thread, job, (task.body, task.args)));
-                }
-                self.threads[thread].context = task.context;
-                return Ok(Reply::Task(task.body, task.args));
-            }
+            Op::Post { .. } => self.post(thread, argument != 0, made)?,
+            Op::Begin => return self.begin(thread, made),
             Op::AttachQueue => {
                 if self.threads[thread].queue.is_some() {
                     return Err(ThrownException::IllegalState);
@@ -357,14 +318,7 @@ impl World {
                 self.refresh_looper(looper);
                 0
             }
-            Op::Cancel { target, body } => {
-                let looper = self.thread_of(target);
-                let queue = self.threads[looper].queue.as_mut().ok_or(ThrownException::IllegalState)?;
-                let any = mutant::is(Mutant::CancelByLooper);
-                queue.cancel(|m| (m.target == target || any) && body.is_none_or(|b| b == m.body));
-                self.refresh_looper(looper);
-                0
-            }
+            Op::Cancel { target, body } => self.cancel(target, body)?,
             Op::Quit { looper, safely } => {
                 let now = self.now;
                 self.threads[looper].queue.as_mut().ok_or(ThrownException::IllegalState)?.quit(safely, now);
@@ -431,26 +385,5 @@ impl World {
             Op::Join(_) | Op::Pass { .. } | Op::Skip | Op::Yield | Op::Resume(_) => 0,
         };
         Ok(Reply::Value(value))
-    }
-
-    // A post to a looper that has quit does not fail. It is only counted and recorded (rule 6).
-    fn refuse(&mut self, thread: Option<ThreadId>, context: Option<ContextId>, site: Option<SiteId>) {
-        self.refused_posts += 1;
-        self.record(thread, context, site, || EventKind::Refused);
-    }
-
-    pub(super) fn enqueue(&mut self, looper: ThreadId, when: u64, kind: MessageKind) {
-        let most = self.limits.queue;
-        let Some(queue) = self.threads[looper].queue.as_mut().filter(|q| !q.quit) else {
-            // Only the message of an event gets here: a post has already checked that its looper accepts messages.
-            self.refuse(None, None, None);
-            return;
-        };
-        if queue.len() as u64 >= u64::from(most) {
-            self.end(Outcome::Limit(LimitKind::QueueLength, u64::from(most)));
-            return;
-        }
-        queue.push(when, kind);
-        self.refresh_looper(looper);
     }
 }

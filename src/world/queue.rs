@@ -1,13 +1,15 @@
 //! Android's message queue: ordered by (when, seq), never by chance. The rules are numbered as in `docs/language.md`.
 
+use super::idle::IdleHandlers;
 use crate::base::mutant::{self, Mutant};
-use crate::event::{Args, BodyId, ContextId, Target, ThreadId, Value};
+use crate::event::{Args, BodyId, ContextId, PostTime, Target, ThreadId, Value};
 use std::collections::VecDeque;
 
 /// Message queue of a looper.
 #[derive(Debug, Default)]
 pub struct Queue {
-    // Invariant: strictly ascending by (when, seq).
+    // Invariant: strictly ascending by (when, seq). Microtasks have the least sequence numbers of all, so that they are
+    // the first entries, in the order of their posts.
     messages: VecDeque<Message>,
     // Number of asynchronous tasks among `messages`. If it is 0, no message can pass a fence, and `next` need not
     // search.
@@ -18,9 +20,14 @@ pub struct Queue {
     first_seq: i64,
     next_token: u32,
     pub(super) quit: bool,
+    // `None` if the queue has had no idle handlers.
+    pub(super) idle: Option<Box<IdleHandlers>>,
 }
 
-crate::clone_in_place!(Queue { messages, asynchronous, last_seq, first_seq, next_token, quit });
+crate::clone_in_place!(Queue { messages, asynchronous, last_seq, first_seq, next_token, quit, idle });
+
+// The sequence numbers below this one are those of microtasks. They count up from the least number.
+const MICROTASKS: i64 = i64::MIN / 2;
 
 /// An entry of a queue.
 #[derive(Clone, Debug)]
@@ -61,6 +68,13 @@ pub struct TaskMessage {
 }
 
 impl Message {
+    /// Returns whether the message is a microtask, which is no entry of Android's queue: neither removals nor `quit`
+    /// nor fences concern it.
+    #[must_use]
+    pub fn is_micro(&self) -> bool {
+        self.seq < MICROTASKS
+    }
+
     fn is_async(&self) -> bool {
         matches!(&self.kind, MessageKind::Task(task) if task.is_async)
     }
@@ -70,6 +84,7 @@ impl Queue {
     /// Empties the queue and resets its counters, as for a new queue.
     pub(super) fn renew(&mut self) {
         self.messages.clear();
+        self.idle = None;
         (self.asynchronous, self.last_seq, self.first_seq, self.next_token, self.quit) = (0, 0, 0, 0, false);
     }
 
@@ -91,6 +106,15 @@ impl Queue {
         }
         let at = self.messages.partition_point(|m| (m.when, m.seq) < (when, seq));
         self.messages.insert(at, message);
+    }
+
+    /// Adds a microtask behind the other microtasks and before all messages (rule 8).
+    pub(super) fn push_micro(&mut self, task: TaskMessage) {
+        let at = self.messages.partition_point(Message::is_micro);
+        let last = at.checked_sub(1).map_or(i64::MIN, |last| self.messages[last].seq + 1);
+        let last_in_first_out = mutant::is(Mutant::MicrotasksLastInFirstOut);
+        let at = if last_in_first_out { 0 } else { at };
+        self.messages.insert(at, Message { when: 0, seq: last, kind: MessageKind::Task(task) });
     }
 
     /// Adds a fence that is due at `now`, and returns its token.
@@ -126,12 +150,17 @@ impl Queue {
     /// Returns whether a message may begin at `now` (rule 3).
     #[inline]
     pub(super) fn ready(&self, now: u64) -> bool {
-        self.next().is_some_and(|i| self.messages[i].when <= now)
+        self.next().is_some_and(|i| self.messages[i].when <= now) || self.idle_is_next(now)
     }
 
     /// Returns the due time of the next message.
     pub(super) fn next_when(&self) -> Option<u64> {
         self.next().map(|i| self.messages[i].when)
+    }
+
+    /// Returns the instant at which the task is due that begins at `now`. An idle handler is due when it begins.
+    pub(super) fn when_of_begin(&self, now: u64) -> Option<u64> {
+        if self.idle_is_next(now) { Some(now) } else { self.next_when() }
     }
 
     /// Returns the task that begins next if no further message arrives. It may not be due yet.
@@ -148,8 +177,12 @@ impl Queue {
         let i = self.next().filter(|&i| self.messages[i].when <= now)?;
         let message = if i == 0 { self.messages.pop_front() } else { self.messages.remove(i) };
         match message {
-            Some(Message { kind: MessageKind::Task(task), .. }) => {
+            Some(Message { kind: MessageKind::Task(task), seq, .. }) => {
                 self.asynchronous -= u32::from(task.is_async);
+                // A microtask belongs to the task before it.
+                if seq >= MICROTASKS {
+                    self.wake_idle();
+                }
                 Some(task)
             }
             _ => None,
@@ -159,20 +192,23 @@ impl Queue {
     /// Removes the tasks for which `dead` is true (rule 5).
     pub(super) fn cancel(&mut self, dead: impl Fn(&TaskMessage) -> bool) {
         // The messages of jobs belong to no handler.
-        self.messages.retain(|m| !matches!(&m.kind, MessageKind::Task(t) if t.job.is_none() && dead(t)));
+        let stays = |t: &TaskMessage| t.job.is_some() || !dead(t);
+        self.messages.retain(|m| m.is_micro() || !matches!(&m.kind, MessageKind::Task(t) if !stays(t)));
         self.count();
     }
 
-    /// Closes the queue (rule 6): drops all messages, or with `safely` only those that are not due at `now`.
+    /// Closes the queue (rule 6): drops all messages, or with `safely` only those that are not due at `now`. Microtasks
+    /// stay: they belong to the running task.
     pub(super) fn quit(&mut self, safely: bool, now: u64) {
         if self.quit {
             return;
         }
         self.quit = true;
+        self.quit_idle();
         if safely && !mutant::is(Mutant::QuitSafelyDropsWhatIsDue) {
             self.messages.retain(|m| m.when <= now);
         } else {
-            self.messages.clear();
+            self.messages.retain(Message::is_micro);
         }
         self.count();
     }
@@ -185,11 +221,30 @@ impl Queue {
     pub(super) fn clear(&mut self) {
         self.messages.clear();
         self.asynchronous = 0;
+        self.idle = None;
     }
 
     /// Returns the messages in order of (when, seq).
     pub fn messages(&self) -> impl DoubleEndedIterator<Item = &Message> {
         self.messages.iter()
+    }
+
+    /// Returns the tasks that `init` has posted, if nothing has run yet, each with the time of its post.
+    pub(crate) fn posted_at_start(&self) -> impl Iterator<Item = (&TaskMessage, PostTime)> {
+        let of_messages = self.messages.iter().filter_map(|m| match &m.kind {
+            MessageKind::Task(task) => Some((task, PostTime::At(i64::try_from(m.when).unwrap_or(i64::MAX)))),
+            MessageKind::Fence(_) => None,
+        });
+        of_messages.chain(self.idle_handlers().map(|handler| (&handler.task, PostTime::Idle { keep: handler.keep })))
+    }
+
+    /// Returns the tasks that wait in the queue: those of its messages in order, then its idle handlers.
+    pub fn waiting_tasks(&self) -> impl Iterator<Item = &TaskMessage> {
+        let of_messages = self.messages.iter().filter_map(|m| match &m.kind {
+            MessageKind::Task(task) => Some(task),
+            MessageKind::Fence(_) => None,
+        });
+        of_messages.chain(self.idle_handlers().map(|handler| &handler.task))
     }
 
     /// Returns the due times of the messages that are due later than `now`, ascending.

@@ -10,7 +10,6 @@
 //! - Not written: now, stall, steps, names, counters.
 
 use super::canonical::{Canonical, Canonicalizer, DeclaredCounts, Part, Parts};
-use super::jobs::{Job, JobEnd, JobStage};
 use super::kind::WordKind;
 use super::neighbour::{ChangedThing, StepChange};
 use super::queue::{MessageKind, Queue, TaskMessage, fence_of};
@@ -66,8 +65,8 @@ pub trait Snapshot: Guest + Clone + Send {
 
 /// Writer of a canonical state.
 pub struct CanonicalWriter<'w> {
-    world: &'w World,
-    room: &'w mut Canonicalizer,
+    pub(super) world: &'w World,
+    pub(super) room: &'w mut Canonicalizer,
 }
 
 impl CanonicalWriter<'_> {
@@ -123,12 +122,12 @@ impl CanonicalWriter<'_> {
         self.word(if mutant::is(Mutant::ObjectsByAllocation) { u64::from(object.0) } else { number });
     }
 
-    fn thread(&mut self, thread: ThreadId) {
+    pub(super) fn thread(&mut self, thread: ThreadId) {
         let number = self.room.threads.of(thread);
         self.word(number);
     }
 
-    fn optional_thread(&mut self, thread: Option<ThreadId>) {
+    pub(super) fn optional_thread(&mut self, thread: Option<ThreadId>) {
         match thread {
             Some(thread) => self.thread(thread),
             None => self.word(u64::MAX),
@@ -178,7 +177,7 @@ impl CanonicalWriter<'_> {
         self.word(if when <= world.now { when.min(later) } else { 0 });
     }
 
-    fn lock(&mut self, lock: LockId) {
+    pub(super) fn lock(&mut self, lock: LockId) {
         let world = self.world;
         let l = &world.locks[lock];
         self.optional_thread(l.owner);
@@ -186,7 +185,7 @@ impl CanonicalWriter<'_> {
         self.threads_in_order(&l.waiters);
     }
 
-    fn threads_in_order(&mut self, threads: &[ThreadId]) {
+    pub(super) fn threads_in_order(&mut self, threads: &[ThreadId]) {
         if mutant::is(Mutant::WaitersNotInForm) {
             return;
         }
@@ -198,7 +197,7 @@ impl CanonicalWriter<'_> {
 
     // Writes a set of threads, whose order cannot matter later, as sorted numbers. The walk has already numbered all
     // live threads. A holder that has ended may get its number here.
-    fn threads_as_set(&mut self, threads: &[ThreadId]) {
+    pub(super) fn threads_as_set(&mut self, threads: &[ThreadId]) {
         let mut numbers: SmallVec<[u64; 8]> = threads.iter().map(|t| self.room.threads.of(*t)).collect();
         numbers.sort_unstable();
         self.word(numbers.len() as u64);
@@ -222,52 +221,18 @@ impl CanonicalWriter<'_> {
         }
     }
 
-    // Writes the state of a job. Of a job that has ended only its end matters.
-    fn job<G: Snapshot>(&mut self, guest: &G, thread: ThreadId, job: &Job) {
-        self.word(match job.stage {
-            JobStage::Posted => 0,
-            JobStage::Running => 1,
-            JobStage::Waiting => 2,
-            JobStage::Completing => 3,
-            JobStage::Done => 4,
-            JobStage::Ready(value) => 5u64.wrapping_add(value as u64 & 0xff),
-        });
-        self.word(u64::from(job.cancelled));
-        let kind = guest.result_kind(self.world.body_of(thread));
-        match job.end {
-            None => self.word(0),
-            Some(JobEnd::Cancelled) => self.word(1),
-            Some(JobEnd::Failed(exception)) => {
-                self.word(2);
-                self.word(exception as u64);
-            }
-            Some(JobEnd::Returned(value)) => {
-                self.word(3);
-                self.value(kind, value);
-            }
-        }
-        if job.stage == JobStage::Done {
-            return;
-        }
-        self.thread(job.looper);
-        self.optional_thread(job.parent);
-        self.word(job.failure.map_or(u64::MAX, |exception| exception as u64));
-        self.word(u64::from(job.kind.daemon) | u64::from(job.kind.keeps_failure) << 1 | u64::from(job.is_scope) << 2);
-        self.threads_in_order(&job.children);
-        if matches!(job.stage, JobStage::Waiting | JobStage::Ready(_)) {
-            self.mark_pending(guest, thread);
-        }
-    }
-
     // Writes the state of a live thread: the world's part of it, then the guest's.
-    fn mark_pending<G: Snapshot>(&mut self, guest: &G, thread: ThreadId) {
+    pub(super) fn mark_pending<G: Snapshot>(&mut self, guest: &G, thread: ThreadId) {
         self.world.pending_words(thread).into_iter().for_each(|w| self.word(w));
         guest.write_thread(thread, self);
     }
 
     fn queue<G: Snapshot>(&mut self, guest: &G, queue: &Queue) {
-        let world = self.world;
-        self.word(1 + u64::from(queue.quit));
+        let has_idle = queue.is_asleep() || queue.idle_handlers().next().is_some();
+        self.word(1 + u64::from(queue.quit) + 2 * u64::from(has_idle));
+        if has_idle {
+            self.idle_handlers(guest, queue);
+        }
         self.word(queue.len() as u64);
         for message in queue.messages() {
             if !mutant::is(Mutant::DeadlinesNotInForm) {
@@ -278,25 +243,39 @@ impl CanonicalWriter<'_> {
             }
             match &message.kind {
                 MessageKind::Fence(_) => self.word(u64::MAX),
-                MessageKind::Task(TaskMessage { job: Some(job), body, args, .. }) => {
-                    self.word(u64::MAX - 1);
-                    self.thread(*job);
-                    self.values(guest.parameter_kinds(*body), world.args(*args));
+                MessageKind::Task(task) if task.job.is_some() => {
+                    self.job_message(guest, task, message.is_micro());
                 }
                 MessageKind::Task(task) => {
-                    let is_async = task.is_async && !mutant::is(Mutant::AsyncNotInForm);
-                    self.word(u64::from(task.body.0) << 1 | u64::from(is_async));
-                    match task.target {
-                        Target::Thread(_) => self.word(u64::MAX),
-                        Target::Handler(handler) => self.handler(handler),
+                    if message.is_micro() && !mutant::is(Mutant::MicrotasksNotInForm) {
+                        self.word(u64::MAX - 1);
                     }
-                    self.values(guest.parameter_kinds(task.body), world.args(task.args));
+                    self.task(guest, task);
                 }
             }
         }
     }
 
-    fn values(&mut self, kinds: &[WordKind], values: &[Value]) {
+    fn task<G: Snapshot>(&mut self, guest: &G, task: &TaskMessage) {
+        let is_async = task.is_async && !mutant::is(Mutant::AsyncNotInForm);
+        self.word(u64::from(task.body.0) << 1 | u64::from(is_async));
+        match task.target {
+            Target::Thread(_) => self.word(u64::MAX),
+            Target::Handler(handler) => self.handler(handler),
+        }
+        self.values(guest.parameter_kinds(task.body), self.world.args(task.args));
+    }
+
+    fn idle_handlers<G: Snapshot>(&mut self, guest: &G, queue: &Queue) {
+        self.word(u64::from(queue.is_asleep() && !mutant::is(Mutant::SleepNotInForm)));
+        self.word(queue.idle_handlers().count() as u64);
+        for handler in queue.idle_handlers() {
+            self.word(u64::from(handler.keep) << 1 | u64::from(handler.due));
+            self.task(guest, &handler.task);
+        }
+    }
+
+    pub(super) fn values(&mut self, kinds: &[WordKind], values: &[Value]) {
         for (kind, value) in kinds.iter().zip(values) {
             self.value(*kind, *value);
         }
@@ -347,41 +326,6 @@ impl CanonicalWriter<'_> {
         for (_, _, thread) in alone {
             self.room.threads.of(thread);
             self.expand(guest, done);
-        }
-    }
-
-    fn synchronization(&mut self) {
-        let world = self.world;
-        for id in 0..world.setup.locks.len() {
-            self.lock(LockId::new(id));
-            self.room.part(Part::Lock(id));
-        }
-        for (i, waiters) in world.conditions.iter().enumerate() {
-            self.threads_in_order(waiters);
-            self.room.part(Part::Condition(i));
-        }
-        for (i, lock) in world.rwlocks.iter().enumerate() {
-            self.optional_thread(lock.writer);
-            self.threads_as_set(&lock.readers);
-            self.threads_as_set(&lock.announced);
-            self.room.part(Part::RwLock(i));
-        }
-        for (i, semaphore) in world.semaphores.iter().enumerate() {
-            self.word(semaphore.count as u64);
-            self.room.part(Part::Semaphore(i));
-        }
-        for (i, barrier) in world.barriers.iter().enumerate() {
-            self.word(barrier.arrived as u64);
-            self.room.part(Part::Barrier(i));
-        }
-    }
-
-    // Writes the order in which the waiting jobs began to wait. It is the order in which one step resumes them.
-    fn waiting_jobs(&mut self) {
-        let world = self.world;
-        if !world.jobs.waiting.is_empty() {
-            self.threads_in_order(&world.jobs.waiting);
-            self.room.part(Part::Jobs);
         }
     }
 

@@ -379,7 +379,7 @@ fn queue_facts_are_complete() {
 #[test]
 fn harnesses_are_complete() {
     let (mut done, mut wrong) = (0, Vec::new());
-    for folder in ["harnesses/papers", "harnesses/bugs"] {
+    for folder in ["harnesses/papers", "harnesses/bugs", "harnesses/messages"] {
         for path in models(folder) {
             let program = program(&path, &read(&path), &[]).unwrap_or_else(|e| panic!("{e}"));
             let of = named(&program);

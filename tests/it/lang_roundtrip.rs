@@ -128,6 +128,9 @@ fn op(inner: impl Strategy<Value = Expr> + Clone + 'static) -> impl Strategy<Val
         inner.clone().prop_map(PostTimeAst::After),
         Just(PostTimeAst::Front),
         inner.clone().prop_map(PostTimeAst::At),
+        Just(PostTimeAst::Micro),
+        Just(PostTimeAst::OrNow),
+        any::<bool>().prop_map(|keep| PostTimeAst::Idle { keep }),
     ];
     let post =
         (name(), vec(inner.clone(), 0..3), inner.clone(), time, any::<bool>(), option::of(instance(inner.clone())));

@@ -13,9 +13,10 @@ use raceflip::lang::program::ExpectationKind;
 const SEEDS: u64 = 500;
 const PAGE: &str = "docs/language.md";
 
-/// Pages whose examples are run, each with a minimum number of examples: the reference, and the guide to modeling the
-/// parts of an app.
-const PAGES: [(&str, usize); 2] = [(PAGE, 45), ("docs/android.md", 4)];
+/// Pages whose examples are run, each with a minimum number of examples: the reference, and the guides to modeling the
+/// parts of an app, coroutines and promises.
+const PAGES: [(&str, usize); 4] =
+    [(PAGE, 45), ("docs/android.md", 4), ("docs/kotlin.md", 5), ("docs/javascript.md", 2)];
 
 /// A fenced block: the line of its opening fence, the text after that fence, and the block's content.
 struct Fenced {

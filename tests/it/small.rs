@@ -104,11 +104,18 @@ const STATEMENTS: [(u32, &str); 68] = [
 
 /// Statements about queues and about new threads, each with its approximate number of steps. The placeholders are those
 /// of [`STATEMENTS`].
-const QUEUES: [(u32, &str); 34] = [
+const QUEUES: [(u32, &str); 41] = [
     (2, "post $t to $q"),
     (2, "post $t to $q"),
     (2, "post $t to $q after $d"),
     (2, "post $t to $q after $d"),
+    (2, "post $t to self micro"),
+    (3, "post $t to self micro; post $t to self micro"),
+    (3, "post $t to self micro; post $t to $q at front"),
+    (2, "post $t to $q or now"),
+    (2, "post $t to $q idle"),
+    (4, "post $t to $q idle keep; post $t to $q after $d"),
+    (4, "post $t to $q idle; post $t to $q after $d"),
     (2, "post $t to $q at $a"),
     (3, "post $t to $q at $a; post $t to $q"),
     (2, "post $t to $q at front"),
@@ -225,6 +232,10 @@ impl Generator {
         for _ in 0..6 {
             let from: &[(u32, &str)] = if queue && self.rng.coin() { &QUEUES } else { &STATEMENTS };
             let (cost, text) = from[self.rng.below(from.len() as u32) as usize];
+            // Only a looper has microtasks, so most of them are in its tasks.
+            if text.contains("micro") && !self.in_go && self.rng.below(4) > 0 {
+                continue;
+            }
             if i64::from(cost) <= self.left {
                 self.left -= i64::from(cost);
                 return Some(self.fill(text));
@@ -285,7 +296,7 @@ const KINDS: &str = "\
     x = 1|x += 1|y = x|log.push(|log.clear()|log.pop()|in log|fetch_add(|cas(|exchange(|new Box;|let fixed|o = null|fixed.v|o.v|\
     use |delete |sync m|sync k|sync fixed|acquire m|release m|wait m }|wait m for|notify m|notify_all m|with k for|with k }|\
     signal c|signal_all c|read rw|write rw|prefer readers|prefer writers|down s }|down s for|up s|arrive bar|sleep |interrupt |await x == 1 }|\
-    await x == 1 for|assert |throw |catch |finally |if *|perform l|daemon |always|at end|uncaught = thread|after |at front|async|\
+    await x == 1 for|assert |throw |catch |finally |if *|perform l|daemon |always|at end|uncaught = thread|after |at front|async|micro|or now|idle;|idle }|idle keep|\
     cancel say|cancel all|fence main|lift |quit main }|quit main safely|enable e|disable e|initially 1|on main;|fork do_it|\
     join z|join b|spawn looper|attach queue|to h| at 4| at 0|after 5|after 3|thread d";
 

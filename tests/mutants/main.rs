@@ -40,8 +40,9 @@ fn model(name: &str, text: &str) -> Model {
 
 /// Loads the facts about message queues, each of which lists all its outcomes.
 fn queue_facts() -> Vec<Model> {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("harnesses/queue");
-    let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()).collect();
+    let harnesses = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("harnesses");
+    let files = ["queue", "messages"].map(|folder| std::fs::read_dir(harnesses.join(folder)).unwrap());
+    let mut paths: Vec<_> = files.into_iter().flatten().map(|f| f.unwrap().path()).collect();
     paths.retain(|p| p.extension().is_some_and(|e| e == "race"));
     paths.sort();
     paths.iter().map(|p| model(&p.to_string_lossy(), &std::fs::read_to_string(p).unwrap())).collect()

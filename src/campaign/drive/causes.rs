@@ -366,6 +366,12 @@ impl Observer for Causes {
                     self.made_by.insert(*context, at);
                 }
             }
+            // The begin of a run that stays in the queue makes the next run.
+            EventKind::Repeated { task, .. } => {
+                if let Some(at) = self.done.len().checked_sub(1) {
+                    self.made_by.insert(*task, at);
+                }
+            }
             EventKind::ThreadExit => {
                 if let Some((thread, at)) = event.thread.and_then(|t| Some((t, *self.last.get(&t)?))) {
                     self.sent.insert(Thing::End(thread), at);

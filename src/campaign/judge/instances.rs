@@ -14,7 +14,7 @@ use crate::campaign::runs::observations::{TouchTarget, touched};
 use crate::detect::{Instance, Pair};
 use crate::event::{AccessKind, AccessPlace, ContextId, Event, EventKind, SiteId};
 use crate::explore::{Monitor, OrderResult, SearchContext, SearchPlan, search_for};
-use crate::world::{Canonicalizer, CreationKind, MessageKind, Program, Snapshot, World};
+use crate::world::{Canonicalizer, CreationKind, Program, Snapshot, World};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -140,11 +140,7 @@ fn names(world: &World, state: &mut Canonicalizer) -> BTreeSet<ContextId> {
     let mut all = Vec::new();
     for (_, thread) in threads {
         all.extend([thread.home, thread.context]);
-        for message in thread.queue.iter().flat_map(|queue| queue.messages()) {
-            if let MessageKind::Task(task) = &message.kind {
-                all.push(task.context);
-            }
-        }
+        all.extend(thread.queue.iter().flat_map(|queue| queue.waiting_tasks()).map(|task| task.context));
     }
     let mut digester = Digester::new();
     for context in &all {

@@ -249,10 +249,7 @@ impl<'s> PairWatch<'s> {
     fn look_at_queues(&mut self, world: &World, step: u64) {
         self.may_have_gone = false;
         let queues = world.queues();
-        let there: BTreeSet<ContextId> = queues
-            .flat_map(|q| q.messages())
-            .filter_map(|m| if let MessageKind::Task(task) = &m.kind { Some(task.context) } else { None })
-            .collect();
+        let there: BTreeSet<ContextId> = queues.flat_map(|q| q.waiting_tasks()).map(|task| task.context).collect();
         for context in std::mem::take(&mut self.queued) {
             if there.contains(&context) {
                 self.queued.insert(context);
@@ -277,6 +274,10 @@ impl<'s> PairWatch<'s> {
                 if self.may_have_gone || !is_queued {
                     self.look_at_queues(world, event.step);
                 }
+            }
+            (EventKind::Repeated { task, .. }, _) => {
+                self.make(*task, event.step);
+                self.queued.insert(*task);
             }
             (EventKind::End | EventKind::ThreadExit, Some(context)) => {
                 self.may_have_gone |= event.what == EventKind::ThreadExit;

@@ -4,7 +4,8 @@ use crate::base::Rng;
 use crate::detect::DetectorId;
 use crate::detect::happens_before::Options;
 use crate::detect::happens_before::tests::{generate, listing};
-use crate::trace::{Action, LocationNo, LockNo, OpNo, SiteNo, TaskNo, ThreadNo, Trace};
+use crate::event::PostTime;
+use crate::trace::{Action, LocationNo, LockNo, OpNo, SiteNo, Task, TaskNo, ThreadNo, Trace};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
@@ -96,8 +97,31 @@ impl<'t> NaiveHybrid<'t> {
         let (a, b) = (&self.trace.tasks[first], &self.trace.tasks[second]);
         let Some(post) = b.post else { return false };
         let is_before = |op: OpNo| self.before[post.0 as usize][op.0 as usize];
+        // NOPRE orders microtasks: they belong to the message before them.
+        let is_micro = |task: &Task| task.time == PostTime::Micro;
+        if is_micro(a) {
+            let message = self.message_of(first).or(a.begin);
+            return message.is_some_and(is_before);
+        }
+        if is_micro(b) {
+            return a.begin.is_some_and(is_before);
+        }
         let is_fifo = |posted: OpNo| !self.fired(posted.0 as usize) && a.class().precedes(b.class());
         a.begin.is_some_and(is_before) || a.post.is_some_and(|posted| is_fifo(posted) && is_before(posted))
+    }
+
+    // The begin of the message that a microtask belongs to, if its post knows it.
+    fn message_of(&self, micro: TaskNo) -> Option<OpNo> {
+        let task = &self.trace.tasks[micro];
+        let (begin, post) = (task.begin?, task.post?);
+        let is_message = |op: &OpNo| match self.action(op.0 as usize) {
+            Action::Begin(other) => {
+                self.thread(op.0 as usize) == task.looper && self.trace.tasks[other].time != PostTime::Micro
+            }
+            _ => false,
+        };
+        let message = (0..begin.0).rev().map(OpNo).find(is_message)?;
+        self.before[post.0 as usize][message.0 as usize].then_some(message)
     }
 
     // Whether some task began although an earlier one, which FIFO puts before it, had not ended.

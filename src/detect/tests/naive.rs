@@ -28,6 +28,9 @@ struct Task {
     end: Option<usize>,
     // Post or firing of the task.
     cause: usize,
+    // The begin from which NOPRE counts: that of the task. Of a microtask it is the begin of the message before it, or
+    // `None` if there is none: such a microtask comes before all messages of its looper.
+    counts_from: Option<usize>,
 }
 
 /// Returns the candidates of the run of this hybrid relation, each with the ranks of all its occurrences.
@@ -85,6 +88,7 @@ pub(super) fn made(event: &Event) -> Option<ContextId> {
     match &event.what {
         EventKind::Performed { made, .. } => *made,
         EventKind::Fire(_, context) => Some(*context),
+        EventKind::Repeated { task, .. } => Some(*task),
         _ => None,
     }
 }
@@ -261,9 +265,39 @@ impl<'a> Relation<'a> {
                 let e = &self.all[*i].event;
                 matches!(e.what, EventKind::End) && e.context == Some(context)
             });
-            tasks.push(Task { looper: seen.event.thread.expect("a looper"), begin, end, cause });
+            let looper = seen.event.thread.expect("a looper");
+            let counts_from = if self.is_micro(cause) { self.message_before(looper, begin) } else { Some(begin) };
+            tasks.push(Task { looper, begin, end, cause, counts_from });
         }
         tasks
+    }
+
+    fn is_micro(&self, cause: usize) -> bool {
+        matches!(op(&self.all[cause].event), Some(Op::Post { time: PostTime::Micro, .. }))
+    }
+
+    fn is_idle(&self, cause: usize) -> bool {
+        match &self.all[cause].event.what {
+            EventKind::Performed { op: Op::Post { time, .. }, .. } | EventKind::Repeated { time, .. } => {
+                matches!(time, PostTime::Idle { .. })
+            }
+            _ => false,
+        }
+    }
+
+    // The last begin of a message on the looper before this event, since the looper entered its loop.
+    fn message_before(&self, looper: ThreadId, at: usize) -> Option<usize> {
+        for i in (0..at).rev().filter(|i| self.all[*i].event.thread == Some(looper)) {
+            let event = &self.all[i].event;
+            if matches!(op(event), Some(Op::Begin)) {
+                let context = made(event)?;
+                let cause = (0..i).find(|c| made(&self.all[*c].event) == Some(context)).expect("a post");
+                if !self.is_micro(cause) {
+                    return Some(i);
+                }
+            }
+        }
+        None
     }
 
     // Adds the edges that FIFO and NOPRE give now. Returns whether any is new.
@@ -273,7 +307,12 @@ impl<'a> Relation<'a> {
             for e1 in tasks.iter().filter(|e1| e1.looper == e2.looper && e1.begin != e2.begin) {
                 let ordered = self.before[e2.cause][e1.cause] || self.ordered_by_queue(e1, e2);
                 let fifo = ordered && self.keeps_order(e1.cause, e2.cause);
-                let nopre = self.before[e2.cause][e1.begin];
+                let nopre = match e1.counts_from {
+                    // The microtasks of one message have the order of their posts, and come after the message.
+                    from if self.is_micro(e2.cause) && from == e2.counts_from => e1.begin < e2.begin,
+                    Some(begin) => self.before[e2.cause][begin],
+                    None => e1.begin < e2.begin,
+                };
                 if fifo || nopre {
                     // This also tests the rules: the world must not have begun the tasks the other way round.
                     assert!(e1.begin < e2.begin, "{:?} {:?}", self.all[e1.cause].event, self.all[e2.cause].event);
@@ -300,6 +339,12 @@ impl<'a> Relation<'a> {
     // second pass.
     fn keeps_order(&self, first: usize, second: usize) -> bool {
         const LAST: i64 = 40;
+        // NOPRE orders microtasks.
+        if self.is_micro(first) || self.is_micro(second) || self.is_idle(first) {
+            return false;
+        }
+        // An idle handler comes after the messages that are due when it is registered.
+        let idle = self.is_idle(second);
         let at = |i: usize| if self.all[i].event.thread == Some(INIT) { 1..=1 } else { 1..=LAST };
         let when = |i: usize, now: i64| match op(&self.all[i].event) {
             Some(Op::Post { time, .. }) => match time {
@@ -307,6 +352,7 @@ impl<'a> Relation<'a> {
                 PostTime::After(d) => now + d.max(&0),
                 PostTime::Front => 0,
                 PostTime::At(t) => *t.max(&0),
+                PostTime::Micro | PostTime::Idle { .. } => now,
             },
             _ => now,
         };
@@ -314,6 +360,9 @@ impl<'a> Relation<'a> {
         at(first).all(|n1| {
             at(second).filter(|n2| n1 <= *n2).all(|n2| {
                 let (w1, w2) = (when(first, n1), when(second, n2));
+                if idle {
+                    return w1 <= n2;
+                }
                 w2 > 0 && w1 <= w2 && (w1 == 0 || is_async(first) || !is_async(second))
             })
         })

@@ -97,12 +97,18 @@ fn any_post(rng: &mut Rng, shape: &Shape) -> Op {
         0 => Target::Handler(HandlerId(rng.below(2))),
         i => Target::Thread(ThreadId([0, 0, 0, 1, 1, 1, 2][i as usize - 1])),
     };
-    let is_async = shape.times > 4 && rng.below(4) == 0;
+    let special = (shape.times > 4).then(|| rng.below(12));
+    let special = match special {
+        Some(0) => Some(PostTime::Micro),
+        Some(1) => Some(PostTime::Idle { keep: rng.coin() }),
+        _ => None,
+    };
+    let is_async = special.is_none() && shape.times > 4 && rng.below(4) == 0;
     Op::Post {
         target,
         body: BodyId(rng.below(TASKS)),
         args: Default::default(),
-        time: time(rng, shape),
+        time: special.unwrap_or_else(|| time(rng, shape)),
         is_async,
         instance: None,
     }
@@ -277,11 +283,11 @@ fn program(seed: u64) -> Script {
             0 => Op::Enable { event: EventId(rng.below(2)), args: Default::default(), instance: None },
             1 => Op::Fork { body: BodyId(TASKS), args: Default::default() },
             _ => match any_post(rng, &shape) {
-                Op::Post { body, time, is_async, .. } => {
+                Op::Post { body, time, is_async, .. } if time != PostTime::Micro => {
                     let target = Target::Thread(ThreadId(rng.below(2)));
                     Op::Post { target, body, args: Default::default(), time, is_async, instance: None }
                 }
-                other => other,
+                _ => Op::Enable { event: EventId(0), args: Default::default(), instance: None },
             },
         });
     }

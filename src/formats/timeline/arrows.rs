@@ -11,9 +11,10 @@ pub(super) fn arrow(world: &World, op: &Op, value: i64, made: Option<ContextId>)
         Op::Post { target, time, .. } => {
             let kind = match time {
                 _ if value == 0 => ArrowKind::Refused,
-                PostTime::Front => ArrowKind::Front,
+                PostTime::Front | PostTime::Micro => ArrowKind::Front,
                 PostTime::After(d) if *d > 0 => ArrowKind::Delayed,
                 PostTime::At(t) if *t > world.now() as i64 => ArrowKind::Delayed,
+                PostTime::Idle { .. } => ArrowKind::Delayed,
                 PostTime::Now | PostTime::After(_) | PostTime::At(_) => ArrowKind::Plain,
             };
             to(world.thread_of(*target), kind)

@@ -10,11 +10,13 @@ use super::{
     Window, column_of, source,
 };
 use crate::base::IndexVec;
-use crate::event::{BlockedThread, ContextId, Event, EventKind, LaunchPlace, Op, SiteId, ThreadId};
+use crate::event::{
+    BlockedThread, CANCELLED, ContextId, Event, EventKind, LaunchPlace, Op, SiteId, Suspension, ThreadId, Value,
+};
 use crate::exec::{Observer, RunSummary};
 use crate::formats::values::Types;
 use crate::lang::Program;
-use crate::world::{Message, MessageKind, World};
+use crate::world::World;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An observer that records a run as a [`Timeline`].
@@ -177,6 +179,11 @@ impl Observer for TimelineRecorder<'_> {
             // The row of the fork, or the declaration, already says that the thread starts, and the row of the post
             // that it was refused.
             EventKind::ThreadInit => return,
+            EventKind::Repeated { task, .. } => {
+                self.made.insert(*task, world.steps());
+                self.queued.extend(event.thread.map(|looper| (*task, looper)));
+                return;
+            }
             EventKind::Refused if event.thread.is_some() => return,
             EventKind::Refused => {
                 row(world, Some(ENVIRONMENT), RowKind::Aside, "refused: the looper has quit".to_owned())
@@ -216,6 +223,9 @@ impl Observer for TimelineRecorder<'_> {
                 counts: true,
                 ..row(world, None, RowKind::Clock, format!("the clock moves to {} ms", event.now))
             },
+            EventKind::Performed { op: Op::Resume(on), value, .. } => {
+                return self.resumes(world, column, event, (*on, *value));
+            }
             EventKind::Performed { op, value, made } => {
                 self.open_access = op.access().map(|_| *op);
                 let (words, facts) = (&self.words, &mut self.facts);
@@ -268,10 +278,26 @@ impl Observer for TimelineRecorder<'_> {
 }
 
 impl TimelineRecorder<'_> {
+    // A job goes on, in the step in which its looper has begun its message, or has reached the suspension point.
+    fn resumes(&mut self, world: &World, column: Option<ColumnId>, event: &Event, (on, value): (Suspension, Value)) {
+        let begins = self.open.as_ref().is_none_or(|row| row.column != column || row.kind == RowKind::Begin);
+        let waited = match on {
+            Suspension::Await { .. } | Suspension::DownFor { .. } if value == 0 => " has timed out",
+            _ if value == CANCELLED => " was cancelled",
+            _ => "",
+        };
+        let line = event.site.map_or(0, |site| world.setup().sites[site].line);
+        match begins {
+            true => self.aside(world, column, format!("goes on from :{line}{waited}"), false),
+            false if !waited.is_empty() => self.aside(world, column, waited.trim_start().to_owned(), false),
+            false => {}
+        }
+    }
+
     // Describes the tasks that an operation has removed from the queue of a looper.
     fn dropped(&mut self, world: &World, looper: ThreadId) -> String {
         let left: BTreeSet<ContextId> =
-            world.thread(looper).queue.iter().flat_map(|q| q.messages()).filter_map(task_in).collect();
+            world.thread(looper).queue.iter().flat_map(|q| q.waiting_tasks()).map(|task| task.context).collect();
         let gone: Vec<ContextId> = self
             .queued
             .iter()
@@ -369,13 +395,6 @@ pub(super) fn row(world: &World, column: Option<ColumnId>, kind: RowKind, what: 
         ends: false,
         mark: None,
         states: Vec::new(),
-    }
-}
-
-fn task_in(message: &Message) -> Option<ContextId> {
-    match &message.kind {
-        MessageKind::Task(task) => Some(task.context),
-        _ => None,
     }
 }
 

@@ -94,6 +94,9 @@ impl Words {
                     PostTime::After(d) => format!(" after {d} ms"),
                     PostTime::Front => " at the front".to_owned(),
                     PostTime::At(t) => format!(" at {t} ms"),
+                    PostTime::Micro => " as a microtask".to_owned(),
+                    PostTime::Idle { keep: false } => " when idle".to_owned(),
+                    PostTime::Idle { keep: true } => " whenever idle".to_owned(),
                 };
                 let is_async = if *is_async { ", async" } else { "" };
                 let refused = if value == 0 { ": refused, it has quit" } else { "" };

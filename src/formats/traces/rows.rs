@@ -271,6 +271,8 @@ impl Rows {
     fn post(&mut self, row: &Row, line: u32) -> Result<Action, Reason> {
         let (made, target) = (need(&row.made, "made")?, need(&row.target, "target")?);
         let time = match (row.front, row.at, row.delay) {
+            _ if row.micro => PostTime::Micro,
+            _ if row.idle => PostTime::Idle { keep: false },
             (true, ..) => PostTime::Front,
             (_, Some(at), _) => PostTime::At(at),
             (_, _, Some(delay)) => PostTime::After(delay),

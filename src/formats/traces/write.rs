@@ -3,7 +3,6 @@
 use super::rows::field_of;
 use super::stat::word;
 use crate::base::Id;
-use crate::event::PostTime;
 use crate::formats::trace::{Header, Row, TraceWriter};
 use crate::trace::{Action, Operation, SiteNo, TaskNo, Trace};
 use std::io::{self, Write};
@@ -99,12 +98,7 @@ fn post(trace: &Trace, op: &Operation, task: TaskNo, row: &mut Row) {
     row.made = Some(about.name.clone());
     row.target = Some(trace.threads[about.looper].name.clone());
     row.is_async = about.is_async;
-    match about.time {
-        PostTime::Now => {}
-        PostTime::After(delay) => row.delay = Some(delay),
-        PostTime::Front => row.front = true,
-        PostTime::At(at) => row.at = Some(at),
-    }
+    row.due(about.time);
     if fires(trace, op, task) {
         row.kind = "fire".to_owned();
         row.place = about.events.first().map(|event| trace.events[*event].to_owned());

@@ -20,6 +20,11 @@ impl Checker {
         }
     }
 
+    /// Returns whether this is the name of the exception of cancellations, in a file with async tasks.
+    pub(super) fn is_cancellation(&self, name: &str) -> bool {
+        name == ThrownException::Cancelled.name() && self.exception_ids.contains_key(name)
+    }
+
     /// Returns whether the body that is being lowered is that of an async task.
     fn in_async(&self) -> bool {
         self.scope.body.is_some_and(|body| self.out.bodies[body].is_async())
@@ -68,18 +73,23 @@ impl Checker {
         }
     }
 
+    // Returns whether a launch of this body makes a promise. It runs at once, and belongs to nobody.
+    fn is_micro(&self, body: Option<BodyId>) -> bool {
+        body.is_some_and(|body| self.out.bodies[body].mode == TaskMode::AsyncMicro)
+    }
+
     /// Lowers a launch.
     pub(super) fn launch(&mut self, task: &Name, args: &[ast::Expr], words: &LaunchWords, at: At) -> Option<Expr> {
         let body = self.task(task);
         let args = body.map(|body| self.args(body, task, args, at));
         let place = match &words.on {
             Some(place) => self.queue(place, "a launch").map(|to| LaunchPlaceExpr::On(Box::new(to))),
-            None if words.now => Some(LaunchPlaceExpr::Now),
+            None if words.now || self.is_micro(body) => Some(LaunchPlaceExpr::Now),
             None => Some(LaunchPlaceExpr::Here),
         };
         let parent = match &words.within {
             Some(job) => self.job(job, "`in`").map(|job| LaunchParentExpr::In(Box::new(job))),
-            None if words.detached => Some(LaunchParentExpr::Nobody),
+            None if words.detached || self.is_micro(body) => Some(LaunchParentExpr::Nobody),
             None => Some(LaunchParentExpr::Caller),
         };
         let (body, args, place, parent) = (body?, args??, place?, parent?);

@@ -7,7 +7,7 @@ use super::places::{PlaceMeaning, set_site};
 use super::scope::LocalMeaning;
 use super::sites::place_text;
 use super::types::article;
-use crate::event::{BodyId, SiteKind};
+use crate::event::{BodyId, SiteId, SiteKind};
 use crate::lang::ast::{self, At};
 use crate::lang::program::{Expr, ExprKind, MemoryPlace, Type};
 
@@ -27,12 +27,18 @@ impl Checker {
         self.async_call(name, body)?;
         let args = self.args(body, name, args, at)?;
         let ty = self.signatures[body].result.clone()?;
+        let site = self.call_of(body);
+        Some(Expr::new(ExprKind::Call { body, args, site }, ty))
+    }
+
+    /// Records that the statement calls a body. Returns the site at which the call fails.
+    pub(super) fn call_of(&mut self, body: BodyId) -> SiteId {
         let site = self.check_site();
         if let Some(caller) = self.scope.body.filter(|_| !self.scope.dead) {
             self.calls.insert((caller, body));
             self.note_call(site, body);
         }
-        Some(Expr::new(ExprKind::Call { body, args, site }, ty))
+        site
     }
 
     /// Lowers the arguments for the parameters of a body.

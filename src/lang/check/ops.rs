@@ -67,9 +67,13 @@ impl Checker {
         let body = self.plain_task(task, "a post");
         let args = body.map(|body| self.args(body, task, args, at));
         let to = self.queue(on, "a post");
+        let fits = self.fits_async(time, is_async, at);
         let time = match time {
             ast::PostTimeAst::Now => Some(PostTimeExpr::Now),
             ast::PostTimeAst::Front => Some(PostTimeExpr::Front),
+            ast::PostTimeAst::Micro => fits.then_some(PostTimeExpr::Micro),
+            ast::PostTimeAst::Idle { keep } => fits.then_some(PostTimeExpr::Idle { keep: *keep }),
+            ast::PostTimeAst::OrNow => body.map(|body| PostTimeExpr::OrNow(self.call_of(body))),
             ast::PostTimeAst::After(e) => {
                 self.expr_of(e, &Type::Int, "a delay").map(|e| PostTimeExpr::After(Box::new(e)))
             }
@@ -80,6 +84,17 @@ impl Checker {
         let site = self.site(SiteKind::Post, arrow(&task.text, on), at);
         let kind = ExprKind::Post { body, args, target, time, is_async, instance, site };
         Some(Expr::new(kind, Type::Message))
+    }
+
+    // Fences concern neither microtasks, which never wait behind one, nor idle handlers, which a due one always holds back.
+    fn fits_async(&mut self, time: &ast::PostTimeAst, is_async: bool, at: At) -> bool {
+        let (what, reason) = match time {
+            ast::PostTimeAst::Micro if is_async => ("a microtask", "fences never hold a microtask back"),
+            ast::PostTimeAst::Idle { .. } if is_async => ("an idle handler", "a looper behind a fence is not idle"),
+            _ => return true,
+        };
+        self.error_help(at, format!("{what} cannot be `async`"), reason, "leave `async` out");
+        false
     }
 
     /// Lowers the name of an instance: `as "name"`

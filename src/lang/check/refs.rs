@@ -172,7 +172,7 @@ impl Checker {
     }
 
     fn is_exception(&self, name: &str) -> bool {
-        BUILT_IN_EXCEPTIONS.contains(&name) || self.thrown.contains(name)
+        BUILT_IN_EXCEPTIONS.contains(&name) || self.thrown.contains(name) || self.is_cancellation(name)
     }
 
     fn exception_names(&self) -> impl Iterator<Item = &str> {

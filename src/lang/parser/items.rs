@@ -215,6 +215,8 @@ impl Parser<'_> {
         let name = self.name("the name of the task")?;
         let params = self.params()?;
         let result = self.annotation()?;
+        let micro = mode == TaskMode::Async && self.eat_word("micro");
+        let mode = if micro { TaskMode::AsyncMicro } else { mode };
         Ok(ItemKind::Task { mode, name, params, result, body: self.block("the task")? })
     }
 

@@ -11,7 +11,8 @@ use super::{Parse, Parser, ReportedError};
 
 /// Words that can follow a whole expression on its line. A word before one of them can therefore be a name instead of
 /// an operation.
-const FOLLOWERS: [&str; 11] = ["after", "at", "async", "as", "with", "for", "if", "real", "initially", "safely", "on"];
+const FOLLOWERS: [&str; 14] =
+    ["after", "at", "async", "micro", "idle", "or", "as", "with", "for", "if", "real", "initially", "safely", "on"];
 
 impl Parser<'_> {
     /// Returns whether the token `ahead`, on the same line, can begin an operand. A `(` that touches the word before it
@@ -133,7 +134,7 @@ impl Parser<'_> {
         if !self.eat_word("to") {
             let diagnostic = self.expected_diagnostic("`to`");
             let help = match self.word() {
-                word @ ("async" | "after" | "at" | "as") => {
+                word @ ("async" | "after" | "at" | "micro" | "idle" | "or" | "as") => {
                     format!("`{word}` goes after the place: `post {}() to main {word}`", task.text)
                 }
                 "on" => format!("write `post {}() to` and the looper, handler or thread", task.text),
@@ -148,15 +149,17 @@ impl Parser<'_> {
         loop {
             let word = self.word();
             let twice = match word {
-                "after" | "at" => time.is_some(),
+                "after" | "at" | "micro" | "idle" => time.is_some(),
+                "or" if self.word_at(1) == "now" => time.is_some(),
                 "async" => is_async,
                 "as" => instance.is_some(),
                 _ => break,
             };
             if twice {
                 let diagnostic =
-                    Diagnostic::new(self.token().span, format!("a second `{word}` in one post"), "one is enough")
-                        .help("a post has one time (`after` or `at`), one `async` and one `as`");
+                    Diagnostic::new(self.token().span, format!("a second `{word}` in one post"), "one is enough").help(
+                        "a post has one time (`after`, `at`, `micro`, `idle` or `or now`), one `async` and one `as`",
+                    );
                 return Err(self.report(diagnostic));
             }
             self.bump();
@@ -167,6 +170,12 @@ impl Parser<'_> {
                     time = Some(PostTimeAst::Front);
                 }
                 "at" => time = Some(PostTimeAst::At(self.measured(height, Self::expr)?)),
+                "micro" => time = Some(PostTimeAst::Micro),
+                "idle" => time = Some(PostTimeAst::Idle { keep: self.eat_word("keep") }),
+                "or" => {
+                    self.bump();
+                    time = Some(PostTimeAst::OrNow);
+                }
                 "async" => is_async = true,
                 _ => instance = Some(self.instance(height)?),
             }

@@ -69,12 +69,15 @@ impl TreePrinter {
             ItemKind::Task { mode, name, params, result, body } => {
                 self.push(match mode {
                     TaskMode::Plain => "",
-                    TaskMode::Async => "async ",
+                    TaskMode::Async | TaskMode::AsyncMicro => "async ",
                     TaskMode::AsyncDaemon => "daemon async ",
                 });
                 self.named_item("task ", name);
                 self.params(params);
                 self.annotation(result.as_ref());
+                if *mode == TaskMode::AsyncMicro {
+                    self.push(" micro");
+                }
                 self.block(body);
             }
             ItemKind::Event { name, params, looper, initially, body } => {

@@ -89,6 +89,9 @@ impl TreePrinter {
                 self.expr(delay);
             }
             PostTimeAst::Front => self.push(" at front"),
+            PostTimeAst::Micro => self.push(" micro"),
+            PostTimeAst::Idle { keep } => self.push(if *keep { " idle keep" } else { " idle" }),
+            PostTimeAst::OrNow => self.push(" or now"),
             // A variable can be called `front`, so it needs parentheses here.
             PostTimeAst::At(when) if matches!(&when.kind, ExprKind::Name(name) if name == "front") => {
                 self.push(" at (front)");

@@ -1,13 +1,13 @@
 //! Compiles expressions: from left to right, with one register for each value.
 
 use super::super::blame::Blame;
-use super::super::instr::{Instr, ListGet, ListPut, Reg, Regs, Time, Visible, WaitRef};
+use super::super::instr::{Instr, ListGet, ListPut, Reg, Regs, Visible, WaitRef};
 use super::super::jobs::{LaunchAt, ParentRef, SuspendAt};
 use super::places::{of_list, owner};
 use super::{Compiler, kind};
 use crate::event::LaunchKind;
 use crate::lang::ast::{BinaryOp, TaskMode};
-use crate::lang::program::{Expr, ExprKind, LaunchParentExpr, LaunchPlaceExpr, PostTimeExpr, Type};
+use crate::lang::program::{Expr, ExprKind, LaunchParentExpr, LaunchPlaceExpr, Type};
 use crate::world::WordKind;
 
 impl<'p> Compiler<'p> {
@@ -138,24 +138,7 @@ impl<'p> Compiler<'p> {
                 old
             }
             ExprKind::Star { site } => self.visible(Visible::Branch, WordKind::Word, *site),
-            ExprKind::Post { body, args, target, time, is_async, instance, site } => {
-                let args = self.args(args);
-                let blame = Blame::of(target.at);
-                let target = self.target_ref(target);
-                let time = match time {
-                    PostTimeExpr::Now => Time::Now,
-                    PostTimeExpr::After(d) => Time::After(self.delay(d)),
-                    PostTimeExpr::Front => Time::Front,
-                    PostTimeExpr::At(t) => {
-                        self.shared.times.instant(t);
-                        Time::At(self.expr(t))
-                    }
-                };
-                let op = Visible::Post { target, body: *body, args, time, is_async: *is_async, instance: *instance };
-                let accepted = self.visible(op, WordKind::Word, *site);
-                self.blame(blame);
-                accepted
-            }
+            ExprKind::Post { .. } => self.post(e),
             ExprKind::Fork { body, args, site } => {
                 let args = self.args(args);
                 self.visible(Visible::Fork { body: *body, args }, WordKind::Thread, *site)
@@ -178,8 +161,9 @@ impl<'p> Compiler<'p> {
                     LaunchParentExpr::In(job) => ParentRef::Job(self.expr(job)),
                 };
                 let task = &self.program.bodies[*body];
-                let kind =
-                    LaunchKind { daemon: task.mode == TaskMode::AsyncDaemon, keeps_failure: task.result != Type::Void };
+                let micro = task.mode == TaskMode::AsyncMicro;
+                let keeps_failure = micro || task.result != Type::Void;
+                let kind = LaunchKind { daemon: task.mode == TaskMode::AsyncDaemon, keeps_failure, micro };
                 let job =
                     self.visible(Visible::Launch { body: *body, args, place, parent, kind }, WordKind::Thread, *site);
                 self.blame(blame);

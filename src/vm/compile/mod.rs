@@ -2,6 +2,7 @@
 
 mod control;
 mod exprs;
+mod messages;
 mod places;
 mod regs;
 mod setup;

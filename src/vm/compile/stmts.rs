@@ -1,6 +1,6 @@
 //! Compiles statements.
 
-use super::super::blame::Blame;
+use super::super::blame::{Blame, IllegalValue};
 use super::super::instr::{Instr, ListGet, ListPut, Reg, Regs, Visible, WaitRef};
 use super::super::jobs::SuspendAt;
 use super::Compiler;
@@ -228,7 +228,7 @@ impl<'p> Compiler<'p> {
 
     fn simple(&mut self, op: &'p Simple, site: SiteId) {
         let blame = Blame {
-            fence: matches!(op, Simple::Lift(_)),
+            illegal: if matches!(op, Simple::Lift(_)) { IllegalValue::InNoQueue } else { IllegalValue::HasNoQueue },
             ..Blame::of(op.operand().map_or_else(Span::default, |e| e.at))
         };
         let op = match op {

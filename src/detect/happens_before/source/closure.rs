@@ -272,7 +272,8 @@ impl<'t> Closure<'t> {
         let Some(end) = run.end else { return false };
         let time = |run: &TaskNodes| self.trace.tasks[run.task].time;
         let by_time = match (time(run), time(other)) {
-            (_, PostTime::Front) => false,
+            (PostTime::Micro, _) => true,
+            (_, PostTime::Micro | PostTime::Front) | (PostTime::Idle { .. }, _) => false,
             (PostTime::Now | PostTime::Front | PostTime::After(..=0), _) => true,
             (PostTime::After(one), PostTime::After(two)) => two > 0 && one <= two,
             (PostTime::At(one), PostTime::At(two)) => one <= two,

@@ -165,6 +165,8 @@ impl Generator<'_> {
             1 => PostTime::After(5),
             2 => PostTime::After(10),
             3 if self.chance(30) => PostTime::At(20),
+            4 if thread == looper && self.builder.running(looper).is_some() => PostTime::Micro,
+            5 if self.chance(30) => PostTime::Idle { keep: false },
             _ => PostTime::Now,
         };
         let is_async = self.chance(5);
@@ -181,6 +183,8 @@ impl Generator<'_> {
                 PostTime::At(t) => (t, place),
                 PostTime::After(d) => (self.time + d, place),
                 PostTime::Now => (self.time, place),
+                PostTime::Micro => (i64::MIN, place),
+                PostTime::Idle { .. } => (i64::MAX, place),
             };
             self.queued.push((task, looper, key));
         }
