@@ -7,6 +7,7 @@
 mod access;
 mod choice;
 mod end_value;
+mod job;
 mod op;
 mod run_event;
 mod site;
@@ -15,6 +16,7 @@ mod words;
 pub use access::{Access, AccessPlace};
 pub use choice::{Actor, Choice};
 pub use end_value::EndValue;
+pub use job::{CANCELLED, JobQuestion, LaunchKind, LaunchParent, LaunchPlace, Suspension};
 pub use op::{
     Acquisition, Args, ChannelRead, ListRead, ListWrite, Location, NULL, Op, PostOptions, PostTime, Target, Value,
     WaitSet,

@@ -1,8 +1,8 @@
 //! The visible operations: the steps that a thread can perform, with resolved operands.
 
 use super::{
-    BarrierId, BodyId, ChannelId, ConditionId, EventId, GroupId, HandlerId, ListId, ListenerId, LockId, ObjectId,
-    RwLockId, SemaphoreId, ThreadId,
+    BarrierId, BodyId, ChannelId, ConditionId, EventId, GroupId, HandlerId, JobQuestion, LaunchKind, LaunchParent,
+    LaunchPlace, ListId, ListenerId, LockId, ObjectId, RwLockId, SemaphoreId, Suspension, ThreadId,
 };
 
 /// A value of the running app: an integer, a truth value (0 or 1), or the index of a thread, object, handler, lock or
@@ -266,6 +266,20 @@ pub enum Op {
     Skip,
     /// Has no effect. It is a hint to strategies to run other threads first; no built-in strategy evaluates it.
     Yield,
+    /// Launches an async task. Its value: the new job.
+    Launch { body: BodyId, args: Args, place: LaunchPlace, parent: LaunchParent, kind: LaunchKind },
+    /// Reaches a suspension point of the async task that the thread runs. If the task has to wait, the thread gives it
+    /// up and goes on with other messages.
+    Suspend(Suspension),
+    /// Second half of a suspension, in the task that goes on. No thread is ever pending at it. Its value: that of the
+    /// operation, or [`CANCELLED`](super::CANCELLED).
+    Resume(Suspension),
+    /// Requests the cancellation of a job and of its children.
+    CancelJob(ThreadId),
+    /// Asks about a job. Its value: the answer.
+    AskJob { job: ThreadId, what: JobQuestion },
+    /// Creates a scope: a job without a task, which ends when it is cancelled. Its value: the scope.
+    SpawnScope,
 }
 
 impl Op {
@@ -280,7 +294,8 @@ impl Op {
     }
 
     /// Returns whether the operation is the second half of one with two halves: the return from a wait, the passing of
-    /// a barrier, the end of a sleep, the completion of a send, receive or select. An execution of such a statement counts once, at its first half.
+    /// a barrier, the end of a sleep, the completion of a send, receive or select, or a resumption. An
+    /// execution of such a statement counts once, at its first half.
     #[inline]
     #[must_use]
     pub fn is_second_half(&self) -> bool {
@@ -289,6 +304,7 @@ impl Op {
             Op::Reacquire { .. }
                 | Op::Pass { .. }
                 | Op::Wake
+                | Op::Resume(_)
                 | Op::GroupPass { .. }
                 | Op::Sent { .. }
                 | Op::Received { .. }

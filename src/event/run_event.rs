@@ -55,6 +55,20 @@ pub enum EventKind {
     },
     /// A task ends.
     End,
+    /// An async task gives up its looper at a suspension point. The event's context is that of the task.
+    Suspended,
+    /// What an async task waited for has happened: its resumption is queued at a looper. The event's thread is the one
+    /// whose step has caused it, if a thread has.
+    Resumed {
+        /// The job.
+        job: ThreadId,
+        /// The context of the job.
+        context: ContextId,
+        /// The looper.
+        looper: ThreadId,
+    },
+    /// A job ends: its task and all its children have ended.
+    JobExit(ThreadId),
     /// An event fires. Its handler is queued as the given context.
     Fire(EventId, ContextId),
     /// The step lets the environment fire a row of a component's instance.

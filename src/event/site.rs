@@ -193,6 +193,11 @@ site_kinds! {
     GroupWait = "wait for group",
     ReadInterrupt = "read interrupt",
     Now = "now",
+    Launch = "launch",
+    Switch = "switch",
+    CancelJob = "cancel job",
+    AskJob = "ask job",
+    SpawnScope = "spawn scope",
     /// No operation: the place of an assert, a fail or a throw.
     Check = "check",
 }

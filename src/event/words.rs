@@ -72,6 +72,12 @@ impl Op {
             Op::Branch => SiteKind::Branch.word(),
             Op::Skip => SiteKind::Skip.word(),
             Op::Yield => SiteKind::Yield.word(),
+            Op::Launch { .. } => SiteKind::Launch.word(),
+            Op::Suspend(_) => "suspend",
+            Op::Resume(_) => "resume",
+            Op::CancelJob(_) => SiteKind::CancelJob.word(),
+            Op::AskJob { .. } => SiteKind::AskJob.word(),
+            Op::SpawnScope => SiteKind::SpawnScope.word(),
         }
     }
 }

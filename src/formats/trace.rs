@@ -2,7 +2,9 @@
 
 use super::trace_names::ShortNames;
 use crate::detect::{EventChannels, Signals};
-use crate::event::{AccessPlace, Cause, ContextId, Event, EventKind, Op, PostTime, Target, WaitSet};
+use crate::event::{
+    AccessPlace, Cause, ContextId, Event, EventKind, LaunchPlace, Op, PostTime, Suspension, Target, WaitSet,
+};
 use crate::world::World;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -287,6 +289,16 @@ fn row(world: &World, event: &Event, names: &mut ShortNames) -> Row {
             row.kind = if is_condition { "holds" } else { "enable" }.to_owned();
             row.place = Some(world.cause_name(*cause));
         }
+        EventKind::Suspended => row.kind = "suspended".to_owned(),
+        EventKind::Resumed { context, looper, .. } => {
+            row.kind = "resumed".to_owned();
+            row.target = Some(world.thread_name(*looper));
+            row.made = Some(name(*context));
+        }
+        EventKind::JobExit(job) => {
+            row.kind = "jobexit".to_owned();
+            row.place = Some(world.thread_name(*job));
+        }
         EventKind::Tick => row.kind = "tick".to_owned(),
         EventKind::Refused => row.kind = "refused".to_owned(),
         EventKind::Thrown(name) => {
@@ -427,7 +439,41 @@ fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
         Op::Perform(listener) => row.place = Some(setup.listeners[*listener].clone()),
         Op::Sleep(d) => row.delay = Some(*d),
         Op::Branch => row.value = Some(value),
-        Op::SpawnLooper | Op::Begin | Op::AttachQueue | Op::Lift(_) | Op::Request | Op::Wake | Op::Skip | Op::Yield => {
+        Op::Launch { body: b, place, .. } => {
+            row.body = body(*b);
+            (row.value, row.target) = match place {
+                LaunchPlace::Posted(to) => (Some(value), target(*to)),
+                LaunchPlace::Here | LaunchPlace::Now => (Some(value), None),
+            };
         }
+        Op::Suspend(on) | Op::Resume(on) => {
+            row.detail = Some(on.blocking().word().to_owned());
+            row.value = matches!(op, Op::Resume(_)).then_some(value);
+            match on {
+                Suspension::Sleep(delay) => row.delay = Some(*delay),
+                Suspension::Await { timeout } => row.delay = *timeout,
+                Suspension::Join(other) => row.place = Some(world.thread_name(*other)),
+                Suspension::Down(id) => row.place = Some(setup.semaphores[id.0 as usize].0.clone()),
+                Suspension::DownFor { semaphore, timeout } => {
+                    let name = &setup.semaphores[semaphore.0 as usize].0;
+                    (row.place, row.delay) = (Some(name.clone()), Some(*timeout));
+                }
+                Suspension::Yield => {}
+                Suspension::Switch(to) => {
+                    (row.detail, row.target) = (Some("switch".to_owned()), Some(world.thread_name(*to)));
+                }
+            }
+        }
+        Op::CancelJob(job) => row.place = Some(world.thread_name(*job)),
+        Op::AskJob { job, .. } => (row.place, row.value) = (Some(world.thread_name(*job)), Some(value)),
+        Op::SpawnLooper
+        | Op::SpawnScope
+        | Op::Begin
+        | Op::AttachQueue
+        | Op::Lift(_)
+        | Op::Request
+        | Op::Wake
+        | Op::Skip
+        | Op::Yield => {}
     }
 }

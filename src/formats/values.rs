@@ -87,7 +87,9 @@ fn word(world: &World, ty: &Type, value: Value) -> String {
     let name = usize::try_from(value).ok().and_then(|i| match ty {
         Type::Bool | Type::Message => Some((value != 0).to_string()),
         Type::Object(_) => (i < world.memory().objects_len()).then(|| world.object_name(ObjectId(i as u32))),
-        Type::Thread | Type::Looper => (i < world.threads().len()).then(|| world.thread_name(ThreadId(i as u32))),
+        Type::Thread | Type::Looper | Type::Job(_) => {
+            (i < world.threads().len()).then(|| world.thread_name(ThreadId(i as u32)))
+        }
         Type::Handler => Some(handler(world, HandlerId(i as u32))),
         Type::Lock => setup.locks.get(i).map(|(name, _)| name.clone()),
         Type::Condition => setup.conditions.get(i).cloned(),

@@ -94,8 +94,8 @@ pub enum ItemKind {
     Listener { name: Name, params: Vec<Param> },
     /// `daemon thread name(i in a..b) { }`
     Thread { daemon: bool, name: Name, each: Option<(Name, Range)>, body: Block },
-    /// `task name(params): type { }`
-    Task { name: Name, params: Vec<Param>, result: Option<Type>, body: Block },
+    /// `task name(params): type { }`, also `async task` and `daemon async task`
+    Task { mode: TaskMode, name: Name, params: Vec<Param>, result: Option<Type>, body: Block },
     /// `event name(params) on looper initially expr { }`
     Event { name: Name, params: Vec<Param>, looper: Name, initially: Option<Expr>, body: Block },
     /// `init { }`
@@ -116,6 +116,19 @@ pub enum ItemKind {
     Member(Box<Member>),
     /// `expect exp if expr`
     Expect { expect: Expect, condition: Option<Expr> },
+}
+
+/// The kinds of tasks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TaskMode {
+    /// A task that runs to its end once it has begun.
+    Plain,
+    /// An async task, which can wait without blocking its looper.
+    Async,
+    /// An async task whose jobs do not keep the run alive.
+    AsyncDaemon,
+    /// An async function of JavaScript: its jobs are promises.
+    AsyncMicro,
 }
 
 /// The kinds of storage of a variable.
@@ -169,6 +182,8 @@ pub enum BaseType {
     List(Box<Type>),
     /// `channel[T]`
     Channel(Box<Type>),
+    /// `job[T]`
+    Job(Box<Type>),
 }
 
 /// `lock`, `mutex`, `condition`
@@ -299,6 +314,10 @@ pub enum StmtKind {
     Skip,
     /// `yield`
     Yield,
+    /// `switch to place`
+    Switch(Expr),
+    /// `cancel place`: one message, or one job
+    CancelOne(Expr),
     /// `attach queue`
     AttachQueue,
     /// `quit place safely`
@@ -560,8 +579,12 @@ pub enum Op {
     Cancel { message: Expr },
     /// `fork name(args)`
     Fork { task: Name, args: Vec<Expr> },
+    /// `launch name(args) on place`, with other words: [`LaunchWords`]
+    Launch { task: Name, args: Vec<Expr>, words: LaunchWords },
     /// `spawn looper`
     SpawnLooper,
+    /// `spawn scope`
+    SpawnScope,
     /// `fence place`
     Fence { target: Expr },
     /// `handler on place`
@@ -591,6 +614,19 @@ pub struct PostOptionsAst {
     pub every: Option<Expr>,
     /// `daemon`: the message does not keep the run going.
     pub daemon: bool,
+}
+
+/// The words after the arguments of a `launch`.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct LaunchWords {
+    /// `on place`
+    pub on: Option<Expr>,
+    /// `now`
+    pub now: bool,
+    /// `in job`
+    pub within: Option<Expr>,
+    /// `detached`
+    pub detached: bool,
 }
 
 /// The time at which a posted message is due.

@@ -10,9 +10,9 @@ pub use components::{
     StateDef, StateId,
 };
 
-use super::ast::{AccessSelector, BinaryOp, Span, SyncMode, UnaryOp, When};
+use super::ast::{AccessSelector, BinaryOp, Span, SyncMode, TaskMode, UnaryOp, When};
 use crate::base::IndexVec;
-use crate::event::{BodyId, ChannelRead, EventId, ListenerId, Site, SiteId};
+use crate::event::{BodyId, ChannelRead, EventId, JobQuestion, ListenerId, Site, SiteId};
 pub use crate::event::{ComponentId, EndValue, GlobalId};
 pub use crate::world::Capacity;
 use crate::world::Prefer;
@@ -175,6 +175,8 @@ pub enum Type {
     Group,
     /// A channel of values of this type, or null.
     Channel(Arc<Type>),
+    /// A job whose task returns a value of this type, or null. A scope and a job without a value have `Void`.
+    Job(Arc<Type>),
     /// The type of the literal `null`.
     Null,
     /// The type of a call without a value.
@@ -348,10 +350,20 @@ pub struct Body {
     pub locals: IndexVec<LocalId, (String, Type)>,
     /// The type of the value that a call of the body returns.
     pub result: Type,
+    /// Whether the body is that of an async task.
+    pub mode: TaskMode,
     /// The statements of the body.
     pub block: Vec<Stmt>,
     /// The span of the declaration in the source.
     pub span: Span,
+}
+
+impl Body {
+    /// Returns whether the body is that of an async task.
+    #[must_use]
+    pub fn is_async(&self) -> bool {
+        self.mode != TaskMode::Plain
+    }
 }
 
 /// A statement.
@@ -464,6 +476,10 @@ pub enum Simple {
     Skip,
     /// `yield`
     Yield,
+    /// `switch to e` (a looper or thread)
+    Switch(Expr),
+    /// `cancel e` (a job)
+    CancelJob(Expr),
     /// `attach queue`
     AttachQueue,
     /// `loop queue`: begins messages until the looper has quit. Its site is the site of each `begin`.
@@ -506,6 +522,8 @@ impl Simple {
             | Self::Side { lock: e, .. }
             | Self::Announce(e)
             | Self::Quit { looper: e, .. }
+            | Self::Switch(e)
+            | Self::CancelJob(e)
             | Self::Cancel { target: e, .. } => Some(e),
             Self::Sleep(_)
             | Self::Skip
@@ -610,6 +628,12 @@ pub enum ExprKind {
     Fork { body: BodyId, args: Vec<Expr>, site: SiteId },
     /// `spawn looper`: Looper
     SpawnLooper { site: SiteId },
+    /// `launch`: Job
+    Launch { body: BodyId, args: Vec<Expr>, place: LaunchPlaceExpr, parent: LaunchParentExpr, site: SiteId },
+    /// `spawn scope`: Job
+    SpawnScope { site: SiteId },
+    /// `job.done`, `job.cancelled`, `job.result`
+    AskJob { job: Box<Expr>, what: JobQuestion, site: SiteId },
     /// `fence l`: Fence
     Fence { looper: Box<Expr>, site: SiteId },
     /// `handler on l`: Handler
@@ -651,6 +675,28 @@ pub struct PostOptionsExpr {
     pub daemon: bool,
     /// Whether the value of the post is a handle of the message.
     pub handle: bool,
+}
+
+/// Where a launched job starts.
+#[derive(Clone, Debug)]
+pub enum LaunchPlaceExpr {
+    /// `on place`
+    On(Box<Expr>),
+    /// On the present looper, with a message.
+    Here,
+    /// `now`
+    Now,
+}
+
+/// The job that a launched job belongs to.
+#[derive(Clone, Debug)]
+pub enum LaunchParentExpr {
+    /// The job that launches it, if a job does.
+    Caller,
+    /// `detached`
+    Nobody,
+    /// `in job`
+    In(Box<Expr>),
 }
 
 /// The time at which a posted message is due.

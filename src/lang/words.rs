@@ -9,7 +9,7 @@ pub const RESERVED: [&str; 24] = [
 ];
 
 /// The words that begin an item.
-pub const ITEMS: [&str; 27] = [
+pub const ITEMS: [&str; 28] = [
     "app",
     "const",
     "var",
@@ -29,6 +29,7 @@ pub const ITEMS: [&str; 27] = [
     "listener",
     "daemon",
     "thread",
+    "async",
     "task",
     "event",
     "init",
@@ -40,7 +41,7 @@ pub const ITEMS: [&str; 27] = [
 ];
 
 /// The words that begin a statement, except verbs. Used for suggestions.
-pub const STATEMENTS: [&str; 36] = [
+pub const STATEMENTS: [&str; 38] = [
     "let",
     "if",
     "while",
@@ -77,6 +78,8 @@ pub const STATEMENTS: [&str; 36] = [
     "send",
     "recv",
     "select",
+    "launch",
+    "switch",
 ];
 
 /// The words that begin an expectation, after `expect` and `no`.
@@ -84,7 +87,7 @@ pub const EXPECTATIONS: [&str; 9] =
     ["race", "order", "failure", "deadlock", "stuck", "livelock", "atomicity", "outcomes", "races"];
 
 /// The names of the built-in types.
-pub const TYPES: [&str; 18] = [
+pub const TYPES: [&str; 19] = [
     "int",
     "bool",
     "Object",
@@ -102,11 +105,12 @@ pub const TYPES: [&str; 18] = [
     "request",
     "waitgroup",
     "channel",
+    "job",
     "list",
 ];
 
 /// The words that occur inside items, statements and expectations.
-pub const PARTICLES: [&str; 54] = [
+pub const PARTICLES: [&str; 56] = [
     "after",
     "again",
     "all",
@@ -120,6 +124,7 @@ pub const PARTICLES: [&str; 54] = [
     "by",
     "callback",
     "conflated",
+    "detached",
     "during",
     "end",
     "events",
@@ -150,6 +155,7 @@ pub const PARTICLES: [&str; 54] = [
     "real",
     "request",
     "safely",
+    "scope",
     "single",
     "some",
     "stage",

@@ -122,6 +122,7 @@ impl Chains {
                 CreationKind::Declared(_)
                 | CreationKind::Init
                 | CreationKind::Looper
+                | CreationKind::Scope
                 | CreationKind::Class(_)
                 | CreationKind::Instance(_) => {}
             }

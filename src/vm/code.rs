@@ -7,6 +7,7 @@ use crate::base::{Digester, IndexVec};
 use crate::event::{BodyId, EventId, Value};
 use crate::lang::program::{ExceptionId, TextId};
 use crate::world::{Setup, WordKind};
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 /// A compiled program. It is immutable, and all workers share it.
@@ -42,6 +43,8 @@ pub struct Code {
     pub(super) exceptions: IndexVec<ExceptionId, String>,
     pub(super) global_kinds: Vec<WordKind>,
     pub(super) class_kinds: Vec<Vec<WordKind>>,
+    /// The kind of the value that each async task returns.
+    pub(super) results: BTreeMap<BodyId, WordKind>,
     /// The result of [`Code::digest`], once it has been computed.
     pub(super) digest: OnceLock<u128>,
 }

@@ -2,7 +2,7 @@
 
 use super::code::BodyCode;
 use super::instr::Reg;
-use crate::event::{BodyId, Value};
+use crate::event::{BodyId, ThreadId, Value};
 
 /// The frames and registers of one thread.
 #[derive(Debug, Default)]
@@ -52,6 +52,8 @@ pub(super) enum FrameKind {
     Call(Reg),
     /// A task. Its return continues the loop of the looper.
     Task,
+    /// The first frame of a job, on the looper that runs it or set aside. Its return ends the task of the job.
+    Job(ThreadId),
     /// A callback of a listener. Its return has no value and continues with the next callback, or behind the `perform`.
     Callback,
 }
@@ -100,6 +102,34 @@ impl Fiber {
             (self.pc, self.base) = (caller.pc, caller.base);
         }
         Some(frame)
+    }
+
+    /// Moves the frames of the job that runs on this fiber to an empty one.
+    pub(super) fn move_job(&mut self, to: &mut Fiber, job: ThreadId) {
+        let Some(first) = self.frames.iter().rposition(|frame| frame.kind == FrameKind::Job(job)) else { return };
+        let base = self.frames[first].base;
+        (to.pc, to.base) = (self.pc, self.base - base);
+        to.regs.extend(self.regs.drain(base as usize..));
+        to.frames.extend(self.frames.drain(first..).map(|frame| Frame { base: frame.base - base, ..frame }));
+        if let Some(top) = self.frames.last() {
+            (self.pc, self.base) = (top.pc, top.base);
+        }
+    }
+
+    /// Moves all frames of another fiber on top of these. Returns the number of registers that this run needs beyond its
+    /// previous maximum.
+    #[must_use]
+    pub(super) fn append(&mut self, from: &mut Fiber) -> usize {
+        if let Some(top) = self.frames.last_mut() {
+            top.pc = self.pc;
+        }
+        let base = self.regs.len() as u32;
+        (self.pc, self.base) = (from.pc, from.base + base);
+        self.regs.append(&mut from.regs);
+        self.frames.extend(from.frames.drain(..).map(|frame| Frame { base: frame.base + base, ..frame }));
+        let before = self.most;
+        self.most = before.max(self.regs.len());
+        self.most - before
     }
 
     /// Returns the frame that runs.

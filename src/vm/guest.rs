@@ -5,9 +5,10 @@ use super::code::Code;
 use super::fiber::{Fiber, Frame, FrameKind};
 use super::operands::Values;
 use super::pure::evaluate;
+use super::unwind::Exception;
 use crate::base::IndexVec;
 use crate::event::{BodyId, Failure, FailureKind, Op, ThreadId, Value};
-use crate::world::{CanonicalWriter, Guest, Next, Reply, Setup, Snapshot, WordKind, World};
+use crate::world::{CanonicalWriter, Guest, Job, Next, Reply, Setup, Snapshot, WordKind, World};
 use std::sync::Arc;
 
 /// The virtual machine: the threads of one run of a compiled program.
@@ -31,7 +32,7 @@ impl Vm {
         &self.code
     }
 
-    fn fiber(&mut self, thread: ThreadId) -> &mut Fiber {
+    pub(super) fn fiber(&mut self, thread: ThreadId) -> &mut Fiber {
         while self.fibers.len() <= thread.0 as usize {
             self.fibers.push(Fiber::default());
         }
@@ -153,6 +154,7 @@ impl Guest for Vm {
         let fiber = &self.fibers[thread];
         fiber.awaited(&self.code).is_none_or(|fragment| {
             // An exception in the condition counts as true, so that the thread resumes and throws it.
+            let thread = world.job(thread).map_or(thread, Job::looper);
             !matches!(evaluate(self.code.fragment(fragment), fiber.top(), world, Some(thread)), Ok(0))
         })
     }
@@ -161,6 +163,10 @@ impl Guest for Vm {
         if let Some(fired) = world.last_firing() {
             self.settle(world, (None, fired));
         }
+    }
+
+    fn uncaught(&mut self, world: &mut World, job: ThreadId, exception: Value) {
+        self.report(world, job, Exception::unpack(exception));
     }
 
     #[inline]
@@ -195,12 +201,19 @@ impl Snapshot for Vm {
         &body.kinds[..usize::from(body.params)]
     }
 
+    fn result_kind(&self, body: BodyId) -> WordKind {
+        self.code.results.get(&body).copied().unwrap_or(WordKind::Word)
+    }
+
     fn write_thread(&self, thread: ThreadId, to: &mut CanonicalWriter<'_>) {
         let fiber = &self.fibers[thread];
         to.word(fiber.len() as u64);
         for frame in fiber.frames() {
             to.word(u64::from(frame.body.0) << 32 | u64::from(frame.pc));
             to.word(frame.kind.code());
+            if let FrameKind::Job(job) = frame.kind {
+                to.value(WordKind::Thread, Value::from(job.0));
+            }
             for (kind, value) in self.live_values(fiber, &frame) {
                 to.value(kind, value);
             }
@@ -247,6 +260,8 @@ impl FrameKind {
             FrameKind::Task => 1,
             FrameKind::Callback => 2,
             FrameKind::Call(dst) => 3 + u64::from(dst),
+            // A register has 16 bits.
+            FrameKind::Job(_) => 1 << 20,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The instructions of compiled bodies. An [`Instr::Visible`] stops its thread; all other instructions belong to the
 //! preceding step.
 
-use crate::event::{BodyId, ChannelRead, ComponentId, EventId, ListenerId, SiteId};
+use super::jobs::{LaunchAt, ParentRef, SuspendAt};
+use crate::event::{BodyId, ChannelRead, ComponentId, EventId, JobQuestion, LaunchKind, ListenerId, SiteId};
 use crate::lang::ast::{BinaryOp, UnaryOp};
 use crate::lang::program::{ExceptionId, KindId, StageSet, StateId, TextId};
 
@@ -252,6 +253,20 @@ pub(super) enum Visible {
         values: Regs,
         received: Reg,
     },
+    Launch {
+        body: BodyId,
+        args: Regs,
+        place: LaunchAt,
+        parent: ParentRef,
+        kind: LaunchKind,
+    },
+    Suspend(SuspendAt),
+    CancelJob(Reg),
+    AskJob {
+        job: Reg,
+        what: JobQuestion,
+    },
+    SpawnScope,
 }
 
 /// What an instruction does with platform memory. The registers of instances hold their objects; null throws

@@ -3,6 +3,7 @@
 
 use super::code::{Fragment, Handler};
 use super::instr::{Address, Instr, ListGet, ListPut, LockRef, Reg, Regs, Time, Visible, WaitRef};
+use super::jobs::{LaunchAt, ParentRef};
 
 // Above this size a body's table would cost more than it saves.
 const MOST_WORDS: usize = 4_000_000;
@@ -275,6 +276,22 @@ fn operands(op: &Visible, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
             timeout.into_iter().for_each(&mut *f);
             self::condition(&fragments[condition as usize], fragments).into_iter().for_each(f);
         }
+        Visible::Suspend(at) => {
+            at.registers(f);
+            if let Some(condition) = op.condition() {
+                self::condition(&fragments[condition as usize], fragments).into_iter().for_each(f);
+            }
+        }
+        Visible::Launch { args, place, parent, .. } => {
+            each(args, f);
+            if let LaunchAt::Posted(to) = place {
+                f(to.reg());
+            }
+            if let ParentRef::Job(reg) = parent {
+                f(reg);
+            }
+        }
+        Visible::CancelJob(reg) | Visible::AskJob { job: reg, .. } => f(reg),
         Visible::Fork { args, .. } | Visible::Enable { args, .. } | Visible::Perform { args, .. } => each(args, f),
         Visible::Post { target: t, args, time, .. } => {
             f(t.reg());
@@ -306,6 +323,7 @@ fn operands(op: &Visible, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
         | Visible::Branch
         | Visible::Now
         | Visible::Skip
-        | Visible::Yield => {}
+        | Visible::Yield
+        | Visible::SpawnScope => {}
     }
 }

@@ -10,6 +10,7 @@ mod compile;
 mod fiber;
 mod guest;
 mod instr;
+mod jobs;
 mod liveness;
 mod model;
 mod operands;

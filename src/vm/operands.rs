@@ -1,6 +1,7 @@
 //! Resolves the operands of a visible instruction: from its registers to the pending operation.
 
 use super::instr::{ListGet, ListPut, LockRef, PostMore, Reg, Regs, TargetRef, Time, Visible, WaitRef};
+use super::jobs::{launched, suspension};
 use super::pure::location;
 use crate::event::{
     Acquisition, Args, BarrierId, ChannelId, ConditionId, GroupId, ListRead, ListWrite, Location, LockId, NULL, Op,
@@ -233,5 +234,13 @@ fn pending(op: Visible, regs: &[Value], world: &mut World) -> Result<Op, ThrownE
         Visible::Branch => Op::Branch,
         Visible::Skip => Op::Skip,
         Visible::Yield => Op::Yield,
+        Visible::Launch { body, args, place, parent, kind } => {
+            let (place, parent) = launched((place, parent), regs, target)?;
+            Op::Launch { body, args: world.keep_args(range(regs, args)), place, parent, kind }
+        }
+        Visible::Suspend(at) => suspension(at, regs)?,
+        Visible::CancelJob(r) => Op::CancelJob(thread(r)?),
+        Visible::AskJob { job, what } => Op::AskJob { job: thread(job)?, what },
+        Visible::SpawnScope => Op::SpawnScope,
     })
 }

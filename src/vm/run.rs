@@ -12,7 +12,7 @@ use super::operands::{Values, in_place, pend, range};
 use super::pure::{Stop, evaluate, local};
 use super::unwind::{Exception, ExceptionDetail};
 use crate::event::{FailureKind, LimitKind, Outcome, SiteId, ThreadId, Value};
-use crate::world::{Alone, Next, Reply, ThrownException, World};
+use crate::world::{Alone, JobEnd, Next, Reply, ThrownException, World};
 
 /// The reason why a frame stopped.
 enum StopReason {
@@ -48,7 +48,10 @@ impl Vm {
             }
             return self.run(world, thread, None);
         }
-        self.deliver_rare(world, thread, reply)
+        match self.deliver_job(world, thread, reply) {
+            Ok(next) => next,
+            Err(reply) => self.deliver_rare(world, thread, reply),
+        }
     }
 
     #[inline(never)]
@@ -113,7 +116,7 @@ impl Vm {
                     }
                 }
             }
-            Reply::Again | Reply::Task(..) => debug_assert!(false, "taken care of before"),
+            _ => debug_assert!(false, "taken care of before"),
         }
         self.run(world, thread, None)
     }
@@ -305,6 +308,7 @@ impl Vm {
             FrameKind::Callback => {}
             // The program counter of the looper is at its loop again.
             FrameKind::Task => world.end_task(thread),
+            FrameKind::Job(job) => world.end_job(thread, job, JobEnd::Returned(value)),
             FrameKind::Root => return Some(Next::Finished),
         }
         None
@@ -327,7 +331,7 @@ impl Fiber {
     /// Returns the condition of the `await` that is pending, if one is.
     pub(super) fn awaited(&self, code: &Code) -> Option<super::instr::FragmentId> {
         match code.instrs.get(self.pc as usize) {
-            Some(Instr::Visible { op: Visible::Await { condition, .. }, .. }) => Some(*condition),
+            Some(Instr::Visible { op, .. }) => op.condition(),
             _ => None,
         }
     }

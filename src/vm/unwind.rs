@@ -6,7 +6,7 @@ use super::guest::Vm;
 use crate::base::Id;
 use crate::event::{EventKind, FailureKind, Outcome, SiteId, ThreadId, Value};
 use crate::lang::program::{ExceptionId, TextId};
-use crate::world::{Next, ThrownException, World};
+use crate::world::{JobEnd, Next, ThrownException, World};
 
 /// An exception in flight: its name, its cause and the site that threw it. It can be packed into one word, so that a
 /// register can hold it.
@@ -64,6 +64,16 @@ impl Exception {
     }
 }
 
+impl super::fiber::Fiber {
+    // Returns whether the top frame is at the loop of a looper.
+    fn at_begin(&self, code: &super::code::Code) -> bool {
+        matches!(
+            code.instrs.get(self.pc as usize),
+            Some(super::instr::Instr::Visible { op: super::instr::Visible::Begin, .. })
+        )
+    }
+}
+
 impl Vm {
     pub(super) fn built_in(&self, thrown: ThrownException, site: Option<SiteId>, blame: Option<BlameId>) -> Exception {
         // The program's table of exceptions begins with the built-in ones.
@@ -79,13 +89,22 @@ impl Vm {
     /// that runs no task ends.
     pub(super) fn leave_task(&mut self, world: &mut World, thread: ThreadId) -> Next {
         while let Some(frame) = self.fibers[thread].pop() {
-            if frame.kind == FrameKind::Task {
-                let task = world.thread(thread).context;
-                if world.end_row(task, true) {
-                    self.settle(world, (Some(thread), task));
+            match frame.kind {
+                FrameKind::Task => {
+                    let task = world.thread(thread).context;
+                    if world.end_row(task, true) {
+                        self.settle(world, (Some(thread), task));
+                    }
+                    world.end_task(thread);
+                    return self.run(world, thread, None);
                 }
-                world.end_task(thread);
-                return self.run(world, thread, None);
+                FrameKind::Job(job) => {
+                    world.end_job(thread, job, JobEnd::Cancelled);
+                    if !world.thread(thread).in_task() && self.fibers[thread].at_begin(&self.code) {
+                        return self.run(world, thread, None);
+                    }
+                }
+                _ => {}
             }
         }
         world.abandon_queue(thread);
@@ -124,6 +143,11 @@ impl Vm {
             }
             if frame.kind == FrameKind::Task {
                 break;
+            }
+            if let FrameKind::Job(job) = frame.kind {
+                fiber.pop();
+                self.job_failed(world, thread, job, exception);
+                return None;
             }
             fiber.pop();
         }

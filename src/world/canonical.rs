@@ -45,6 +45,8 @@ pub(super) enum Part {
     Group(usize),
     Environment,
     Platform,
+    /// The order of the waiting jobs.
+    Jobs,
     /// Words that the caller has added (`Canonicalizer::distinguish`).
     Else,
 }
@@ -66,6 +68,7 @@ impl Part {
             Part::Platform => (11, 0),
             Part::Channel(n) => (12, n),
             Part::Group(n) => (13, n),
+            Part::Jobs => (14, 0),
         };
         kind << 32 | number as u64
     }

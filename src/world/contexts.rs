@@ -21,6 +21,8 @@ pub enum CreationKind {
     Body(BodyId),
     /// A spawned looper.
     Looper,
+    /// A spawned scope.
+    Scope,
     /// An object of this class.
     Class(u32),
     /// An instance of this component. It runs nothing; the firings of its rows are created by it.
@@ -283,6 +285,7 @@ impl Contexts {
             },
             CreationKind::Body(body) => format!("{}#{}", setup.bodies[body], c.nth),
             CreationKind::Looper => format!("spawned-looper#{}", c.nth),
+            CreationKind::Scope => format!("scope#{}", c.nth),
             CreationKind::Class(class) => format!("{}#{}", setup.classes[class as usize].0, c.nth),
             CreationKind::Instance(component) => format!("{}#{}", setup.platform.components[component].name, c.nth),
         }

@@ -11,8 +11,9 @@ use super::World;
 use super::memory::Memory;
 use super::queue::message_of;
 use crate::event::{
-    Access, AccessKind, AccessPlace, Acquisition, BarrierId, BodyId, ChannelId, EventId, GroupId, ListenerId, Location,
-    LockId, ObjectId, Op, PostTime, RwLockId, SemaphoreId, Target, ThreadId, Value, WaitSet,
+    Access, AccessKind, AccessPlace, Acquisition, BarrierId, BodyId, ChannelId, EventId, GroupId, LaunchParent,
+    LaunchPlace, ListenerId, Location, LockId, ObjectId, Op, PostTime, RwLockId, SemaphoreId, Suspension, Target,
+    ThreadId, Value, WaitSet,
 };
 
 /// A thing that operations of several threads can touch.
@@ -44,6 +45,8 @@ pub enum Thing {
     Barrier(BarrierId),
     /// The end of a thread.
     End(ThreadId),
+    /// A job: whether it is cancelled, and what it waits for.
+    Job(ThreadId),
     /// A synchronization barrier in some queue, by its token.
     Fence(Value),
     /// Platform memory: the stages, states and requests of components.
@@ -173,6 +176,12 @@ pub enum How {
     Select,
     /// Completes a select that has parked.
     EndSelect,
+    /// Reaches a suspension point.
+    Suspend,
+    /// Requests the cancellation of a job.
+    CancelJob,
+    /// Asks about a job.
+    AskJob,
 }
 
 /// Role of an operation in wake-ups: whether it wakes threads that wait for a thing, or is the operation with which
@@ -226,7 +235,9 @@ impl How {
             How::Close => (false, Signal::Sends),
             How::Select | How::EndSelect => (true, Signal::Neither),
             How::EndWait | How::EndSleep => (false, Signal::Receives),
-            How::Notify | How::Up | How::Arrive | How::Interrupt | How::Write => (false, Signal::Sends),
+            How::Notify | How::Up | How::Arrive | How::Interrupt | How::Write | How::CancelJob => {
+                (false, Signal::Sends)
+            }
             How::Acquire
             | How::AcquireAfterWait
             | How::AcquireRead
@@ -260,7 +271,9 @@ impl How {
             | How::Register
             | How::Unregister
             | How::Perform
-            | How::Sleep => (false, Signal::Neither),
+            | How::Sleep
+            | How::Suspend
+            | How::AskJob => (false, Signal::Neither),
         }
     }
 }
@@ -327,6 +340,7 @@ impl Thing {
             Thing::Semaphore(id) => format!("semaphore {}", setup.semaphores[id.0 as usize].0),
             Thing::Event(event) => format!("event {}", setup.events[event].name),
             Thing::Interrupts(thread) | Thing::End(thread) => format!("thread {}", world.thread_name(thread)),
+            Thing::Job(job) => format!("job {}", world.thread_name(job)),
             Thing::Listener(listener) => format!("listener {}", setup.listeners[listener]),
             Thing::Barrier(id) => format!("barrier {}", setup.barriers[id.0 as usize].0),
             Thing::Fence(token) => format!("fence {token}"),
@@ -505,7 +519,42 @@ impl World {
             Op::Selected { .. } => one(Thing::ChannelsOfSelect, How::EndSelect).timed(),
             // An operation on a null channel is never enabled.
             Op::Send { channel: None, .. } | Op::Receive { channel: None, .. } => Effects::NONE,
-            Op::Branch | Op::Skip | Op::Yield => Effects::NONE,
+            Op::Launch { place, parent, .. } => {
+                let queue = match place {
+                    LaunchPlace::Posted(target) => self.thread_of(target),
+                    LaunchPlace::Here | LaunchPlace::Now => thread,
+                };
+                let parent = match parent {
+                    LaunchParent::Caller => self.running_job(thread),
+                    LaunchParent::Nobody => None,
+                    LaunchParent::Job(job) => Some(job),
+                };
+                Effects {
+                    touches: [
+                        Some((Thing::Numbers, How::Make)),
+                        Some((Thing::Queue(queue), How::Make)),
+                        parent.map(|job| (Thing::Job(job), How::Make)),
+                    ],
+                    uses_clock: true,
+                }
+            }
+            Op::Suspend(on) => {
+                let job = Thing::Job(self.running_job(thread).unwrap_or(thread));
+                let other = match on {
+                    Suspension::Await { .. } => Some((Thing::AllMemory, How::Await)),
+                    Suspension::Join(other) => Some((Thing::End(other), How::Join)),
+                    Suspension::Down(semaphore) | Suspension::DownFor { semaphore, .. } => {
+                        Some((Thing::Semaphore(semaphore), How::Down))
+                    }
+                    Suspension::Sleep(_) | Suspension::Yield | Suspension::Switch(_) => None,
+                };
+                Effects { touches: [Some((job, How::Suspend)), other, None], uses_clock: true }
+            }
+            Op::CancelJob(job) => one(Thing::Job(job), How::CancelJob).timed(),
+            Op::AskJob { job, .. } => one(Thing::Job(job), How::AskJob),
+            Op::SpawnScope => one(Thing::Numbers, How::Make),
+            // The second half of a suspension is never pending; its thread has begun a message.
+            Op::Branch | Op::Skip | Op::Yield | Op::Resume(_) => Effects::NONE,
         }
     }
 

@@ -92,7 +92,7 @@ impl World {
         let stuck: Vec<ThreadId> = self
             .threads
             .enumerate()
-            .filter(|(_, t)| t.status == ThreadStage::Alive && !t.daemon && !t.idle(self.now))
+            .filter(|(id, t)| !t.daemon && (t.status == ThreadStage::Alive && !t.idle(self.now) || self.job_waits(*id)))
             .map(|(id, _)| id)
             .collect();
         let ring = stuck.iter().find_map(|t| self.ring_from(*t)).unwrap_or_default();
@@ -120,6 +120,9 @@ impl World {
 
     // Returns the thread that holds what this thread waits for. A join waits for the joined thread.
     fn holder(&self, thread: ThreadId) -> Option<ThreadId> {
+        if self.job(thread).is_some() && !self.job_waits(thread) {
+            return None;
+        }
         match &self.threads[thread].pending {
             Op::Acquire(lock) => self.locks[*lock].owner,
             Op::Reacquire { lock, .. } if self.woken(thread) => self.locks[*lock].owner,
@@ -195,6 +198,7 @@ impl World {
                 format!("a case of its select ({})", names.collect::<Vec<_>>().join(", "))
             }
             Op::Await { .. } => "its condition to hold".to_owned(),
+            Op::Join(other) if self.job(*other).is_some() => format!("job {} to end", self.thread_name(*other)),
             Op::Join(other) => format!("thread {} to finish", self.thread_name(*other)),
             Op::Post { target: Target::Thread(to), .. } => {
                 format!("thread {} to attach a queue", self.thread_name(*to))

@@ -69,6 +69,7 @@ impl World {
             options: PostOptions::default(),
             first: context,
             instance,
+            job: None,
         };
         self.enqueue(looper, when, MessageKind::Task(message));
     }

@@ -41,6 +41,7 @@ pub(crate) fn is_quiet(before: &World, after: &World, actor: Actor) -> bool {
     let Actor::Thread(thread) = actor else { return after.outcome().is_none() };
     after.outcome().is_none()
         && before.threads().len() == after.threads().len()
+        && before.jobs.changes() == after.jobs.changes()
         && after.thread(thread).status == ThreadStage::Alive
         && before.platform().map(|p| p.uses) == after.platform().map(|p| p.uses)
         && !matches!(
@@ -56,10 +57,12 @@ pub(crate) fn is_quiet(before: &World, after: &World, actor: Actor) -> bool {
 // Returns whether the pending operations of two threads are independent.
 fn threads(world: &World, a: (ThreadId, Effects), b: (ThreadId, Effects)) -> bool {
     // Operations on wait sets and fences, and interrupts, meet other operations at a lock, a wait set or the clock.
-    // They are independent only of plain accesses to memory.
+    // They are independent only of plain accesses to memory. So are operations on jobs: what they change may queue
+    // messages.
     let (is_a, is_b) = (is_tangled(a.1), is_tangled(b.1));
     if is_a || is_b {
-        return !is_a && is_plain(a.1) || !is_b && is_plain(b.1);
+        let beside = |plain: Effects, other: Effects| is_plain(plain) && (!reads_all(other) || is_silent(plain));
+        return !is_a && beside(a.1, b.1) || !is_b && beside(b.1, a.1);
     }
     one_way(world, a, b) && one_way(world, b, a)
 }
@@ -134,6 +137,7 @@ fn commutes(world: &World, (a, (thing, how)): (ThreadId, ThingEffect), b: Thread
         | Thing::Fence(_)
         | Thing::Platform
         | Thing::Token(_)
+        | Thing::Job(_)
         | Thing::Numbers => others.all(|(other, _)| other != thing),
     }
 }
@@ -166,7 +170,13 @@ fn is_of_global(op: &Op) -> bool {
 }
 
 fn is_tangled(effects: Effects) -> bool {
-    effects.touches().any(|(thing, how)| matches!(thing, Thing::WaitSet(_) | Thing::Fence(_)) || how == How::Interrupt)
+    let is_tangled = |thing| matches!(thing, Thing::WaitSet(_) | Thing::Fence(_) | Thing::Job(_));
+    effects.touches().any(|(thing, how)| is_tangled(thing) || how == How::Interrupt)
+}
+
+// Returns whether an operation evaluates a condition, which may read any memory.
+fn reads_all(effects: Effects) -> bool {
+    effects.touches().any(|(thing, _)| thing == Thing::AllMemory)
 }
 
 // Returns whether an operation only reads and writes memory, or touches nothing.

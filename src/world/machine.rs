@@ -2,7 +2,7 @@
 
 use super::perform::ThrownException;
 use super::{Limits, Reply, Setup, World};
-use crate::event::{Actor, Choice, EventKind, Failure, FailureKind, Op, Outcome, SiteId, ThreadId, Value};
+use crate::event::{Actor, Choice, EventKind, Failure, FailureKind, Op, Outcome, SiteId, Suspension, ThreadId, Value};
 use std::sync::Arc;
 
 /// State of a thread after it has run to its next visible operation.
@@ -68,6 +68,12 @@ pub trait Guest {
     /// no components.
     fn settle_rows(&mut self, world: &mut World) {
         let _ = world;
+    }
+
+    /// Reports that a job has failed and nobody keeps its failure: `exception` is what the guest has handed to
+    /// [`JobEnd::Failed`](super::JobEnd). By default nothing happens, as for every guest without jobs.
+    fn uncaught(&mut self, world: &mut World, job: ThreadId, exception: Value) {
+        let _ = (world, job, exception);
     }
 
     /// Returns whether the program has properties that must hold in every state. By default it has none.
@@ -152,7 +158,7 @@ impl<G: Guest> Machine<G> {
         self.deliver_newborn();
         // Properties must also hold in the first state.
         self.world.anything_changed();
-        self.after_step();
+        self.after_step(None);
     }
 
     /// Performs one choice. Its actor must be open, and its argument valid ([`World::is_open`], [`World::question`]).
@@ -171,8 +177,15 @@ impl<G: Guest> Machine<G> {
         match self.world.perform_in_place(thread) {
             Some(value) => {
                 let alone = most > 1 && self.world.enabled.len() == 1;
-                let more =
-                    if alone && self.world.awaiting.is_empty() && !self.guest.watches_memory() { most - 1 } else { 0 };
+                let more = if alone
+                    && self.world.awaiting.is_empty()
+                    && !self.world.jobs.any()
+                    && !self.guest.watches_memory()
+                {
+                    most - 1
+                } else {
+                    0
+                };
                 let (next, performed) = self.guest.resume_alone(&mut self.world, thread, value, more);
                 if next != Next::Ready {
                     self.arrive(thread, next);
@@ -182,12 +195,15 @@ impl<G: Guest> Machine<G> {
             None => self.perform(thread, argument),
         }
         self.world.steps += 1;
-        self.after_step();
+        self.after_step(Some(thread));
     }
 
     #[inline(never)]
     fn perform(&mut self, thread: ThreadId, argument: u64) {
         self.world.recorded.clear();
+        if let Op::Suspend(Suspension::Await { .. }) = self.world.threads[thread].pending {
+            self.world.threads[thread].condition = self.guest.condition(&self.world, thread);
+        }
         let reply = self.world.perform(thread, argument);
         if self.world.outcome.is_some() {
             return;
@@ -203,6 +219,7 @@ impl<G: Guest> Machine<G> {
     #[inline(never)]
     fn environment_acts(&mut self, choice: Choice) {
         self.world.recorded.clear();
+        self.world.jobs.no_actor();
         match choice.actor {
             Actor::Clock => self.world.tick(choice.argument),
             Actor::Event(event) => {
@@ -219,7 +236,7 @@ impl<G: Guest> Machine<G> {
             Actor::Thread(_) => debug_assert!(false, "a thread is no part of the environment"),
         }
         self.world.steps += 1;
-        self.after_step();
+        self.after_step(None);
     }
 
     /// Makes an enabled thread leave its task without performing its pending operation, and releases its locks. A
@@ -232,7 +249,7 @@ impl<G: Guest> Machine<G> {
         self.world.leave_channels(thread);
         let next = self.guest.abandon(&mut self.world, thread);
         self.arrive(thread, next);
-        self.after_step();
+        self.after_step(Some(thread));
     }
 
     // Runs the threads that this step forked or spawned to their first operations, in order of creation.
@@ -286,11 +303,13 @@ impl<G: Guest> Machine<G> {
     }
 
     #[inline(always)]
-    fn after_step(&mut self) {
-        if std::mem::take(&mut self.world.memory_changed)
-            && (self.guest.watches_memory() || !self.world.awaiting().is_empty())
-        {
+    fn after_step(&mut self, by: Option<ThreadId>) {
+        let changed = std::mem::take(&mut self.world.memory_changed);
+        if changed && (self.guest.watches_memory() || !self.world.awaiting().is_empty()) {
             self.settle_conditions();
+        }
+        if self.world.jobs.any() {
+            self.tend_jobs(changed, by);
         }
         #[cfg(debug_assertions)]
         self.world.check_enabled();
@@ -306,6 +325,25 @@ impl<G: Guest> Machine<G> {
             && let Some(failure) = self.guest.broken_always(&self.world)
         {
             self.world.end(Outcome::Failure(failure));
+        }
+    }
+
+    // Evaluates the conditions of the jobs that wait at an `await` again if memory has changed, and looks after all
+    // jobs. `by` is the thread that has acted.
+    #[inline(never)]
+    fn tend_jobs(&mut self, changed: bool, by: Option<ThreadId>) {
+        if changed {
+            for job in self.world.jobs.waiting.clone() {
+                if matches!(self.world.threads[job].pending, Op::Await { .. }) {
+                    self.world.threads[job].condition = self.guest.condition(&self.world, job);
+                }
+            }
+        }
+        self.world.tend_jobs(by);
+        while self.world.outcome.is_none()
+            && let Some((job, exception)) = self.world.jobs.next_uncaught()
+        {
+            self.guest.uncaught(&mut self.world, job, exception);
         }
     }
 
@@ -377,6 +415,7 @@ impl ThrownException {
             ThrownException::Closed => "Closed",
             ThrownException::NegativeCounter => "NegativeCounter",
             ThrownException::GroupReused => "GroupReused",
+            ThrownException::Cancelled => "Cancelled",
         }
     }
 }

@@ -47,7 +47,7 @@ impl World {
         };
         let context = self.contexts.child(self.threads[thread].context, CreationKind::Body(body));
         *made = Some(context);
-        let task = TaskMessage { body, args, context, target, is_async, options, first: context, instance };
+        let task = TaskMessage { body, args, context, target, is_async, options, first: context, instance, job: None };
         if options.has(PostOptions::DAEMON) {
             self.horizon = u64::MAX;
         }
@@ -86,10 +86,14 @@ impl World {
         }
         let Some(task) = queue.pop(now) else {
             queue.clear();
+            self.jobs.dropped = true;
             return Ok(Reply::LeaveLoop);
         };
         let quits = queue.quit;
         *made = Some(task.context);
+        if let Some(job) = task.job {
+            return Ok(self.begin_job(thread, job, (task.body, task.args)));
+        }
         self.threads[thread].context = task.context;
         let reply = Reply::Task(task.body, task.args);
         if let Some(period) = self.period_of(task.args, task.options).filter(|_| !quits) {
@@ -147,7 +151,7 @@ impl World {
     }
 
     // A post to a looper that has quit does not fail. It is only counted and recorded (rule 6).
-    fn refuse(&mut self, thread: Option<ThreadId>, context: Option<ContextId>, site: Option<SiteId>) {
+    pub(super) fn refuse(&mut self, thread: Option<ThreadId>, context: Option<ContextId>, site: Option<SiteId>) {
         self.refused_posts += 1;
         self.record(thread, context, site, || EventKind::Refused);
     }
@@ -162,7 +166,7 @@ impl World {
     }
 
     // Adds to the queue of a looper, or ends the run if the queue is as long as the limit allows.
-    fn with_room(&mut self, looper: ThreadId, add: impl FnOnce(&mut Queue)) {
+    pub(super) fn with_room(&mut self, looper: ThreadId, add: impl FnOnce(&mut Queue)) {
         let most = self.limits.queue;
         let Some(queue) = self.threads[looper].queue.as_mut() else { return };
         if queue.len() as u64 >= u64::from(most) {

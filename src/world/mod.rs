@@ -17,6 +17,8 @@
 //! The other items serve strategies and guests.
 
 mod canonical;
+mod canonical_jobs;
+mod canonical_sync;
 mod channels;
 mod class;
 mod clock;
@@ -30,6 +32,9 @@ mod idle;
 mod in_place;
 mod independent;
 mod inspect;
+mod job_ends;
+mod job_waits;
+mod jobs;
 mod kind;
 mod machine;
 mod memory;
@@ -62,6 +67,7 @@ pub use enabled::Openings;
 pub use in_place::Alone;
 pub(crate) use independent::{independent, is_quiet};
 pub use inspect::SyncObjectState;
+pub use jobs::{Job, JobEnd, JobStage};
 pub use kind::WordKind;
 pub use machine::{Guest, Machine, Next};
 pub use memory::{ListMemory, Memory, Object};
@@ -136,6 +142,7 @@ pub struct World {
     loopers: IdSet<ThreadId>,
     // Threads that are no daemons and have not ended: the app rests when all of them are idle.
     workers: IdSet<ThreadId>,
+    jobs: jobs::Jobs,
     // Threads that were forked or spawned in this step and have not run to their first operation yet.
     newborn: Vec<ThreadId>,
     memory_changed: bool,
@@ -184,6 +191,7 @@ crate::clone_in_place!(World {
     timed,
     loopers,
     workers,
+    jobs,
     newborn,
     memory_changed,
     changed,
@@ -233,6 +241,7 @@ impl World {
             timed: IdSet::new(),
             loopers: IdSet::new(),
             workers: IdSet::new(),
+            jobs: jobs::Jobs::default(),
             newborn: Vec::new(),
             memory_changed: false,
             changed: ANYTHING,
@@ -259,6 +268,7 @@ impl World {
         self.timed.clear();
         self.loopers.clear();
         self.workers.clear();
+        self.jobs.clear();
         self.newborn.clear();
         self.recorded.clear();
         self.delays.clear();

@@ -58,6 +58,7 @@ impl World {
     fn kept_to(&self, before: &World, touched: StepChange) -> bool {
         self.outcome.is_none()
             && self.threads[touched.thread].status == ThreadStage::Alive
+            && self.jobs.changes() == before.jobs.changes()
             && self.contexts.len() == before.contexts.len()
             && self.memory.objects.len() == before.memory.objects.len()
             && self.args.len() == before.args.len()

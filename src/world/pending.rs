@@ -43,6 +43,7 @@ impl World {
                 | Thing::Listener(_)
                 | Thing::Fence(_)
                 | Thing::Platform
+                | Thing::Job(_)
                 | Thing::Token(_)
                 | Thing::Numbers,
                 _,

@@ -36,6 +36,32 @@ pub enum Reply {
         /// Whether a value was received from the channel.
         received: bool,
     },
+    /// The thread has to run a job from its start, with this body and these arguments. If the thread has launched it,
+    /// the launch is complete, and its value is the job.
+    Start {
+        /// The job.
+        job: ThreadId,
+        /// Its body.
+        body: BodyId,
+        /// Its arguments.
+        args: Args,
+        /// Whether the thread has launched it, and has not begun its message.
+        launched: bool,
+    },
+    /// The thread has given up the job that it ran.
+    Suspended(ThreadId),
+    /// The thread has to go on with a job, whose suspension has this value ([`CANCELLED`](crate::event::CANCELLED) if
+    /// it throws `Cancelled`).
+    Continue {
+        /// The job.
+        job: ThreadId,
+        /// The value of the suspension.
+        value: Value,
+    },
+    /// The message that the looper has begun was that of a cancelled job, which has ended.
+    Skipped,
+    /// The operation throws an exception again that the guest has handed to the world.
+    Rethrow(Value),
 }
 
 /// Exceptions that operations throw without a `throw` statement.
@@ -55,6 +81,7 @@ pub enum ThrownException {
     Closed,
     NegativeCounter,
     GroupReused,
+    Cancelled,
 }
 
 impl World {
@@ -71,6 +98,7 @@ impl World {
         let mut made = None;
         // The value of a begin is the due time of its message. It has to be read before the begin removes the message.
         let begins = matches!(op, Op::Begin);
+        self.jobs.note_actor(thread, context);
         let queue = self.threads[thread].queue.as_ref().filter(|_| begins);
         let when = queue.and_then(|q| q.when_of_begin(self.now));
         let reply = self.act(thread, argument, &mut made);
@@ -80,7 +108,10 @@ impl World {
             Reply::Value(value) | Reply::Awaited(value) => value,
             Reply::Selected { case, .. } => Value::from(case),
             Reply::Again if matches!(op, Op::Select { .. }) => NULL,
-            Reply::Task(..) => when.map_or(0, |when| when as Value),
+            Reply::Task(..) | Reply::Continue { .. } | Reply::Skipped | Reply::Start { launched: false, .. } => {
+                when.map_or(0, |when| when as Value)
+            }
+            Reply::Start { job, launched: true, .. } => i64::from(job.0),
             _ => 0,
         };
         // A timed acquisition that has acquired is recorded as the acquisition.
@@ -91,6 +122,7 @@ impl World {
         let refused = matches!(reply, Reply::Throw(thrown) if thrown != ThrownException::Interrupted);
         // The event of a begin belongs to the task that begins.
         let context = if begins { made.unwrap_or(context) } else { context };
+        self.jobs.note_actor(thread, context);
         self.record(Some(thread), Some(context), site, || EventKind::Performed { op, value, made, refused });
         // Events that the operation itself recorded (a refusal) come after the event of the operation.
         self.recorded[slot..].rotate_right(1);
@@ -314,6 +346,7 @@ impl World {
             Op::Quit { looper, safely } => {
                 let now = self.now;
                 self.threads[looper].queue.as_mut().ok_or(ThrownException::IllegalState)?.quit(safely, now);
+                self.jobs.dropped = true;
                 self.refresh_looper(looper);
                 0
             }
@@ -390,7 +423,17 @@ impl World {
             | Op::Select { .. }
             | Op::Selected { .. } => return self.act_on_channel(thread, argument),
             Op::Branch => i64::from(argument != 0),
-            Op::Join(_) | Op::Pass { .. } | Op::Request | Op::Skip | Op::Yield => 0,
+            Op::Launch { body, args, place, parent, kind } => {
+                return self.launch(thread, (body, args), (place, parent, kind), made);
+            }
+            Op::Suspend(on) => return self.suspend(thread, on),
+            Op::CancelJob(job) => {
+                self.request_cancel(job, None);
+                0
+            }
+            Op::AskJob { job, what } => return self.ask_job(job, what),
+            Op::SpawnScope => self.spawn_scope(thread, made),
+            Op::Join(_) | Op::Pass { .. } | Op::Request | Op::Skip | Op::Yield | Op::Resume(_) => 0,
         };
         Ok(Reply::Value(value))
     }

@@ -69,6 +69,8 @@ pub struct TaskMessage {
     pub(super) first: ContextId,
     /// Component instance that the task belongs to (the index of a text of the program).
     pub instance: Option<u32>,
+    /// The job that starts or goes on with this message. `None` for any other message.
+    pub job: Option<ThreadId>,
 }
 
 impl Message {
@@ -227,7 +229,9 @@ impl Queue {
 
     /// Removes the tasks for which `dead` is true (rule 5).
     pub(super) fn cancel(&mut self, dead: impl Fn(&TaskMessage) -> bool) {
-        self.messages.retain(|m| m.is_micro() || !matches!(&m.kind, MessageKind::Task(t) if dead(t)));
+        // The messages of jobs belong to no handler.
+        let stays = |t: &TaskMessage| t.job.is_some() || !dead(t);
+        self.messages.retain(|m| m.is_micro() || !matches!(&m.kind, MessageKind::Task(t) if !stays(t)));
         self.count();
     }
 

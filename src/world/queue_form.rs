@@ -71,6 +71,9 @@ impl CanonicalWriter<'_> {
             }
             match &message.kind {
                 MessageKind::Fence(_) => self.word(u64::MAX),
+                MessageKind::Task(task) if task.job.is_some() => {
+                    self.job_message(guest, task, message.is_micro());
+                }
                 MessageKind::Task(task) => {
                     if message.is_micro() && !mutant::is(Mutant::MicrotasksNotInForm) {
                         self.word(u64::MAX - 1);

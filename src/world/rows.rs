@@ -135,6 +135,7 @@ impl World {
             options: PostOptions::default(),
             first: context,
             instance: None,
+            job: None,
         };
         let when = self.now;
         self.enqueue(looper, when, MessageKind::Task(message));

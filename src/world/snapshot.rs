@@ -16,7 +16,7 @@ use super::threads::ThreadStage;
 use super::{Guest, Machine, World};
 use crate::base::Id;
 use crate::base::mutant::{self, Mutant};
-use crate::event::{ChannelId, HandlerId, ListId, LockId, NULL, ObjectId, RequestId, ThreadId, Value};
+use crate::event::{HandlerId, ListId, LockId, NULL, ObjectId, RequestId, ThreadId, Value};
 use smallvec::SmallVec;
 
 /// A guest whose whole state can be cloned, passed to another worker, and written to a canonical state.
@@ -46,6 +46,11 @@ pub trait Snapshot: Guest + Clone + Send {
     fn class_kinds(&self, class: u32) -> &[WordKind];
     /// Returns the kind of each parameter of a body.
     fn parameter_kinds(&self, body: crate::event::BodyId) -> &[WordKind];
+    /// Returns the kind of the value that a body returns. By default a plain word.
+    fn result_kind(&self, body: crate::event::BodyId) -> WordKind {
+        let _ = body;
+        WordKind::Word
+    }
     /// Writes the guest's state of a thread: program counters, and the live values of its frames.
     fn write_thread(&self, thread: ThreadId, to: &mut CanonicalWriter<'_>);
     /// Returns the guest's state of a thread without references. It is the key by which threads are sorted that nothing
@@ -124,7 +129,7 @@ impl CanonicalWriter<'_> {
         self.word(number);
     }
 
-    fn optional_thread(&mut self, thread: Option<ThreadId>) {
+    pub(super) fn optional_thread(&mut self, thread: Option<ThreadId>) {
         match thread {
             Some(thread) => self.thread(thread),
             None => self.word(u64::MAX),
@@ -142,7 +147,7 @@ impl CanonicalWriter<'_> {
         }
     }
 
-    fn lock(&mut self, lock: LockId) {
+    pub(super) fn lock(&mut self, lock: LockId) {
         let world = self.world;
         let l = &world.locks[lock];
         self.optional_thread(l.owner);
@@ -150,7 +155,7 @@ impl CanonicalWriter<'_> {
         self.threads_in_order(&l.waiters);
     }
 
-    fn threads_in_order(&mut self, threads: &[ThreadId]) {
+    pub(super) fn threads_in_order(&mut self, threads: &[ThreadId]) {
         if mutant::is(Mutant::WaitersNotInForm) {
             return;
         }
@@ -162,7 +167,7 @@ impl CanonicalWriter<'_> {
 
     // Writes a set of threads, whose order cannot matter later, as sorted numbers. The walk has already numbered all
     // live threads. A holder that has ended may get its number here.
-    fn threads_as_set(&mut self, threads: &[ThreadId]) {
+    pub(super) fn threads_as_set(&mut self, threads: &[ThreadId]) {
         let mut numbers: SmallVec<[u64; 8]> = threads.iter().map(|t| self.room.threads.of(*t)).collect();
         numbers.sort_unstable();
         self.word(numbers.len() as u64);
@@ -177,6 +182,9 @@ impl CanonicalWriter<'_> {
         if t.status == ThreadStage::Alive {
             self.mark_pending(guest, thread);
         }
+        if let Some(job) = &t.job {
+            self.job(guest, thread, job);
+        }
         match &t.queue {
             Some(queue) => self.queue(guest, queue),
             None => self.word(0),
@@ -184,7 +192,7 @@ impl CanonicalWriter<'_> {
     }
 
     // Writes the state of a live thread: the world's part of it, then the guest's.
-    fn mark_pending<G: Snapshot>(&mut self, guest: &G, thread: ThreadId) {
+    pub(super) fn mark_pending<G: Snapshot>(&mut self, guest: &G, thread: ThreadId) {
         self.world.pending_words(thread).into_iter().for_each(|w| self.word(w));
         if !self.world.channels.is_empty() {
             self.handover(thread);
@@ -243,40 +251,6 @@ impl CanonicalWriter<'_> {
         for (_, _, thread) in alone {
             self.room.threads.of(thread);
             self.expand(guest, done);
-        }
-    }
-
-    fn synchronization(&mut self) {
-        let world = self.world;
-        for id in 0..world.setup.locks.len() {
-            self.lock(LockId::new(id));
-            self.room.part(Part::Lock(id));
-        }
-        for (i, waiters) in world.conditions.iter().enumerate() {
-            self.threads_in_order(waiters);
-            self.room.part(Part::Condition(i));
-        }
-        for (i, lock) in world.rwlocks.iter().enumerate() {
-            self.optional_thread(lock.writer);
-            self.threads_as_set(&lock.readers);
-            self.threads_as_set(&lock.announced);
-            self.room.part(Part::RwLock(i));
-        }
-        for (i, semaphore) in world.semaphores.iter().enumerate() {
-            self.word(semaphore.count as u64);
-            self.room.part(Part::Semaphore(i));
-        }
-        for (i, barrier) in world.barriers.iter().enumerate() {
-            self.word(barrier.arrived as u64);
-            self.room.part(Part::Barrier(i));
-        }
-        for (i, group) in world.groups.iter().enumerate() {
-            self.word(group.count as u64);
-            self.room.part(Part::Group(i));
-        }
-        for id in 0..world.channels.len() {
-            self.channel(ChannelId::new(id));
-            self.room.part(Part::Channel(id));
         }
     }
 
@@ -352,6 +326,7 @@ impl<G: Snapshot> Machine<G> {
         w.synchronization();
         w.environment(guest);
         w.platform(guest);
+        w.waiting_jobs();
         // Locks, conditions and enables may refer to threads and objects that the walk has not met before.
         w.expand(guest, &mut done);
     }

@@ -2,6 +2,7 @@
 
 use super::World;
 use super::contexts::CreationKind;
+use super::jobs::Job;
 use super::queue::Queue;
 use super::sync::ThreadSet;
 use crate::base::mutant::{self, Mutant};
@@ -16,6 +17,8 @@ pub enum ThreadStage {
     Alive,
     /// The thread has ended.
     Finished,
+    /// This is no thread but a job that has not ended. Loopers run it.
+    Job,
 }
 
 /// State of a thread or looper.
@@ -47,6 +50,10 @@ pub struct ThreadRecord {
     pub(super) condition: bool,
     /// Number of holds of a lock that the thread gave up in order to wait.
     pub(super) saved_depth: u32,
+    /// The job, if this is one.
+    pub(super) job: Option<Box<Job>>,
+    /// The job that this thread runs.
+    pub(super) running: Option<ThreadId>,
     // Threads that are pending at this one: at a join of it, or at a post to it while it has no queue.
     pub(super) pending_set: ThreadSet,
 }
@@ -77,6 +84,8 @@ crate::clone_in_place!(ThreadRecord {
     interrupted,
     condition,
     saved_depth,
+    job,
+    running,
     pending_set,
 });
 
@@ -96,6 +105,8 @@ impl Default for ThreadRecord {
             interrupted: false,
             condition: false,
             saved_depth: 0,
+            job: None,
+            running: None,
             pending_set: ThreadSet::default(),
         }
     }
@@ -114,6 +125,7 @@ impl ThreadRecord {
         }
         (self.deadline, self.saved_depth) = (None, 0);
         (self.notified, self.interrupted, self.condition) = (false, false, false);
+        (self.job, self.running) = (None, None);
         self.pending_set.0.clear();
     }
 
@@ -125,7 +137,7 @@ impl ThreadRecord {
     }
 
     /// Returns whether the thread runs a task of its queue.
-    pub(super) fn in_task(&self) -> bool {
+    pub(crate) fn in_task(&self) -> bool {
         self.context != self.home
     }
 
@@ -223,6 +235,7 @@ impl World {
             queue.quit(false, 0);
             // A queue that had quit safely before still contains messages.
             queue.clear();
+            self.jobs.dropped = true;
         }
     }
 

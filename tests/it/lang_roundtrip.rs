@@ -178,7 +178,7 @@ pub(crate) fn expr() -> BoxedStrategy<Expr> {
                     args
                 }),
                 (boxed.clone(), boxed.clone()).prop_map(|(object, index)| ExprKind::Index { object, index }),
-                (select(vec![UnaryOp::Not, UnaryOp::Neg]), boxed.clone())
+                (select(vec![TaskMode, UnaryOp::Not, UnaryOp::Neg]), boxed.clone())
                     .prop_map(|(op, operand)| ExprKind::Unary { op, operand }),
                 (select(operators), boxed.clone(), boxed).prop_map(|(op, left, right)| ExprKind::Binary {
                     op,
@@ -425,6 +425,7 @@ fn item() -> impl Strategy<Value = Item> {
             (any::<bool>(), name(), option::of((name(), range())), block())
                 .prop_map(|(daemon, name, each, body)| Thread { daemon, name, each, body }),
             (name(), params(), option::of(ty()), block()).prop_map(|(name, params, result, body)| Task {
+                mode: TaskMode::Plain,
                 name,
                 params,
                 result,

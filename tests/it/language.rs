@@ -14,8 +14,9 @@ const SEEDS: u64 = 500;
 const PAGE: &str = "docs/language.md";
 
 /// Pages whose examples are run, each with a minimum number of examples: the reference, the guide to modeling the
-/// parts of an app, and the page for people who know Go.
-const PAGES: [(&str, usize); 3] = [(PAGE, 55), ("docs/android.md", 4), ("docs/go.md", 1)];
+/// parts of an app, and the pages for people who know Go, Kotlin or JavaScript.
+const PAGES: [(&str, usize); 5] =
+    [(PAGE, 65), ("docs/android.md", 4), ("docs/go.md", 1), ("docs/kotlin.md", 5), ("docs/javascript.md", 2)];
 
 /// A fenced block: the line of its opening fence, the text after that fence, and the block's content.
 struct Fenced {

@@ -95,6 +95,7 @@ mod shown;
 mod shrink;
 mod shrink_table;
 mod small;
+mod small_jobs;
 mod snapshot;
 mod sound;
 mod stateless;

@@ -380,6 +380,13 @@ impl Observer for Causes {
                     self.lets.insert(*cause, *at);
                 }
             }
+            EventKind::Resumed { context, .. } => {
+                // The resumption is let go by the step that has caused it.
+                let cause = event.thread.and_then(|t| self.last.get(&t).copied());
+                if let Some(at) = cause {
+                    self.made_by.insert(*context, at);
+                }
+            }
             // The begin of a run that stays in the queue makes the next run.
             EventKind::Repeated { task, .. } => {
                 if let Some(at) = self.done.len().checked_sub(1) {

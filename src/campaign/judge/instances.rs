@@ -174,6 +174,7 @@ fn word(made: CreationKind) -> (u64, u64) {
         CreationKind::Looper => (4, 0),
         CreationKind::Class(class) => (5, u64::from(class)),
         CreationKind::Instance(component) => (6, u64::from(component.0)),
+        CreationKind::Scope => (7, 0),
     }
 }
 

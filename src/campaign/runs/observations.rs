@@ -285,6 +285,12 @@ impl<'s> PairWatch<'s> {
                     life.gone.get_or_insert(event.step);
                 }
             }
+            (EventKind::Resumed { context, .. }, _) => _ = self.queued.insert(*context),
+            (EventKind::JobExit(job), _) => {
+                if let Some(life) = self.lives.get_mut(&world.thread(*job).home) {
+                    life.gone.get_or_insert(event.step);
+                }
+            }
             (EventKind::Performed { op, made, .. }, Some(context)) => {
                 self.operations += 1;
                 if let Some(life) = self.lives.get_mut(&context) {
@@ -294,7 +300,7 @@ impl<'s> PairWatch<'s> {
                     (Op::Begin, Some(begun)) => {
                         self.queued.remove(begun);
                     }
-                    (Op::Post { .. }, Some(made)) => {
+                    (Op::Post { .. } | Op::Launch { .. }, Some(made)) => {
                         self.make(*made, event.step);
                         self.queued.insert(*made);
                     }

@@ -50,6 +50,9 @@ pub(in crate::detect) fn partners(how: How) -> Vec<(How, How)> {
         Look => vec![one(Interrupt), one(Send), one(Receive), one(Close)],
         Count => vec![one(AwaitCount)],
         AwaitCount => vec![one(Count)],
+        // A cancellation before or after a suspension point, and the question whether a job has ended.
+        Suspend | AskJob => vec![one(CancelJob)],
+        CancelJob => vec![one(Suspend), one(AskJob)],
         Acquire | Release | AcquireRead | ReleaseRead | AcquireWrite | ReleaseWrite | Announce | ReleaseForWait
         | EndWait | AcquireAfterWait | Arrive | Pass | Await | Join | Make | PostMicro | Remove | Begin | Attach
         | AddFence | RemoveFence | Request | EndSleep | Try | EndSend | EndReceive | Select | EndSelect => Vec::new(),
@@ -153,11 +156,13 @@ pub(in crate::detect) fn touches(
 fn in_section(thing: Thing, how: How) -> Option<AccessKind> {
     use How::*;
     match how {
-        Read | Perform | Sleep | Await | Look => Some(AccessKind::Read),
+        Read | Perform | Sleep | Await | Look | AskJob => Some(AccessKind::Read),
         Wait if matches!(thing, Thing::Interrupts(_)) => Some(AccessKind::Read),
         Write | Wait | Notify | Up | Down | Arrive | Post(..) | PostWith(..) | PostToken(_) | PostMicro | PostIdle
         | Cancel(..) | CancelWith(..) | CancelToken(_) | Remove | Attach | AddFence | Quit | Enable | Disable
-        | Request | Register | Unregister | Interrupt | Send | Receive | Close => Some(AccessKind::Write),
+        | Request | Register | Unregister | Interrupt | Send | Receive | Close | Suspend | CancelJob => {
+            Some(AccessKind::Write)
+        }
         Count => Some(AccessKind::Write),
         AwaitCount => Some(AccessKind::Read),
         // The order of locks is that of the sections. What is left has its place in the relation, or no partner.

@@ -49,6 +49,10 @@ pub(in crate::detect) struct Relation {
     messages: BTreeMap<ContextId, PostedMessage>,
     forks: BTreeMap<ContextId, Clock>,
     threads: IndexVec<ThreadId, ThreadClock>,
+    // Knowledge of the jobs that wait, at their last suspension.
+    suspended: BTreeMap<ContextId, Clock>,
+    // Contexts of jobs that run inside the context that has launched them.
+    nested: BTreeMap<ContextId, ContextId>,
 }
 
 struct Chain {
@@ -162,6 +166,8 @@ impl Relation {
             messages: BTreeMap::new(),
             forks: BTreeMap::new(),
             threads: IndexVec::new(),
+            suspended: BTreeMap::new(),
+            nested: BTreeMap::new(),
         }
     }
 
@@ -340,6 +346,49 @@ impl Relation {
         let begin = message.map(|message| if message.chain == begin.chain { message } else { begin });
         let PostedMessage { post, class, .. } = posted;
         self.thread(looper).running = Some(RunningTask { context: task, begin, home, post, class });
+    }
+
+    /// Records that a context runs a job that it has launched, up to the job's first suspension.
+    pub(super) fn run_inside(&mut self, context: ContextId, job: ContextId) {
+        let clock = self.send(context);
+        self.open(job, clock, &[]);
+        self.nested.insert(job, context);
+    }
+
+    /// Records that the job with this context gives up its looper, or that its task ends. What it knows then is known
+    /// to its resumption, and to those that join it.
+    pub(super) fn pause(&mut self, looper: ThreadId, context: ContextId, job: Option<ThreadId>) {
+        let Some(clock) = self.contexts.get(&context).map(ContextClock::knowledge) else { return };
+        match self.nested.remove(&context) {
+            Some(outer) => {
+                self.close(context);
+                self.receive(outer, &clock);
+            }
+            None => self.end_task(looper),
+        }
+        match job {
+            Some(job) => self.job_knows(job, &clock),
+            None => drop(self.suspended.insert(context, clock)),
+        }
+    }
+
+    /// Records that the resumption of a job is queued.
+    pub(super) fn resume(&mut self, context: ContextId, class: PostClass) {
+        let cause = self.suspended.remove(&context);
+        self.fire(context, cause, class);
+    }
+
+    /// Records that a job has ended: its parent ends after it.
+    pub(super) fn job_ended(&mut self, job: ThreadId, parent: Option<ThreadId>) {
+        let clock = self.thread(job).exit.clone();
+        if let (Some(parent), Some(clock)) = (parent, clock) {
+            self.job_knows(parent, &clock);
+        }
+    }
+
+    // Adds to what those know that join a job.
+    fn job_knows(&mut self, job: ThreadId, clock: &Clock) {
+        self.thread(job).exit.get_or_insert_default().join(clock);
     }
 
     /// Records that a looper ends the task that it runs, if any.

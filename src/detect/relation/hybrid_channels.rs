@@ -14,7 +14,7 @@
 use super::clock::Clock;
 use super::contexts::ContextClock;
 use super::signals::{EventChannels, atomic};
-use crate::event::{LockId, Op, RwLockId, ThreadId, Value};
+use crate::event::{LockId, Op, RwLockId, Suspension, ThreadId, Value};
 use crate::world::World;
 use std::collections::BTreeMap;
 
@@ -99,7 +99,10 @@ impl HybridChannels {
             .iter()
             .filter_map(|channel| self.channels.get(*channel as usize))
             .for_each(|sent| at.receive(sent));
-        if matches!(op, Op::Await { .. }) && passed.receives.is_empty() && value != 0 {
+        if matches!(op, Op::Await { .. } | Op::Resume(Suspension::Await { .. }))
+            && passed.receives.is_empty()
+            && value != 0
+        {
             at.receive(&self.written);
         }
         self.send(&passed.sends, writes(world, op, value), at);

@@ -7,7 +7,7 @@ use super::contexts::{ContextClock, Relation, RelationEdges};
 use super::hybrid_channels::HybridChannels;
 use super::signals::EventChannels;
 use crate::base::Id;
-use crate::event::{BarrierId, Cause, ContextId, Event, EventId, EventKind, Op, ThreadId};
+use crate::event::{BarrierId, Cause, ContextId, Event, EventId, EventKind, LaunchPlace, Op, Suspension, ThreadId};
 use crate::world::{PostClass, Time, World};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -67,7 +67,17 @@ impl EventOrder {
                 let class = PostClass { time: Time::of(*time), is_async: *is_async };
                 self.relation.post(context, (thread, *task), class);
             }
-            (EventKind::End, Some((thread, _))) => self.relation.end_task(thread),
+            (EventKind::End, Some((thread, context))) => match world.job_of(context) {
+                Some(job) => self.relation.pause(thread, context, Some(job)),
+                None => self.relation.end_task(thread),
+            },
+            (EventKind::Suspended, Some((thread, context))) => self.relation.pause(thread, context, None),
+            (EventKind::Resumed { context, .. }, _) => {
+                self.relation.resume(*context, PostClass { time: Time::Delay(0), is_async: true });
+            }
+            (EventKind::JobExit(job), _) => {
+                self.relation.job_ended(*job, world.job(*job).and_then(|job| job.parent()));
+            }
             (EventKind::Fire(event, context), _) => self.fire(world, *event, *context),
             (EventKind::Lets(cause), by) => self.lets(*cause, by.map(|(_, context)| context), event.context),
             (EventKind::Performed { op, made, value, refused: false }, Some((thread, context))) => {
@@ -105,7 +115,7 @@ impl EventOrder {
     fn perform(&mut self, world: &World, thread: ThreadId, context: ContextId, op: &Op, made: Option<ContextId>) {
         match op {
             Op::Fork { .. } | Op::SpawnLooper => self.relation.fork(context, made),
-            Op::Join(other) => self.relation.join(context, *other),
+            Op::Join(other) | Op::Resume(Suspension::Join(other)) => self.relation.join(context, *other),
             Op::AttachQueue => self.relation.attach(context, thread),
             Op::Post { target, time, is_async, .. } => {
                 let looper = world.thread_of(*target);
@@ -113,6 +123,21 @@ impl EventOrder {
                 if let Some(task) = made {
                     let class = PostClass { time: Time::of(*time), is_async: *is_async };
                     self.relation.post(context, (looper, task), class);
+                }
+            }
+            Op::Launch { place, .. } => {
+                let looper = match place {
+                    LaunchPlace::Posted(target) => world.thread_of(*target),
+                    LaunchPlace::Here | LaunchPlace::Now => thread,
+                };
+                self.relation.use_queue(context, looper);
+                match made {
+                    Some(job) if *place == LaunchPlace::Now => self.relation.run_inside(context, job),
+                    Some(job) => {
+                        let class = PostClass { time: Time::Delay(0), is_async: true };
+                        self.relation.post(context, (looper, job), class);
+                    }
+                    None => {}
                 }
             }
             Op::Begin => match made {

@@ -10,7 +10,8 @@
 //!   known cause);
 //! - each add to a wait group to each later end of a wait for it; an interrupt to a read of the flag that sees it;
 //! - sends, receives and closes of the language's channels (`exchanges`);
-//! - a quit to the end of the looper's loop.
+//! - a quit to the end of the looper's loop;
+//! - the step that ends the wait of a job to the resumption of the job.
 //!
 //! An operation that is refused (it throws and changes nothing) neither sends nor receives.
 //!
@@ -20,7 +21,8 @@ use super::awaits::{Awaits, ConditionChange};
 use super::exchanges::Exchanges;
 use crate::base::IdSet;
 use crate::event::{
-    BarrierId, Event, EventKind, GroupId, ListenerId, Location, Op, RwLockId, SemaphoreId, ThreadId, Value, WaitSet,
+    BarrierId, ContextId, Event, EventKind, GroupId, ListenerId, Location, Op, RwLockId, SemaphoreId, Suspension,
+    ThreadId, Value, WaitSet,
 };
 use crate::world::World;
 use std::collections::BTreeMap;
@@ -54,6 +56,8 @@ pub struct Signals {
     changes: BTreeMap<ThreadId, u32>,
     groups: BTreeMap<GroupId, u32>,
     exchanges: Exchanges,
+    // Channel on which the step that has resumed a job has sent.
+    resumed: BTreeMap<ThreadId, u32>,
 }
 
 impl Signals {
@@ -78,13 +82,33 @@ impl Signals {
         changes: &[ConditionChange],
     ) -> EventChannels {
         let mut passed = EventChannels::default();
+        if let (EventKind::Resumed { job, .. }, Some(_)) = (&event.what, event.thread) {
+            let channel = self.fresh();
+            passed.sends.push(channel);
+            self.resumed.insert(*job, channel);
+        }
         if let (EventKind::Performed { op, made, value, refused: false }, Some(thread)) = (&event.what, event.thread) {
             match op {
+                Op::Resume(on) => self.resume(world, (event.context, *on, *value), &mut passed),
                 Op::Begin if made.is_none() => passed.receives.extend(self.quits.get(&thread)),
                 op => self.perform(world, thread, (op, *value), changes, &mut passed),
             }
         }
         passed
+    }
+
+    // A job goes on: after the step that has resumed it, and after all ups of the semaphore whose permit it took.
+    fn resume(
+        &mut self,
+        world: &World,
+        (context, on, value): (Option<ContextId>, Suspension, Value),
+        passed: &mut EventChannels,
+    ) {
+        let job = context.and_then(|context| world.job_of(context));
+        passed.receives.extend(job.and_then(|job| self.resumed.remove(&job)));
+        if value == 1 {
+            passed.receives.extend(on.semaphore().and_then(|s| self.semaphores.get(&s)));
+        }
     }
 
     fn fresh(&mut self) -> u32 {

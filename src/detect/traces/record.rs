@@ -9,12 +9,12 @@
 use crate::base::Id;
 use crate::detect::relation::signals::{EventChannels, Signals};
 use crate::event::{
-    AccessKind, AccessPlace, Cause, ContextId, Event, EventId, EventKind, Location, LockId, Op, PostTime, SiteId,
-    ThreadId,
+    AccessKind, AccessPlace, CANCELLED, Cause, ContextId, Event, EventId, EventKind, LaunchPlace, Location, LockId, Op,
+    PostTime, SiteId, Suspension, ThreadId,
 };
 use crate::trace::{Action, Builder, ChannelNo, EventNo, LockNo, SiteNo, TaskNo, ThreadNo, Trace, TraceError};
 use crate::world::World;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 const ENVIRONMENT: ThreadNo = ThreadNo(0);
 const INIT: ThreadNo = ThreadNo(1);
@@ -33,6 +33,12 @@ pub struct TraceRecorder {
     // Depth of the lock that each waiting thread has given up.
     waited: BTreeMap<ThreadId, u32>,
     channels: u32,
+    // Contexts of jobs that run inside the task that has launched them, and so inside its task of the trace.
+    nested: BTreeSet<ContextId>,
+    // The event that each waiting job has enabled for its resumption.
+    suspended: BTreeMap<ContextId, EventNo>,
+    // Jobs whose tasks have ended. Each is a thread of the trace, so that others can join it.
+    ended: BTreeMap<ThreadId, Vec<ThreadId>>,
 }
 
 impl Default for TraceRecorder {
@@ -59,6 +65,9 @@ impl TraceRecorder {
             lets: BTreeMap::new(),
             waited: BTreeMap::new(),
             channels: 0,
+            nested: BTreeSet::new(),
+            suspended: BTreeMap::new(),
+            ended: BTreeMap::new(),
         }
     }
 
@@ -170,6 +179,12 @@ impl TraceRecorder {
                 }
             }
             EventKind::ThreadExit => self.push(thread, Action::ThreadExit, site),
+            EventKind::End if event.context.and_then(|context| world.job_of(context)).is_some() => {
+                self.end_of_job(world, event, thread);
+            }
+            EventKind::Suspended => self.suspend(world, event, thread),
+            EventKind::Resumed { context, looper, .. } => self.resume(world, *context, *looper),
+            EventKind::JobExit(job) => self.exit_of_job(world, *job),
             EventKind::End => {
                 if let Some(task) = self.builder.running(thread) {
                     self.push(thread, Action::End(task), site);
@@ -218,7 +233,24 @@ impl TraceRecorder {
                     self.push(thread, Action::Fork(number(ThreadId(child))), site);
                 }
             }
-            Op::Join(other) => self.push(thread, Action::Join(number(other)), site),
+            Op::Join(other) | Op::Resume(Suspension::Join(other)) => {
+                let is_there = world.job(other).is_none() || self.ended.contains_key(&other);
+                if is_there && value != CANCELLED {
+                    self.push(thread, Action::Join(number(other)), site);
+                }
+            }
+            Op::Launch { place, .. } => {
+                let Some(context) = made else { return };
+                let looper = match place {
+                    LaunchPlace::Posted(target) => world.thread_of(target),
+                    LaunchPlace::Here => live,
+                    LaunchPlace::Now => {
+                        self.nested.insert(context);
+                        return;
+                    }
+                };
+                self.post(world, thread, (context, looper), (PostTime::Now, true), site);
+            }
             Op::AttachQueue => self.push(thread, Action::AttachQueue, site),
             Op::Post { target, time, is_async, .. } => {
                 if let Some(context) = made {
@@ -243,6 +275,53 @@ impl TraceRecorder {
                 self.hold(world, thread, lock, depth, site);
             }
             _ => self.access(world, thread, op, site),
+        }
+    }
+
+    // A job gives up its looper: its task of the trace ends, and enables the next one.
+    fn suspend(&mut self, world: &World, event: &Event, thread: ThreadNo) {
+        let Some(context) = event.context else { return };
+        let name = if self.named { world.contexts().name(world.setup(), context) } else { String::new() };
+        let cause = self.builder.new_event(&name);
+        self.push(thread, Action::Enable(cause), SiteNo::NONE);
+        self.suspended.insert(context, cause);
+        self.end(context, thread);
+    }
+
+    // The environment posts the resumption of a job. Channels order it after what has caused it.
+    fn resume(&mut self, world: &World, context: ContextId, looper: ThreadId) {
+        let cause = self.suspended.remove(&context);
+        let task = self.task(world, context, looper, (PostTime::Now, true));
+        cause.into_iter().for_each(|cause| self.builder.handles(task, cause));
+        self.push(ENVIRONMENT, Action::Post(task), SiteNo::NONE);
+    }
+
+    // Ends the task of the trace that a job runs in. A job that runs inside another task leaves that one open.
+    fn end(&mut self, context: ContextId, thread: ThreadNo) {
+        if !self.nested.remove(&context)
+            && let Some(task) = self.builder.running(thread)
+        {
+            self.push(thread, Action::End(task), SiteNo::NONE);
+        }
+    }
+
+    fn end_of_job(&mut self, world: &World, event: &Event, thread: ThreadNo) {
+        let Some((context, job)) = event.context.and_then(|c| Some((c, world.job_of(c)?))) else { return };
+        self.push(thread, Action::Fork(number(job)), SiteNo::NONE);
+        self.push(number(job), Action::ThreadInit, SiteNo::NONE);
+        self.ended.entry(job).or_default();
+        self.end(context, thread);
+    }
+
+    // A job ends after its task and after its children.
+    fn exit_of_job(&mut self, world: &World, job: ThreadId) {
+        let Some(children) = self.ended.get(&job).cloned() else { return };
+        for child in children {
+            self.push(number(job), Action::Join(number(child)), SiteNo::NONE);
+        }
+        self.push(number(job), Action::ThreadExit, SiteNo::NONE);
+        if let Some(parent) = world.job(job).and_then(|job| job.parent()) {
+            self.ended.entry(parent).or_default().push(job);
         }
     }
 

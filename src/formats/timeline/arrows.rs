@@ -1,7 +1,7 @@
 //! Determines the column that an operation affects, besides the one that performs it.
 
 use super::{Arrow, ArrowKind, ENVIRONMENT, column_of};
-use crate::event::{ContextId, Op, PostTime};
+use crate::event::{ContextId, LaunchPlace, Op, PostTime};
 use crate::world::World;
 
 /// Returns the arrow of an operation that returned `value` and created `made`.
@@ -19,11 +19,12 @@ pub(super) fn arrow(world: &World, op: &Op, value: i64, made: Option<ContextId>)
             };
             to(world.thread_of(*target), kind)
         }
+        Op::Launch { place: LaunchPlace::Posted(target), .. } => to(world.thread_of(*target), ArrowKind::Plain),
         Op::Fork { .. } | Op::SpawnLooper => {
             let thread = world.threads().enumerate().rev().find(|(_, t)| Some(t.home) == made);
             thread.and_then(|(id, _)| to(id, ArrowKind::Plain))
         }
-        Op::Join(thread) => to(*thread, ArrowKind::Back),
+        Op::Join(thread) if world.job(*thread).is_none() => to(*thread, ArrowKind::Back),
         Op::Interrupt(thread) | Op::Fence(thread) => to(*thread, ArrowKind::Plain),
         Op::Quit { looper, .. } => to(*looper, ArrowKind::Plain),
         Op::CancelMessage(message) => {

@@ -10,7 +10,9 @@ use super::{
     Window, column_of, source,
 };
 use crate::base::IndexVec;
-use crate::event::{BlockedThread, ContextId, Event, EventKind, Op, SiteId, ThreadId};
+use crate::event::{
+    BlockedThread, CANCELLED, ContextId, Event, EventKind, LaunchPlace, Op, SiteId, Suspension, ThreadId, Value,
+};
 use crate::exec::{Observer, RunSummary};
 use crate::formats::values::Types;
 use crate::lang::Program;
@@ -209,10 +211,21 @@ impl Observer for TimelineRecorder<'_> {
                     ..row(world, Some(ENVIRONMENT), RowKind::Fire, what)
                 }
             }
+            EventKind::Suspended => return self.aside(world, column, format!("{by} waits"), true),
+            EventKind::JobExit(_) => return,
+            EventKind::Resumed { context, looper, .. } => {
+                self.made.insert(*context, world.steps());
+                self.queued.insert(*context, *looper);
+                let what = format!("{} can go on", last_part(world, *context));
+                return self.aside(world, column, what, false);
+            }
             EventKind::Tick => TimelineRow {
                 counts: true,
                 ..row(world, None, RowKind::Clock, format!("the clock moves to {} ms", event.now))
             },
+            EventKind::Performed { op: Op::Resume(on), value, .. } => {
+                return self.resumes(world, column, event, (*on, *value));
+            }
             EventKind::Performed { op, value, made, refused } => {
                 let (words, facts) = (&self.words, &mut self.facts);
                 facts.event(world, event, &by, || words.written(world, op));
@@ -229,6 +242,9 @@ impl Observer for TimelineRecorder<'_> {
                     }
                 } else if let Some(made) = made {
                     kind = RowKind::Fork;
+                    if let Op::Launch { place: LaunchPlace::Posted(target), .. } = op {
+                        self.queued.insert(*made, world.thread_of(*target));
+                    }
                     if let Op::Post { target, .. } = op {
                         kind = RowKind::Post;
                         if *value != 0 {
@@ -269,6 +285,22 @@ impl Observer for TimelineRecorder<'_> {
 }
 
 impl TimelineRecorder<'_> {
+    // A job goes on, in the step in which its looper has begun its message, or has reached the suspension point.
+    fn resumes(&mut self, world: &World, column: Option<ColumnId>, event: &Event, (on, value): (Suspension, Value)) {
+        let begins = self.open.as_ref().is_none_or(|row| row.column != column || row.kind == RowKind::Begin);
+        let waited = match on {
+            Suspension::Await { .. } | Suspension::DownFor { .. } if value == 0 => " has timed out",
+            _ if value == CANCELLED => " was cancelled",
+            _ => "",
+        };
+        let line = event.site.map_or(0, |site| world.setup().sites[site].line);
+        match begins {
+            true => self.aside(world, column, format!("goes on from :{line}{waited}"), false),
+            false if !waited.is_empty() => self.aside(world, column, waited.trim_start().to_owned(), false),
+            false => {}
+        }
+    }
+
     // Describes the tasks that an operation has removed from the queue of a looper.
     fn dropped(&mut self, world: &World, looper: ThreadId) -> String {
         let left: BTreeSet<ContextId> =

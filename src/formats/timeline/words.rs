@@ -1,8 +1,8 @@
 //! Describes operations in words, with the values that were read and written.
 
 use crate::event::{
-    AccessPlace, Args, BodyId, ChannelId, ChannelRead, ContextId, Location, ObjectId, Op, PostOptions, PostTime,
-    Target, ThreadId, Value, WaitSet,
+    AccessPlace, Args, BodyId, CANCELLED, ChannelId, ChannelRead, ContextId, JobQuestion, LaunchPlace, Location,
+    ObjectId, Op, PostOptions, PostTime, SemaphoreId, Suspension, Target, ThreadId, Value, WaitSet,
 };
 use crate::formats::values::{Types, handler};
 use crate::world::{Exchanged, Memory, WordKind, World};
@@ -163,7 +163,34 @@ impl Words {
             Op::Perform(listener) => format!("{word} {}", setup.listeners[*listener]),
             Op::Sleep(d) => format!("{word} {d} ms"),
             Op::Branch => format!("{word} {}", if value != 0 { "*: true" } else { "*: false" }),
-            Op::AttachQueue | Op::Request | Op::Wake | Op::Skip | Op::Yield => word.to_owned(),
+            Op::AttachQueue | Op::Request | Op::Wake | Op::Skip | Op::Yield | Op::SpawnScope => word.to_owned(),
+            Op::Launch { body: b, args, place, .. } => {
+                let args = self.types.arguments(world, *b, *args);
+                let place = match place {
+                    LaunchPlace::Posted(target) => format!(" on {}", target_name(world, *target)),
+                    LaunchPlace::Here => String::new(),
+                    LaunchPlace::Now => " now".to_owned(),
+                };
+                format!("{word} {}{args}{place}", child(b))
+            }
+            Op::Suspend(on) => suspension(world, *on),
+            Op::Resume(on) => {
+                let result = match (value, on) {
+                    (CANCELLED, _) => ": cancelled",
+                    (0, Suspension::Await { .. } | Suspension::DownFor { .. }) => ": timed out",
+                    _ => "",
+                };
+                format!("go on after {}{result}", suspension(world, *on))
+            }
+            Op::CancelJob(job) => format!("cancel {}", thread(job)),
+            Op::AskJob { job, what } => {
+                let word = match what {
+                    JobQuestion::Done => "done",
+                    JobQuestion::Cancelled => "cancelled",
+                    JobQuestion::Result => "result",
+                };
+                format!("{}.{word}: {value}", thread(job))
+            }
         }
     }
 }
@@ -229,6 +256,21 @@ fn select(world: &World, word: &str, cases: Args, value: Value, timeout: &str) -
         None if value == count => format!("{word}{timeout}: timed out"),
         None if value > count => format!("{word}: else"),
         None => format!("{word}{timeout}, waits"),
+    }
+}
+
+/// Describes a suspension point.
+pub(super) fn suspension(world: &World, on: Suspension) -> String {
+    let semaphore = |id: SemaphoreId| world.setup().semaphores[id.0 as usize].0.clone();
+    match on {
+        Suspension::Sleep(delay) => format!("sleep {delay} ms"),
+        Suspension::Await { timeout: None } => "await".to_owned(),
+        Suspension::Await { timeout: Some(t) } => format!("await for at most {t} ms"),
+        Suspension::Join(other) => format!("join {}", thread_name(world, other)),
+        Suspension::Down(id) => format!("down {}", semaphore(id)),
+        Suspension::DownFor { semaphore: id, timeout } => format!("down {} for at most {timeout} ms", semaphore(id)),
+        Suspension::Yield => "yield".to_owned(),
+        Suspension::Switch(to) => format!("switch to {}", thread_name(world, to)),
     }
 }
 

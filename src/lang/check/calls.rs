@@ -30,6 +30,7 @@ impl Checker {
     // Lowers a call of a task. `object` is its first argument, if it is given.
     fn call_with(&mut self, name: &ast::Name, object: Option<Expr>, args: &[ast::Expr], at: At) -> Option<Expr> {
         let body = self.task(name)?;
+        self.async_call(name, body)?;
         let args = self.args_with(body, object, name, args, at)?;
         let ty = self.signatures[body].result.clone()?;
         let site = self.call_of(body);

@@ -158,10 +158,18 @@ impl Checker {
         Some(())
     }
 
+    // Lowers a block that holds a lock.
+    fn held_block(&mut self, body: &ast::Block) -> Vec<Stmt> {
+        self.scope.held += 1;
+        let body = self.block(body);
+        self.scope.held -= 1;
+        body
+    }
+
     fn sync(&mut self, on: &ast::Expr, body: &ast::Block, out: &mut Vec<Stmt>) -> Option<()> {
         let object = self.monitor(on, "`sync`");
         let acquire = self.site(SiteKind::Acquire, place_text(on), on.at);
-        let body = self.block(body);
+        let body = self.held_block(body);
         let release = self.site(SiteKind::Release, place_text(on), on.at);
         out.push(Stmt::Sync { object: object?, body, acquire, release });
         Some(())
@@ -179,7 +187,7 @@ impl Checker {
             (SiteKind::ReadLock, SiteKind::ReadUnlock)
         };
         let acquire = self.site(enter, text.clone(), on.at);
-        let body = self.block(body);
+        let body = self.held_block(body);
         let release = self.site(leave, text, on.at);
         out.push(Stmt::Rw { object: object?, write, body, announce, acquire, release });
         Some(())

@@ -48,8 +48,9 @@ impl Checker {
                     let body = self.new_body(&name.text, item.at.0);
                     self.threads(*daemon, name, each.as_ref().map(|(_, range)| range), body);
                 }
-                ItemKind::Task { name, .. } => {
+                ItemKind::Task { mode, name, .. } => {
                     let body = self.new_body(&name.text, item.at.0);
+                    self.out.bodies[body].mode = *mode;
                     self.define(name, NameMeaning::Task(body));
                 }
                 ItemKind::Event { name, .. } => {
@@ -169,6 +170,7 @@ impl Checker {
     pub(super) fn new_body(&mut self, name: &str, span: Span) -> BodyId {
         self.signatures.add(Signature::default());
         self.out.bodies.add(Body {
+            mode: ast::TaskMode::Plain,
             name: name.to_owned(),
             params: 0,
             locals: IndexVec::new(),

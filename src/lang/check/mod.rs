@@ -14,6 +14,7 @@
 //! an error, and its caller must not report another one for the same cause.
 
 mod assign;
+mod async_tasks;
 mod calls;
 mod channels;
 mod components;
@@ -134,6 +135,7 @@ fn checked(file: &ast::File, source: &Source, defines: &[(String, i64)]) -> (Che
     let mut checker = Checker::new(source);
     checker.declare(file);
     let defines = checker.constants(file, defines);
+    checker.async_exceptions(file);
     checker.tables(file);
     checker.bounds(file);
     checker.bodies(file);

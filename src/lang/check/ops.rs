@@ -13,19 +13,17 @@ impl Checker {
     pub(super) fn op(&mut self, op: &Op, at: At) -> Option<Expr> {
         match op {
             Op::Post { .. } => self.post(op, at),
-            Op::Cancel { message } => {
-                let message = Box::new(self.cancelled(message)?);
-                let site = self.site(SiteKind::Cancel, String::new(), at);
-                Some(Expr::new(ExprKind::CancelMessage { message, site }, Type::Bool))
-            }
+            Op::Cancel { message } => self.cancel(message, at),
             Op::Component { verb, target, args } => self.component_verb(verb, target, args, at),
             Op::Ask { row, args } => self.ask(row, args, at),
             Op::Fork { task, args } => {
-                let body = self.task(task)?;
+                let body = self.plain_task(task, "a fork")?;
                 let args = self.args(body, task, args, at)?;
                 let site = self.site(SiteKind::Fork, task.text.clone(), at);
                 Some(Expr::new(ExprKind::Fork { body, args, site }, Type::Thread))
             }
+            Op::Launch { task, args, words } => self.launch(task, args, words, at),
+            Op::SpawnScope => Some(self.spawn_scope(at)),
             Op::SpawnLooper => {
                 let site = self.site(SiteKind::SpawnLooper, String::new(), at);
                 Some(Expr::new(ExprKind::SpawnLooper { site }, Type::Looper))
@@ -42,6 +40,7 @@ impl Checker {
             }
             Op::Wait { object, with, timeout } => self.wait(object, with.as_ref(), timeout.as_ref(), at),
             Op::Down { semaphore, timeout } => {
+                self.suspends(at, "`down`")?;
                 let of = self.expr_of(semaphore, &Type::Semaphore, "the operand of `down`");
                 let timeout = self.expr_of(timeout, &Type::Int, "a timeout");
                 let (of, timeout) = (Box::new(of?), Box::new(timeout?));
@@ -51,6 +50,7 @@ impl Checker {
             Op::Acquire { mode, object, timeout } => self.acquire_for(*mode, object, timeout, at),
             Op::Receive { channel } => self.receive(channel, at),
             Op::Await { cond, timeout } => {
+                self.suspends(at, "`await`")?;
                 let cond = self.in_mode(Mode::Await, |c| c.truth(cond));
                 let timeout = self.milliseconds(timeout.as_ref())?;
                 let site = self.site(SiteKind::Await, String::new(), at);

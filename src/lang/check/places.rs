@@ -177,6 +177,9 @@ impl Checker {
         if let Type::Channel(_) = object.ty {
             return self.channel_field(object, written, name, whole.at).map(PlaceMeaning::Value);
         }
+        if let Type::Job(_) = object.ty {
+            return self.ask_job(object, name, (written, whole.at));
+        }
         let Type::Object(class) = object.ty else {
             let ty = self.name_of(&object.ty);
             self.error(at, format!("{} has no fields", article(&ty)), format!("so it has no `{}`", name.text));

@@ -3,10 +3,11 @@
 use super::Checker;
 use super::names::NameMeaning;
 use super::ops::arrow;
+use super::sites::place_text;
 use super::types::article;
 use crate::event::SiteKind;
 use crate::lang::ast::{self, At, Op, PostTimeAst};
-use crate::lang::program::{ClassId, Expr, ExprKind, PostOptionsExpr, PostTimeExpr, Type};
+use crate::lang::program::{ClassId, Expr, ExprKind, PostOptionsExpr, PostTimeExpr, Simple, Stmt, Type};
 
 impl Checker {
     /// Lowers a post.
@@ -22,7 +23,7 @@ impl Checker {
             Some((object, e)) => &self.task_of_object(object, task, e.at)?,
             None => task,
         };
-        let body = self.task(task);
+        let body = self.plain_task(task, "a post");
         let args = body.map(|body| self.args_with(body, object.map(|(object, _)| object), task, args, at));
         let to = self.queue(on, "a post");
         let fits = self.options_fit(time, *is_async, options, at);
@@ -101,23 +102,51 @@ impl Checker {
         self.fit(value, &Type::Object(ClassId(0)), e.at, "a token")
     }
 
-    /// Lowers the operand of `cancel m`.
-    pub(super) fn cancelled(&mut self, e: &ast::Expr) -> Option<Expr> {
+    /// Lowers the statement `cancel place`: the place is one message, or one job.
+    pub(super) fn cancel_one(&mut self, place: &ast::Expr, at: At) -> Option<Stmt> {
+        let value = self.cancelled(place, "a message or a job")?;
+        if let Type::Job(_) = value.ty {
+            let site = self.site(SiteKind::CancelJob, place_text(place), at);
+            return Some(Stmt::Do { op: Simple::CancelJob(value), site });
+        }
+        if value.ty == Type::Message {
+            return Some(Stmt::Expr(self.cancel_message(value, at)));
+        }
+        self.not_cancelled(&value, place, "a message or a job")
+    }
+
+    /// Lowers the expression `cancel m`. Its value says whether the message was removed.
+    pub(super) fn cancel(&mut self, message: &ast::Expr, at: At) -> Option<Expr> {
+        let value = self.cancelled(message, "a message")?;
+        if value.ty == Type::Message {
+            return Some(self.cancel_message(value, at));
+        }
+        self.not_cancelled(&value, message, "a message")
+    }
+
+    fn cancel_message(&mut self, message: Expr, at: At) -> Expr {
+        let site = self.site(SiteKind::Cancel, String::new(), at);
+        Expr::new(ExprKind::CancelMessage { message: Box::new(message), site }, Type::Bool)
+    }
+
+    // Lowers the operand of a `cancel` without a queue.
+    fn cancelled(&mut self, e: &ast::Expr, needed: &str) -> Option<Expr> {
         if let ast::ExprKind::Name(name) = &e.kind
             && self.local(name).is_none()
             && let Some(NameMeaning::Task(_) | NameMeaning::Event(..)) = self.names.get(name).map(|n| &n.named)
         {
-            let help = format!("say of which looper or handler: `cancel {name} on main`");
-            self.error_help(e.at, "`cancel` needs a message, or the queue of a task", "this is a task", help);
+            let help = format!("name the looper or handler, as in `cancel {name} on main`");
+            let message = format!("`cancel` needs {needed}, or the queue of a task");
+            self.error_help(e.at, message, "this is a task", help);
             return None;
         }
-        let value = self.value(e)?;
-        if value.ty == Type::Message {
-            return Some(value);
-        }
+        self.value(e)
+    }
+
+    fn not_cancelled<T>(&mut self, value: &Expr, e: &ast::Expr, needed: &str) -> Option<T> {
         let ty = self.name_of(&value.ty);
-        let help = "a message is the value of a post: `let m = post f() to main`";
-        self.error_help(e.at, "`cancel` needs a message", format!("this is {}", article(&ty)), help);
+        let help = "a message is the value of a post, `let m = post f() to main`; a job is that of a `launch`";
+        self.error_help(e.at, format!("`cancel` needs {needed}"), format!("this is {}", article(&ty)), help);
         None
     }
 }

@@ -178,6 +178,7 @@ impl Checker {
         BUILT_IN_EXCEPTIONS.contains(&name)
             || self.thrown.contains(name)
             || self.exception_ids.contains_key(name) && is_of_items(name)
+            || self.is_cancellation(name)
     }
 
     fn exception_names(&self) -> impl Iterator<Item = &str> {

@@ -55,6 +55,8 @@ pub(super) struct Scope {
     pub(super) visible: BTreeMap<String, (LocalMeaning, Span)>,
     pub(super) order: Vec<String>,
     pub(super) loops: u32,
+    /// Number of blocks around the statement that hold a lock.
+    pub(super) held: u32,
     pub(super) label: Option<usize>,
     pub(super) stmt_at: ast::At,
     /// The check site of the current statement, once it is needed.

@@ -106,6 +106,7 @@ impl Checker {
             Ast::Let(field) => self.let_(field, out)?,
             Ast::Assign { place, op, value } => self.assign(place, *op, value, out)?,
             Ast::Expr(e) => out.push(Stmt::Expr(self.expr(e)?)),
+            Ast::CancelOne(place) => out.push(self.cancel_one(place, at)?),
             Ast::Withdraw { request } => self.withdraw(request, out)?,
             Ast::ForInstances { name, component, body } => self.for_instances(name, component, body, out)?,
             Ast::Break | Ast::Continue => {

@@ -1,6 +1,7 @@
 //! Types: their syntax, compatibility, and names in messages.
 
 use super::Checker;
+use super::names::NameMeaning;
 use super::scope::Mode;
 use crate::event::NULL;
 use crate::lang::ast::{self, At, BaseType, UnaryOp};
@@ -28,6 +29,7 @@ impl Type {
             "request" => Type::Request,
             "waitgroup" => Type::Group,
             "channel" => Type::Channel(Arc::new(Type::Int)),
+            "job" => Type::Job(Arc::new(Type::Void)),
             "list" => Type::List(Arc::new(Type::Int)),
             _ => return None,
         })
@@ -51,6 +53,7 @@ impl Type {
                 | Type::Fence
                 | Type::Request
                 | Type::Channel(_)
+                | Type::Job(_)
                 | Type::Null
         )
     }
@@ -72,6 +75,7 @@ impl Type {
             (Type::Message, Type::Bool)
             | (Type::Looper, Type::Thread)
             | (Type::Object(_), Type::Object(ClassId(0))) => true,
+            (Type::Job(_), Type::Job(of)) => **of == Type::Void,
             _ => false,
         }
     }
@@ -121,8 +125,29 @@ impl Checker {
                 }
                 Type::List(Arc::new(element))
             }
+            BaseType::Job(of) => {
+                let value = self.ty(of)?;
+                if !value.is_word() {
+                    let message = format!("a job with {}", self.plural(&value));
+                    self.error_help(
+                        of.at,
+                        message,
+                        "the value of a job is a single word",
+                        "return an object of a class that has such a field",
+                    );
+                    return None;
+                }
+                Type::Job(Arc::new(value))
+            }
         };
-        for length in ty.lengths.iter().rev() {
+        let lengths = match self.class_of_job(ty) {
+            Some(class) => {
+                result = Type::Job(Arc::new(Type::Object(class)));
+                &ty.lengths[1..]
+            }
+            None => &ty.lengths[..],
+        };
+        for length in lengths.iter().rev() {
             let len = self.constant_between(length, "an array's length", 0, super::MAX_CELLS)?;
             result = Type::Array(Arc::new(result), u32::try_from(len).expect("it was bounded"));
         }
@@ -131,6 +156,18 @@ impl Checker {
             return None;
         }
         Some(result)
+    }
+
+    // Returns the class C of a type that is written `job[C]`, which looks like an array.
+    fn class_of_job(&self, ty: &ast::Type) -> Option<ClassId> {
+        let (BaseType::Name(base), Some(ast::ExprKind::Name(of))) = (&ty.base, ty.lengths.first().map(|e| &e.kind))
+        else {
+            return None;
+        };
+        match self.names.get(of)?.named {
+            NameMeaning::Class(class) if base.text == "job" => Some(class),
+            _ => None,
+        }
     }
 
     /// Reports an array or a program that needs too many cells.
@@ -182,6 +219,8 @@ impl Checker {
             Type::Fence => "fence".into(),
             Type::Request => "request".into(),
             Type::Message => "message".into(),
+            Type::Job(of) if **of == Type::Void => "job".into(),
+            Type::Job(of) => format!("job[{}]", self.name_of(of)),
             Type::Null => "null".into(),
             Type::Void => "nothing".into(),
             Type::Group => "waitgroup".into(),

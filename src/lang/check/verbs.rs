@@ -17,12 +17,16 @@ impl Checker {
     pub(super) fn verb(&mut self, stmt: &Ast, at: At) -> Option<Operation> {
         let nothing = String::new();
         Some(match stmt {
-            Ast::Verb { verb, operand } => self.verb_of(*verb, operand)?,
+            Ast::Verb { verb, operand } => {
+                self.verb_suspends(*verb, at)?;
+                self.verb_of(*verb, operand)?
+            }
             Ast::Send { channel, value } => {
                 let (to, value) = self.sent(channel, value)?;
                 (Simple::Send { channel: to, value }, SiteKind::Send, place_text(channel))
             }
             Ast::Skip => (Simple::Skip, SiteKind::Skip, nothing),
+            Ast::Switch(to) => (self.switch(to, at)?, SiteKind::Switch, place_text(to)),
             Ast::Yield => (Simple::Yield, SiteKind::Yield, nothing),
             Ast::AttachQueue => (Simple::AttachQueue, SiteKind::AttachQueue, nothing),
             Ast::LoopQueue => (Simple::LoopQueue, SiteKind::Begin, nothing),
@@ -59,7 +63,7 @@ impl Checker {
                 (Simple::Disable(id), SiteKind::Disable, event.text.clone())
             }
             Ast::Register { task, listener } => {
-                let (body, id) = (self.task(task), self.listener(listener));
+                let (body, id) = (self.plain_task(task, "`register`"), self.listener(listener));
                 let (body, id) = (body?, id?);
                 self.same_parameters(task, body, listener, id)?;
                 if !self.scope.dead {
@@ -110,7 +114,7 @@ impl Checker {
             Verb::Use => (Simple::Use(object(self, "the operand of `use`")?), SiteKind::Use, text),
             Verb::Delete => (Simple::Delete(object(self, "the operand of `delete`")?), SiteKind::Free, text),
             Verb::Lift => (Simple::Lift(self.expr_of(e, &Type::Fence, "the operand of `lift`")?), SiteKind::Lift, text),
-            Verb::Join => (Simple::Join(self.expr_of(e, thread, "the operand of `join`")?), SiteKind::Join, text),
+            Verb::Join => (self.join(e)?, SiteKind::Join, text),
             Verb::Interrupt => {
                 (Simple::Interrupt(self.expr_of(e, thread, "the operand of `interrupt`")?), SiteKind::Interrupt, text)
             }

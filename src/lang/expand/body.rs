@@ -323,6 +323,8 @@ impl<'w, 'f> BodyWriter<'w, 'f> {
             StmtKind::Perform { listener, args } => {
                 StmtKind::Perform { listener: listener.clone(), args: self.args(args) }
             }
+            StmtKind::Switch(to) => StmtKind::Switch(self.expr(to)),
+            StmtKind::CancelOne(place) => StmtKind::CancelOne(self.expr(place)),
             StmtKind::Withdraw { request } => StmtKind::Withdraw { request: self.expr(request) },
             StmtKind::ForInstances { .. }
             | StmtKind::LoopQueue

@@ -1,7 +1,8 @@
 //! Writes out expressions: bare names become fields of `this`, calls become calls of full names.
 
 use super::super::ast::{
-    At, Block, Cond, Else, Expr, ExprKind, Name, Op, Over, PostOptionsAst, PostTimeAst, Stmt, StmtKind, Value,
+    At, Block, Cond, Else, Expr, ExprKind, LaunchWords, Name, Op, Over, PostOptionsAst, PostTimeAst, Stmt, StmtKind,
+    Value,
 };
 use super::super::diagnostic::Diagnostic;
 use super::body::BodyWriter;
@@ -191,6 +192,16 @@ impl BodyWriter<'_, '_> {
             }
             Op::Fork { task, args } => Op::Fork { task: task.clone(), args: self.args(args) },
             Op::SpawnLooper => Op::SpawnLooper,
+            Op::SpawnScope => Op::SpawnScope,
+            Op::Launch { task, args, words } => Op::Launch {
+                task: task.clone(),
+                args: self.args(args),
+                words: LaunchWords {
+                    on: words.on.as_ref().map(|place| self.expr(place)),
+                    within: words.within.as_ref().map(|job| self.expr(job)),
+                    ..words.clone()
+                },
+            },
             Op::Acquire { mode, object, timeout } => {
                 Op::Acquire { mode: *mode, object: self.expr(object), timeout: self.expr(timeout) }
             }

@@ -204,7 +204,7 @@ pub const FOREIGN: &[Foreign] = &[
         Start,
         &["def", "fn", "fun", "func", "function", "void", "suspend", "proc", "sub"],
         "Python, Rust, Kotlin, Go, JavaScript, C",
-        "a body of code is a `task name() { ... }` at the top of the file; it can be called, posted and forked",
+        "a body of code is a `task name() { ... }` at the top of the file; one that can wait is an `async task`",
         "^{} f2() { skip }",
     ),
     row(
@@ -425,9 +425,16 @@ pub const FOREIGN: &[Foreign] = &[
     // Threads, tasks, time
     row(
         Start,
-        &["go", "spawn", "launch", "async", "detach", "pthread_create", "isolate", "Isolate"],
-        "Go, Rust, Kotlin, Dart, C",
+        &["go", "spawn", "detach", "pthread_create", "isolate", "Isolate"],
+        "Go, Rust, Dart, C",
         "to run a task in a thread of its own write `fork f()`; to run it on a looper, `post f() to main`",
+        "{} f()",
+    ),
+    row(
+        Start,
+        &["async"],
+        "Kotlin, Rust, Python",
+        "write `async task f() { ... }` at the top of the file, and `launch f() on main`; its value is the job",
         "{} f()",
     ),
     row(
@@ -442,14 +449,14 @@ pub const FOREIGN: &[Foreign] = &[
             "Dispatchers",
         ],
         "Kotlin",
-        "there are no coroutines: each part between two suspensions is a `task`, and the last statement of one posts the next",
+        "a coroutine is an `async task`: `launch f() on main`, `spawn scope`, `launch f() in scope`, `switch to io`",
         "{} { x = 1 }",
     ),
     row(
         Word,
         &["Promise", "Future", "Deferred", "CompletableFuture", "Completer", "Single", "Observable"],
         "JavaScript, Dart, Java, Rx",
-        "there are no futures: what comes later is a `task`, posted by the code that completes it; or `await` a variable",
+        "a promise is the job of an `async task f(): int micro`: `let j = launch f()`, `join j`, `j.result`; or `await` a variable",
         "{}(f)",
     ),
     row(
@@ -639,7 +646,7 @@ pub const FOREIGN: &[Foreign] = &[
         Method,
         &["launch", "async", "withContext", "collect", "then", "whenComplete", "subscribe", "emit"],
         "Kotlin, JavaScript, Rx",
-        "what comes later is a `task`: `fork f()` runs it in a thread of its own, `post f() to main` on a looper",
+        "what comes later is an `async task`: `launch f() on main`; or a `task`: `fork f()`, `post f() to main`",
         "o.{}(x)",
     ),
     row(

@@ -1,6 +1,6 @@
 //! Parses the items of a file.
 
-use super::super::ast::{Expr, Field, Item, ItemKind, LockKind, Name, Prop, Storage, When};
+use super::super::ast::{Expr, Field, Item, ItemKind, LockKind, Name, Prop, Storage, TaskMode, When};
 use super::super::diagnostic::Diagnostic;
 use super::super::near::near;
 use super::super::token::TokenKind;
@@ -74,8 +74,8 @@ impl Parser<'_> {
         }
         match word {
             "app" | "const" | "class" | "rwlock" | "semaphore" | "barrier" | "waitgroup" | "channel" | "looper"
-            | "handler" | "listener" | "daemon" | "thread" | "task" | "event" | "init" | "property" | "expect"
-            | "use" | "kind" | "state" => {
+            | "handler" | "listener" | "daemon" | "thread" | "async" | "task" | "event" | "init" | "property"
+            | "expect" | "use" | "kind" | "state" => {
                 self.bump();
             }
             _ => return Err(self.no_item()),
@@ -136,17 +136,20 @@ impl Parser<'_> {
                 let name = self.name("the name of the listener")?;
                 Ok(ItemKind::Listener { name, params: self.optional_params()? })
             }
+            "daemon" if self.eat_word("async") => {
+                self.expect_word("task")?;
+                self.task(TaskMode::AsyncDaemon)
+            }
             "daemon" => {
                 self.expect_word("thread")?;
                 self.thread(true)
             }
-            "thread" => self.thread(false),
-            "task" => {
-                let name = self.name("the name of the task")?;
-                let params = self.params()?;
-                let result = self.annotation()?;
-                Ok(ItemKind::Task { name, params, result, body: self.block("the task")? })
+            "async" => {
+                self.expect_word("task")?;
+                self.task(TaskMode::Async)
             }
+            "thread" => self.thread(false),
+            "task" => self.task(TaskMode::Plain),
             "event" => {
                 let name = self.name("the name of the event")?;
                 let params = self.optional_params()?;
@@ -229,6 +232,15 @@ impl Parser<'_> {
             None
         };
         Ok(ItemKind::Thread { daemon, name, each, body: self.block("the thread")? })
+    }
+
+    fn task(&mut self, mode: TaskMode) -> Parse<ItemKind> {
+        let name = self.name("the name of the task")?;
+        let params = self.params()?;
+        let result = self.annotation()?;
+        let micro = mode == TaskMode::Async && self.eat_word("micro");
+        let mode = if micro { TaskMode::AsyncMicro } else { mode };
+        Ok(ItemKind::Task { mode, name, params, result, body: self.block("the task")? })
     }
 
     fn property(&mut self) -> Parse<ItemKind> {

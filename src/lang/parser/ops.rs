@@ -4,7 +4,7 @@
 //! statement or of parentheses, and only before an operand.
 
 use super::super::ast::{
-    At, Expr, ExprKind, InstanceName, Name, Op, PostOptionsAst, PostTimeAst, SyncMode, TextLiteral, Verb,
+    At, Expr, ExprKind, InstanceName, LaunchWords, Name, Op, PostOptionsAst, PostTimeAst, SyncMode, TextLiteral, Verb,
 };
 use super::super::diagnostic::Diagnostic;
 use super::super::token::TokenKind;
@@ -63,9 +63,9 @@ impl Parser<'_> {
         match self.word() {
             "await" => true,
             "post" => self.name_at(1) || self.word_at(1) == "this",
-            "fork" => self.name_at(1),
+            "fork" | "launch" => self.name_at(1),
             "ask" => self.in_kind && self.name_at(1),
-            "spawn" => self.word_at(1) == "looper",
+            "spawn" => matches!(self.word_at(1), "looper" | "scope"),
             "handler" => self.word_at(1) == "on",
             "fence" | "wait" | "down" | "recv" => self.place_at(1),
             "acquire" => self.place_at(1) && self.timed_acquisition(),
@@ -87,8 +87,8 @@ impl Parser<'_> {
         let followed = FOLLOWERS.contains(&self.word_at(1));
         match self.word() {
             "await" => true,
-            "post" | "fork" => self.name_at(1) && !followed,
-            "spawn" => self.word_at(1) == "looper",
+            "post" | "fork" | "launch" => self.name_at(1) && !followed,
+            "spawn" => matches!(self.word_at(1), "looper" | "scope"),
             "handler" => self.word_at(1) == "on" && self.name_at(2),
             "fence" | "wait" | "down" | "recv" | "cancel" => {
                 self.kind_at(1) == TokenKind::Word && self.place_at(1) && !followed
@@ -128,6 +128,8 @@ impl Parser<'_> {
                 let task = self.name("the name of a task")?;
                 Op::Fork { task, args: self.args(&mut height)? }
             }
+            "launch" => self.launch(&mut height)?,
+            "spawn" if self.eat_word("scope") => Op::SpawnScope,
             "spawn" => {
                 self.expect_word("looper")?;
                 Op::SpawnLooper
@@ -298,6 +300,40 @@ impl Parser<'_> {
             self.grow(*height, at)?;
             object = Expr { kind: ExprKind::Field { object: Box::new(object), name }, at };
         }
+    }
+
+    /// Parses a launch after its word. The words after the arguments can have any order, each at most once.
+    fn launch(&mut self, height: &mut u32) -> Parse<Op> {
+        let task = self.name("the name of an async task")?;
+        if self.peek() != TokenKind::LeftParen {
+            let help = format!("a launch names the async task and its arguments: `launch {}() on main`", task.text);
+            let diagnostic = self.expected_diagnostic("`(`").help(help);
+            return Err(self.report(diagnostic));
+        }
+        let args = self.args(height)?;
+        let mut words = LaunchWords::default();
+        loop {
+            let word = self.word();
+            let twice = match word {
+                "on" | "now" => words.on.is_some() || words.now,
+                "in" | "detached" => words.within.is_some() || words.detached,
+                _ => break,
+            };
+            if twice {
+                let message = format!("`{word}` after another word of its kind");
+                let diagnostic = Diagnostic::new(self.token().span, message, "one of the two is enough")
+                    .help("a launch has one place (`on` or `now`) and one owner (`in` or `detached`)");
+                return Err(self.report(diagnostic));
+            }
+            self.bump();
+            match word {
+                "on" => words.on = Some(self.measured(height, Self::place)?),
+                "now" => words.now = true,
+                "in" => words.within = Some(self.measured(height, Self::place)?),
+                _ => words.detached = true,
+            }
+        }
+        Ok(Op::Launch { task, args, words })
     }
 
     /// Returns whether the next word is `front` alone; `front + 1` is an expression.

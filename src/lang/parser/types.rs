@@ -3,6 +3,7 @@
 use super::super::ast::{BaseType, Block, Field, Name, Param, Range, Type};
 use super::super::diagnostic::Diagnostic;
 use super::super::token::TokenKind;
+use super::super::words::TYPES;
 use super::{Parse, Parser, ReportedError};
 
 impl Parser<'_> {
@@ -24,13 +25,16 @@ impl Parser<'_> {
 
     fn ty(&mut self) -> Parse<Type> {
         let start = self.start();
-        let of = self.word();
-        let base = if matches!(of, "list" | "channel") && self.kind_at(1) == TokenKind::LeftBracket {
-            let is_list = of == "list";
+        let base = if matches!(self.word(), "list" | "channel" | "job") && self.of_a_type() {
+            let of = self.word();
             self.bump();
             self.bump();
             let inner = Box::new(self.deeper(|parser| parser.bracketed(TokenKind::RightBracket, Self::ty))?);
-            if is_list { BaseType::List(inner) } else { BaseType::Channel(inner) }
+            match of {
+                "list" => BaseType::List(inner),
+                "channel" => BaseType::Channel(inner),
+                _ => BaseType::Job(inner),
+            }
         } else {
             BaseType::Name(self.name("a type")?)
         };
@@ -39,6 +43,13 @@ impl Parser<'_> {
             lengths.push(self.deeper(|parser| parser.bracketed(TokenKind::RightBracket, Self::expr))?);
         }
         Ok(Type { base, lengths, at: self.at_from(start) })
+    }
+
+    // Returns whether brackets with a type follow the next word. After `job` they can also hold the length of an array.
+    // The checker decides about `job[N]`, where N is the name of a class or of a constant.
+    fn of_a_type(&self) -> bool {
+        let is_list = self.word() == "list";
+        self.kind_at(1) == TokenKind::LeftBracket && (is_list || TYPES.contains(&self.word_at(2)))
     }
 
     /// Parses parameters: `(a, b: type)`

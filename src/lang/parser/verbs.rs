@@ -55,6 +55,15 @@ impl Parser<'_> {
                 self.bump();
                 StmtKind::Quit { target: self.place()?, safely: self.eat_word("safely") }
             }
+            "switch" if self.word_at(1) == "to" => {
+                self.bump();
+                self.bump();
+                StmtKind::Switch(self.place()?)
+            }
+            "cancel" if self.operand_at(1) && !self.at_removal() => {
+                self.bump();
+                StmtKind::CancelOne(self.place()?)
+            }
             "cancel" if self.name_at(1) && self.at_removal() => {
                 self.bump();
                 let task = self.name("the name of a task, or `all`")?;

@@ -1,6 +1,6 @@
 //! Prints items.
 
-use super::super::ast::{Expr, Item, ItemKind, Name, Param, Prop, When};
+use super::super::ast::{Expr, Item, ItemKind, Name, Param, Prop, TaskMode, When};
 use super::TreePrinter;
 
 impl TreePrinter {
@@ -77,10 +77,18 @@ impl TreePrinter {
                 }
                 self.block(body);
             }
-            ItemKind::Task { name, params, result, body } => {
+            ItemKind::Task { mode, name, params, result, body } => {
+                self.push(match mode {
+                    TaskMode::Plain => "",
+                    TaskMode::Async | TaskMode::AsyncMicro => "async ",
+                    TaskMode::AsyncDaemon => "daemon async ",
+                });
                 self.named_item("task ", name);
                 self.params(params);
                 self.annotation(result.as_ref());
+                if *mode == TaskMode::AsyncMicro {
+                    self.push(" micro");
+                }
                 self.block(body);
             }
             ItemKind::Event { name, params, looper, initially, body } => {

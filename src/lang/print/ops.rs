@@ -32,7 +32,27 @@ impl TreePrinter {
                 self.push("cancel ");
                 self.place(message);
             }
+            Op::Launch { task, args, words } => {
+                self.push("launch ");
+                self.name(task);
+                self.args(args);
+                if let Some(place) = &words.on {
+                    self.push(" on ");
+                    self.place(place);
+                }
+                if words.now {
+                    self.push(" now");
+                }
+                if let Some(job) = &words.within {
+                    self.push(" in ");
+                    self.place(job);
+                }
+                if words.detached {
+                    self.push(" detached");
+                }
+            }
             Op::SpawnLooper => self.push("spawn looper"),
+            Op::SpawnScope => self.push("spawn scope"),
             Op::Fence { target } => {
                 self.push("fence ");
                 self.place(target);

@@ -143,6 +143,14 @@ impl TreePrinter {
                 self.name(listener);
                 self.args(args);
             }
+            StmtKind::Switch(to) => {
+                self.push("switch to ");
+                self.place(to);
+            }
+            StmtKind::CancelOne(place) => {
+                self.push("cancel ");
+                self.place(place);
+            }
             StmtKind::Withdraw { request } => {
                 self.push("withdraw ");
                 self.expr(request);
@@ -273,8 +281,12 @@ impl TreePrinter {
     fn ty(&mut self, ty: &Type) {
         match &ty.base {
             BaseType::Name(name) => self.name(name),
-            BaseType::List(inner) | BaseType::Channel(inner) => {
-                self.push(if matches!(ty.base, BaseType::List(_)) { "list[" } else { "channel[" });
+            BaseType::List(inner) | BaseType::Channel(inner) | BaseType::Job(inner) => {
+                self.push(match ty.base {
+                    BaseType::List(_) => "list[",
+                    BaseType::Channel(_) => "channel[",
+                    _ => "job[",
+                });
                 self.ty(inner);
                 self.push("]");
             }

@@ -2,10 +2,12 @@
 
 use super::super::blame::Blame;
 use super::super::instr::{Instr, ListGet, ListPut, Reg, Regs, Visible, WaitRef};
+use super::super::jobs::{LaunchAt, ParentRef, SuspendAt};
 use super::places::{of_list, owner};
 use super::{Compiler, kind};
-use crate::lang::ast::{BinaryOp, UnaryOp};
-use crate::lang::program::{Expr, ExprKind};
+use crate::event::LaunchKind;
+use crate::lang::ast::{BinaryOp, TaskMode, UnaryOp};
+use crate::lang::program::{Expr, ExprKind, LaunchParentExpr, LaunchPlaceExpr, Type};
 use crate::world::WordKind;
 
 impl<'p> Compiler<'p> {
@@ -152,6 +154,40 @@ impl<'p> Compiler<'p> {
                 let args = self.args(args);
                 self.visible(Visible::Fork { body: *body, args }, WordKind::Thread, *site)
             }
+            ExprKind::Launch { body, args, place, parent, site } => {
+                let args = self.args(args);
+                let blame = match (place, parent) {
+                    (LaunchPlaceExpr::On(to), _) => Blame::of(to.at),
+                    (_, LaunchParentExpr::In(job)) => Blame::of(job.at),
+                    _ => Blame::default(),
+                };
+                let place = match place {
+                    LaunchPlaceExpr::On(to) => LaunchAt::Posted(self.target_ref(to)),
+                    LaunchPlaceExpr::Here => LaunchAt::Here,
+                    LaunchPlaceExpr::Now => LaunchAt::Now,
+                };
+                let parent = match parent {
+                    LaunchParentExpr::Caller => ParentRef::Caller,
+                    LaunchParentExpr::Nobody => ParentRef::Nobody,
+                    LaunchParentExpr::In(job) => ParentRef::Job(self.expr(job)),
+                };
+                let task = &self.program.bodies[*body];
+                let micro = task.mode == TaskMode::AsyncMicro;
+                let keeps_failure = micro || task.result != Type::Void;
+                let kind = LaunchKind { daemon: task.mode == TaskMode::AsyncDaemon, keeps_failure, micro };
+                let job =
+                    self.visible(Visible::Launch { body: *body, args, place, parent, kind }, WordKind::Thread, *site);
+                self.blame(blame);
+                job
+            }
+            ExprKind::SpawnScope { site } => self.visible(Visible::SpawnScope, WordKind::Thread, *site),
+            ExprKind::AskJob { job, what, site } => {
+                let blame = Blame::of(job.at);
+                let job = self.expr(job);
+                let answer = self.visible(Visible::AskJob { job, what: *what }, kind(ty), *site);
+                self.blame(blame);
+                answer
+            }
             ExprKind::SpawnLooper { site } => self.visible(Visible::SpawnLooper, WordKind::Thread, *site),
             ExprKind::Fence { looper, site } => {
                 let blame = Blame::of(looper.at);
@@ -187,7 +223,12 @@ impl<'p> Compiler<'p> {
             ExprKind::DownFor { semaphore, timeout, site } => {
                 let semaphore = self.expr(semaphore);
                 let timeout = self.delay(timeout);
-                self.visible(Visible::DownFor { semaphore, timeout }, WordKind::Word, *site)
+                let op = if self.is_async {
+                    Visible::Suspend(SuspendAt::DownFor { semaphore, timeout })
+                } else {
+                    Visible::DownFor { semaphore, timeout }
+                };
+                self.visible(op, WordKind::Word, *site)
             }
             ExprKind::Platform(platform) => self.platform_expr(platform, ty),
             ExprKind::AcquireFor { mode, lock, timeout, site } => {
@@ -231,7 +272,12 @@ impl<'p> Compiler<'p> {
             ExprKind::Await { cond, timeout, site } => {
                 let timeout = timeout.as_deref().map(|d| self.delay(d));
                 let condition = self.fragment(cond);
-                self.visible(Visible::Await { condition, timeout }, WordKind::Word, *site)
+                let op = if self.is_async {
+                    Visible::Suspend(SuspendAt::Await { condition, timeout })
+                } else {
+                    Visible::Await { condition, timeout }
+                };
+                self.visible(op, WordKind::Word, *site)
             }
         }
     }

@@ -128,6 +128,12 @@ pub fn compile(program: &Program) -> Result<Code, CompileError> {
             .iter()
             .map(|c| c.fields.iter().flat_map(|f| setup::cell_kinds(&f.ty)).collect())
             .collect(),
+        results: program
+            .bodies
+            .enumerate()
+            .filter(|(_, b)| b.is_async())
+            .map(|(id, b)| (id, kind(&b.result)))
+            .collect(),
         digest: std::sync::OnceLock::new(),
     })
 }
@@ -161,6 +167,8 @@ struct Compiler<'p> {
     pure: bool,
     /// Whether the body of a row is being compiled, which ends the row.
     is_row: bool,
+    /// Whether the body of an async task is being compiled. Its waits are suspension points.
+    is_async: bool,
     /// Whether a large property is being compiled. Registers of a term are then freed after the term.
     thrifty: bool,
 }
@@ -189,6 +197,7 @@ impl<'p> Compiler<'p> {
             constants: BTreeMap::new(),
             pure: false,
             is_row: false,
+            is_async: body.is_async(),
             thrifty: false,
         }
     }
@@ -207,6 +216,7 @@ impl<'p> Compiler<'p> {
             constants: BTreeMap::new(),
             pure: false,
             is_row: false,
+            is_async: false,
             thrifty: false,
         }
     }

@@ -12,7 +12,7 @@ use crate::world::{
 pub(super) fn cell_kinds(ty: &Type) -> Vec<WordKind> {
     match ty {
         Type::Object(_) => vec![WordKind::Object],
-        Type::Thread | Type::Looper => vec![WordKind::Thread],
+        Type::Thread | Type::Looper | Type::Job(_) => vec![WordKind::Thread],
         Type::Handler => vec![WordKind::Handler],
         Type::Fence => vec![WordKind::Fence],
         Type::Request => vec![WordKind::Request],

@@ -2,6 +2,7 @@
 
 use super::super::blame::{Blame, IllegalValue};
 use super::super::instr::{Instr, ListGet, ListPut, Reg, Regs, Visible, WaitRef};
+use super::super::jobs::SuspendAt;
 use super::Compiler;
 use super::control::Exit;
 use super::places::{lock_in, of_list, owner};
@@ -238,7 +239,10 @@ impl<'p> Compiler<'p> {
             Simple::Use(e) => Visible::Use(self.expr(e)),
             Simple::Delete(e) => Visible::Free(self.expr(e)),
             Simple::Lift(e) => Visible::Lift(self.expr(e)),
+            Simple::Join(e) if self.is_async => Visible::Suspend(SuspendAt::Join(self.expr(e))),
             Simple::Join(e) => Visible::Join(self.expr(e)),
+            Simple::Switch(e) => Visible::Suspend(SuspendAt::Switch(self.expr(e))),
+            Simple::CancelJob(e) => Visible::CancelJob(self.expr(e)),
             Simple::Interrupt(e) => Visible::Interrupt(self.expr(e)),
             Simple::Acquire(e) => Visible::Acquire(self.lock_ref(e)),
             Simple::Release(e) => Visible::Release(self.lock_ref(e)),
@@ -247,6 +251,7 @@ impl<'p> Compiler<'p> {
                 Visible::Notify { on: WaitRef::Condition(self.expr(condition)), all: *all }
             }
             Simple::Arrive(e) => Visible::Arrive(self.expr(e)),
+            Simple::Down(e) if self.is_async => Visible::Suspend(SuspendAt::Down(self.expr(e))),
             Simple::Down(e) => Visible::Down(self.expr(e)),
             Simple::Up(e) => Visible::Up(self.expr(e)),
             Simple::Send { channel, value } => {
@@ -264,8 +269,10 @@ impl<'p> Compiler<'p> {
                 }
             }
             Simple::Close(e) => Visible::Close(self.expr(e)),
+            Simple::Sleep(e) if self.is_async => Visible::Suspend(SuspendAt::Sleep(self.delay(e))),
             Simple::Sleep(e) => Visible::Sleep(self.delay(e)),
             Simple::Skip => Visible::Skip,
+            Simple::Yield if self.is_async => Visible::Suspend(SuspendAt::Yield),
             Simple::Yield => Visible::Yield,
             Simple::AttachQueue => Visible::AttachQueue,
             Simple::LoopQueue => Visible::Begin,

@@ -1,0 +1,211 @@
+//! Jobs in the virtual machine: the frames of an async task are set aside when its looper gives it up, and go back on
+//! the looper's stack when it continues.
+
+use super::blame::blamed;
+use super::fiber::{Fiber, FrameKind};
+use super::guest::Vm;
+use super::instr::{Instr, Reg, Visible};
+use super::operands::Values;
+use super::pure::evaluate;
+use super::unwind::{Exception, ExceptionDetail};
+use crate::event::{
+    CANCELLED, Failure, FailureKind, LaunchParent, LaunchPlace, Op, Outcome, SemaphoreId, Suspension, ThreadId, Value,
+};
+use crate::world::{JobEnd, Next, Reply, ThrownException, World};
+
+/// What a suspension waits for, with its operands in registers. [`Suspension`] has the same with resolved operands.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum SuspendAt {
+    Sleep(Reg),
+    Await { condition: super::instr::FragmentId, timeout: Option<Reg> },
+    Join(Reg),
+    Down(Reg),
+    DownFor { semaphore: Reg, timeout: Reg },
+    Yield,
+    Switch(Reg),
+}
+
+/// Where a job starts, with its operand in a register.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum LaunchAt {
+    Posted(super::instr::TargetRef),
+    Here,
+    Now,
+}
+
+/// The job that a new job belongs to, with its operand in a register.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum ParentRef {
+    Caller,
+    Nobody,
+    Job(Reg),
+}
+
+impl SuspendAt {
+    /// Returns the suspension with resolved operands.
+    pub(super) fn resolve(self, regs: &[Value]) -> Result<Suspension, ThrownException> {
+        let get = |r: Reg| regs[usize::from(r)];
+        let thread = |r: Reg| World::thread_value(get(r));
+        let semaphore = |r: Reg| u32::try_from(get(r)).map(SemaphoreId).map_err(|_| ThrownException::NullPointer);
+        Ok(match self {
+            SuspendAt::Sleep(delay) => Suspension::Sleep(get(delay)),
+            SuspendAt::Await { timeout, .. } => Suspension::Await { timeout: timeout.map(get) },
+            SuspendAt::Join(other) => Suspension::Join(thread(other)?),
+            SuspendAt::Down(of) => Suspension::Down(semaphore(of)?),
+            SuspendAt::DownFor { semaphore: of, timeout } => {
+                Suspension::DownFor { semaphore: semaphore(of)?, timeout: get(timeout) }
+            }
+            SuspendAt::Yield => Suspension::Yield,
+            SuspendAt::Switch(to) => Suspension::Switch(thread(to)?),
+        })
+    }
+
+    /// Calls `f` with each register that is read, except those of a condition.
+    pub(super) fn registers(self, f: &mut dyn FnMut(Reg)) {
+        match self {
+            SuspendAt::Sleep(r) | SuspendAt::Join(r) | SuspendAt::Down(r) | SuspendAt::Switch(r) => f(r),
+            SuspendAt::DownFor { semaphore, timeout } => {
+                f(semaphore);
+                f(timeout);
+            }
+            SuspendAt::Await { timeout, .. } => timeout.into_iter().for_each(f),
+            SuspendAt::Yield => {}
+        }
+    }
+}
+
+/// Resolves the place and the parent of a launch.
+pub(super) fn launched(
+    (place, parent): (LaunchAt, ParentRef),
+    regs: &[Value],
+    target: impl Fn(super::instr::TargetRef) -> Result<crate::event::Target, ThrownException>,
+) -> Result<(LaunchPlace, LaunchParent), ThrownException> {
+    let place = match place {
+        LaunchAt::Posted(to) => LaunchPlace::Posted(target(to)?),
+        LaunchAt::Here => LaunchPlace::Here,
+        LaunchAt::Now => LaunchPlace::Now,
+    };
+    let parent = match parent {
+        ParentRef::Caller => LaunchParent::Caller,
+        ParentRef::Nobody => LaunchParent::Nobody,
+        ParentRef::Job(r) => LaunchParent::Job(World::thread_value(regs[usize::from(r)])?),
+    };
+    Ok((place, parent))
+}
+
+impl Vm {
+    /// Continues a thread after an operation on jobs. Any other reply comes back.
+    pub(super) fn deliver_job(&mut self, world: &mut World, thread: ThreadId, reply: Reply) -> Result<Next, Reply> {
+        match reply {
+            Reply::Start { job, body, args, launched } => {
+                let args = Values::from_slice(world.args(args));
+                if launched {
+                    self.set_value(thread, i64::from(job.0));
+                }
+                self.fiber(job).clear();
+                if !self.enter(world, thread, body, &args, FrameKind::Job(job)) {
+                    return Ok(Next::Ended);
+                }
+            }
+            Reply::Suspended(job) => {
+                self.fiber(job).clear();
+                let (from, to) = self.two(thread, job);
+                from.move_job(to, job);
+            }
+            Reply::Continue { job, value } => {
+                let (from, to) = self.two(job, thread);
+                if !world.take_cells(to.append(from)) {
+                    return Ok(Next::Ended);
+                }
+                if let Some(next) = self.after_suspension(world, thread, value) {
+                    return Ok(next);
+                }
+            }
+            Reply::Skipped => {}
+            Reply::Rethrow(exception) => {
+                if let Some(next) = self.throw(world, thread, Exception::unpack(exception)) {
+                    return Ok(next);
+                }
+            }
+            other => return Err(other),
+        }
+        Ok(self.run(world, thread, None))
+    }
+
+    // Gives the pending instruction its value, or throws at it. An exception in the condition of an `await` is thrown.
+    fn after_suspension(&mut self, world: &mut World, thread: ThreadId, value: Value) -> Option<Next> {
+        let code = self.code.clone();
+        let fiber = &self.fibers[thread];
+        let pc = fiber.pc;
+        let Instr::Visible { site, .. } = code.instrs[pc as usize] else { return None };
+        if value == CANCELLED {
+            let exception = self.built_in(ThrownException::Cancelled, site, None);
+            return self.throw(world, thread, exception);
+        }
+        let thrown = fiber.awaited(&code).and_then(|condition| {
+            let result = evaluate(code.fragment(condition), fiber.top(), world, Some(thread));
+            result.err().map(|(thrown, at)| (thrown, blamed(&code.fragments_blamed[condition as usize], at)))
+        });
+        if let Some((thrown, blame)) = thrown {
+            let exception = self.built_in(thrown, site, blame);
+            return self.throw(world, thread, exception);
+        }
+        self.set_value(thread, value);
+        None
+    }
+
+    // Completes the pending visible instruction of a thread with this value.
+    fn set_value(&mut self, thread: ThreadId, value: Value) {
+        let code = self.code.clone();
+        let fiber = &mut self.fibers[thread];
+        if let Instr::Visible { dst, .. } = code.instrs[fiber.pc as usize] {
+            fiber.regs[fiber.base as usize + usize::from(dst)] = value;
+        }
+        fiber.pc += 1;
+    }
+
+    fn two(&mut self, a: ThreadId, b: ThreadId) -> (&mut Fiber, &mut Fiber) {
+        let [a, b] = self.fibers.as_mut_slice().get_disjoint_mut([a.0 as usize, b.0 as usize]).expect("two fibers");
+        (a, b)
+    }
+
+    /// Ends the job whose last frame an exception has left. A cancellation ends the job as cancelled.
+    pub(super) fn job_failed(&self, world: &mut World, thread: ThreadId, job: ThreadId, exception: Exception) {
+        let is_cancelled = self.code.exceptions[exception.name] == ThrownException::Cancelled.name();
+        let end = if is_cancelled { JobEnd::Cancelled } else { JobEnd::Failed(exception.pack()) };
+        world.end_job(thread, job, end);
+    }
+
+    /// Reports the failure of a job that nobody keeps.
+    pub(super) fn report(&self, world: &mut World, job: ThreadId, exception: Exception) {
+        if world.setup().uncaught_ends_thread {
+            return;
+        }
+        let message = match exception.says {
+            ExceptionDetail::Message(message) => self.code.texts[message].clone(),
+            _ => String::new(),
+        };
+        let name = &self.code.exceptions[exception.name];
+        let failure = world.failure(FailureKind::Exception, job, name, &message, exception.site);
+        let operand = match exception.says {
+            ExceptionDetail::Blame(id) => self.code.blames.operand(name, id),
+            _ => None,
+        };
+        world.end(Outcome::Failure(Failure { operand, ..failure }));
+    }
+}
+
+impl Visible {
+    /// Returns the condition that the instruction waits for.
+    pub(super) fn condition(&self) -> Option<super::instr::FragmentId> {
+        match *self {
+            Visible::Await { condition, .. } | Visible::Suspend(SuspendAt::Await { condition, .. }) => Some(condition),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the operation of a suspension.
+pub(super) fn suspension(at: SuspendAt, regs: &[Value]) -> Result<Op, ThrownException> {
+    at.resolve(regs).map(Op::Suspend)
+}

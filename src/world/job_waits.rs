@@ -1,0 +1,164 @@
+//! Suspension points: what a job waits for, and when its wait is over.
+
+use super::World;
+use super::clock::due;
+use super::jobs::JobStage;
+use super::perform::{Reply, ThrownException};
+use crate::event::{Args, CANCELLED, EventKind, Op, SemaphoreId, Suspension, ThreadId, Value};
+
+impl World {
+    pub(super) fn record_resumption(&mut self, thread: ThreadId, job: ThreadId, value: Value) {
+        let (context, site) = (self.threads[job].home, self.threads[job].site);
+        let op = Op::Resume(self.job(job).map_or(Suspension::Yield, |j| j.suspension));
+        self.record(Some(thread), Some(context), site, || EventKind::Performed {
+            op,
+            value,
+            made: None,
+            refused: false,
+        });
+    }
+
+    /// Performs a suspension of the job that a thread runs: completes it at once, or makes the thread give up the job.
+    pub(super) fn suspend(&mut self, thread: ThreadId, on: Suspension) -> Result<Reply, ThrownException> {
+        let job = self.threads[thread].running.ok_or(ThrownException::IllegalState)?;
+        if let Suspension::Switch(to) = on
+            && self.threads[to].queue.is_none()
+        {
+            return Err(ThrownException::IllegalState);
+        }
+        self.threads[job].site = self.threads[thread].site;
+        self.job_mut(job).suspension = on;
+        let cancelled = self.job(job).is_some_and(|j| j.cancelled);
+        let micro = self.job(job).is_some_and(|j| j.kind.micro);
+        let now = match (cancelled, micro) {
+            (true, _) => Some(CANCELLED),
+            (false, true) => None,
+            (false, false) => self.completes_at_once(thread, on),
+        };
+        if let Some(value) = now {
+            if value == 1
+                && let Some(semaphore) = on.semaphore()
+            {
+                self.take_permit(semaphore);
+            }
+            self.record_resumption(thread, job, value);
+            return match (value, on) {
+                (CANCELLED, _) => Err(ThrownException::Cancelled),
+                (_, Suspension::Await { .. }) => Ok(Reply::Awaited(value)),
+                _ => Ok(Reply::Value(value)),
+            };
+        }
+        let delay = match on {
+            Suspension::Sleep(delay) | Suspension::DownFor { timeout: delay, .. } => Some(delay),
+            Suspension::Await { timeout } => timeout,
+            _ => None,
+        };
+        let deadline = delay.map(|delay| self.after(delay));
+        let own = &mut self.threads[job];
+        (own.pending, own.deadline) = (on.blocking(), deadline);
+        self.timed.set(job, deadline.is_some());
+        self.threads[job].condition = self.threads[thread].condition;
+        if let Suspension::Switch(to) = on {
+            self.job_mut(job).looper = to;
+        }
+        self.job_mut(job).stage = JobStage::Waiting;
+        self.jobs.waiting.push(job);
+        let context = self.threads[job].home;
+        self.record(Some(thread), Some(context), None, || EventKind::Suspended);
+        self.leave_job(thread, job);
+        Ok(Reply::Suspended(job))
+    }
+
+    // Returns the value of a suspension that does not have to wait.
+    pub(super) fn completes_at_once(&self, thread: ThreadId, on: Suspension) -> Option<Value> {
+        match on {
+            Suspension::Sleep(delay) => (delay <= 0).then_some(0),
+            Suspension::Await { timeout } => {
+                let holds = self.threads[thread].condition;
+                (holds || timeout.is_some_and(|t| t <= 0)).then_some(i64::from(holds))
+            }
+            Suspension::Join(other) => self.finished(other).then_some(0),
+            Suspension::Down(semaphore) => (self.semaphores[semaphore].count > 0).then_some(1),
+            Suspension::DownFor { semaphore, timeout } => {
+                let takes = self.semaphores[semaphore].count > 0;
+                (takes || timeout <= 0).then_some(i64::from(takes))
+            }
+            Suspension::Yield => None,
+            Suspension::Switch(to) => (to == thread).then_some(0),
+        }
+    }
+
+    pub(super) fn take_permit(&mut self, semaphore: SemaphoreId) {
+        self.semaphores[semaphore].count -= 1;
+        self.refresh_all(|w| &w.semaphores[semaphore].pending_set);
+    }
+
+    // Returns the value with which a waiting job resumes, if its wait is over.
+    pub(super) fn wait_is_over(&self, job: ThreadId) -> Option<Value> {
+        let t = &self.threads[job];
+        let timed_out = due(t.deadline, self.now);
+        let own = self.job(job)?;
+        if own.cancelled {
+            return Some(CANCELLED);
+        }
+        match own.suspension {
+            Suspension::Sleep(_) => timed_out.then_some(0),
+            Suspension::Await { .. } => (t.condition || timed_out).then_some(i64::from(t.condition)),
+            Suspension::Join(other) => self.finished(other).then_some(0),
+            Suspension::Down(semaphore) | Suspension::DownFor { semaphore, .. } => {
+                let takes = self.semaphores[semaphore].count > 0;
+                (takes || timed_out).then_some(i64::from(takes))
+            }
+            Suspension::Yield | Suspension::Switch(_) => Some(0),
+        }
+    }
+
+    /// Looks after all jobs at the end of a step: queues the resumptions of those whose wait is over, and ends those
+    /// whose message was dropped.
+    pub(super) fn tend_jobs(&mut self, by: Option<ThreadId>) {
+        let mut at = 0;
+        let mut resumed = 0;
+        while self.outcome.is_none() {
+            if std::mem::take(&mut self.jobs.dropped) {
+                self.lose_jobs();
+                at = 0;
+            }
+            let Some(&job) = self.jobs.waiting.get(at) else { break };
+            let Some(value) = self.wait_is_over(job) else {
+                at += 1;
+                continue;
+            };
+            self.jobs.waiting.remove(at);
+            if value == 1
+                && let Some(semaphore) = self.job(job).and_then(|j| j.suspension.semaphore())
+            {
+                self.take_permit(semaphore);
+            }
+            // A promise that its own looper fulfils goes on in a microtask. A timer is a task of its own.
+            let own = self.job(job).filter(|j| j.kind.micro && Some(j.looper) == by);
+            let micro = own.is_some_and(|j| !matches!(j.suspension, Suspension::Sleep(_)));
+            self.threads[job].deadline = None;
+            self.timed.set(job, false);
+            self.job_mut(job).stage = JobStage::Ready(value);
+            self.record_ready(job, &mut resumed);
+            self.queue_job(job, Args::default(), micro);
+        }
+    }
+
+    // Records that the resumption of a job is queued, behind the operation that caused it and the `before` resumptions
+    // that it has also caused.
+    pub(super) fn record_ready(&mut self, job: ThreadId, before: &mut usize) {
+        if !self.recording {
+            return;
+        }
+        let (context, looper) = (self.threads[job].home, self.job(job).map_or(job, |j| j.looper));
+        let actor = self.jobs.actor;
+        let (thread, by) = (actor.map(|(thread, _)| thread), actor.map(|(_, by)| by));
+        let last = self.recorded.len();
+        self.record(thread, by, None, || EventKind::Resumed { job, context, looper });
+        *before += 1;
+        // The task that caused it may have ended in the same step. Its end comes after what it has caused.
+        let at = (*before).min(last);
+        self.recorded[at..].rotate_right(1);
+    }
+}
