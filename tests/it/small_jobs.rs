@@ -98,7 +98,8 @@ impl Generator {
         }
         while text.contains("$w") {
             // Another launch in the place would be a large model.
-            let inner = self.fill(ASYNC[self.rng.below(14) as usize]);
+            let inner = ASYNC[self.rng.below(14) as usize];
+            let inner = self.fill(inner);
             text = text.replacen("$w", &inner, 1);
         }
         text

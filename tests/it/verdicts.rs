@@ -149,6 +149,7 @@ fn pedigree(setup: &Setup, parts: &[(CreationKind, u32)]) -> String {
         CreationKind::Event(event) => format!("{}#{nth}", setup.events[*event].name),
         CreationKind::Body(body) => format!("{}#{nth}", setup.bodies[*body]),
         CreationKind::Looper => format!("spawned-looper#{nth}"),
+        CreationKind::Scope => unreachable!("a scope performs nothing"),
         CreationKind::Class(_) => unreachable!("an object performs nothing"),
     };
     parts.iter().map(name).collect::<Vec<_>>().join("/")

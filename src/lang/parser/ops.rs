@@ -11,8 +11,24 @@ use super::{Parse, Parser, ReportedError};
 
 /// Words that can follow a whole expression on its line. A word before one of them can therefore be a name instead of
 /// an operation.
-const FOLLOWERS: [&str; 14] =
-    ["after", "at", "async", "micro", "idle", "or", "as", "with", "for", "if", "real", "initially", "safely", "on"];
+const FOLLOWERS: [&str; 16] = [
+    "after",
+    "at",
+    "async",
+    "micro",
+    "idle",
+    "or",
+    "as",
+    "with",
+    "for",
+    "if",
+    "real",
+    "initially",
+    "safely",
+    "on",
+    "now",
+    "detached",
+];
 
 impl Parser<'_> {
     /// Returns whether the token `ahead`, on the same line, can begin an operand. A `(` that touches the word before it
