@@ -183,6 +183,10 @@ impl Guest for Script {
                 self.advance(thread);
             }
             Reply::LeaveLoop | Reply::Exhausted | Reply::Again => self.advance(thread),
+            // A script has no jobs.
+            Reply::Start { .. } | Reply::Suspended(_) | Reply::Continue { .. } | Reply::Skipped | Reply::Rethrow(_) => {
+                unreachable!("{reply:?}")
+            }
         }
         self.run(world, thread)
     }
