@@ -232,7 +232,9 @@ fn thread(world: &World, words: &Types, id: ThreadId) -> ThreadState {
         Some(_) => ThreadCondition::Waits,
         None => ThreadCondition::Ready,
     };
-    let is_pending = matches!(standing, ThreadCondition::Ready | ThreadCondition::Waits);
+    // A job that does not wait is pending nowhere: its looper acts for it.
+    let is_job = world.job(id).is_some() && blocked.is_none();
+    let is_pending = matches!(standing, ThreadCondition::Ready | ThreadCondition::Waits) && !is_job;
     let site = if is_pending { t.site } else { failure.and_then(|f| f.site) };
     let place = t.site.map_or("", |s| world.setup().sites[s].place.as_str());
     let operation = match &t.pending {

@@ -298,6 +298,7 @@ fn row(world: &World, event: &Event, names: &mut ShortNames) -> Row {
         EventKind::JobExit(job) => {
             row.kind = "jobexit".to_owned();
             row.place = Some(world.thread_name(*job));
+            row.detail = world.job(*job).and_then(|job| job.parent()).map(|parent| world.thread_name(parent));
         }
         EventKind::Tick => row.kind = "tick".to_owned(),
         EventKind::Refused => row.kind = "refused".to_owned(),
@@ -322,6 +323,9 @@ fn row(world: &World, event: &Event, names: &mut ShortNames) -> Row {
             row.kind = kind(op);
             row.made = made.map(&mut name);
             operation(world, op, *value, &mut row);
+            if let Op::Launch { place: LaunchPlace::Here, .. } = op {
+                row.target = event.thread.map(|thread| world.thread_name(thread));
+            }
         }
     }
     row.place = row.place.map(|place| names.text(place));
@@ -441,9 +445,11 @@ fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
         Op::Branch => row.value = Some(value),
         Op::Launch { body: b, place, .. } => {
             row.body = body(*b);
-            (row.value, row.target) = match place {
-                LaunchPlace::Posted(to) => (Some(value), target(*to)),
-                LaunchPlace::Here | LaunchPlace::Now => (Some(value), None),
+            (row.value, row.is_async) = (Some(value), *place != LaunchPlace::Now);
+            row.target = match place {
+                LaunchPlace::Posted(to) => target(*to),
+                // The caller knows the thread.
+                LaunchPlace::Here | LaunchPlace::Now => None,
             };
         }
         Op::Suspend(on) | Op::Resume(on) => {

@@ -144,9 +144,10 @@ impl World {
         waits.then(|| self.blocked(thread))
     }
 
-    /// Returns whether a thread is live and blocked.
+    /// Returns whether a thread is live and blocked, or a job waits.
     pub(super) fn is_held_up(&self, thread: ThreadId) -> bool {
-        self.threads[thread].status == ThreadStage::Alive && !self.enabled.contains(thread)
+        let is_blocked = self.threads[thread].status == ThreadStage::Alive && !self.enabled.contains(thread);
+        is_blocked || self.job_waits(thread)
     }
 
     pub(super) fn blocked(&self, thread: ThreadId) -> BlockedThread {

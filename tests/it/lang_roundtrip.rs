@@ -9,7 +9,7 @@ use raceflip::lang::ast::*;
 use raceflip::lang::{Source, parse, print, render};
 
 /// Names that are words of the language in other places, and a few ordinary names.
-const NAMES: [&str; 62] = [
+const NAMES: [&str; 66] = [
     "x",
     "y",
     "f",
@@ -50,6 +50,10 @@ const NAMES: [&str; 62] = [
     "with",
     "safely",
     "cancel",
+    "launch",
+    "detached",
+    "now",
+    "job",
     "all",
     "any",
     "enable",
@@ -108,6 +112,7 @@ fn leaf() -> impl Strategy<Value = Expr> {
         word().prop_map(ExprKind::Name),
         word().prop_map(ExprKind::Name),
         Just(ExprKind::Op(Box::new(Op::SpawnLooper))),
+        Just(ExprKind::Op(Box::new(Op::SpawnScope))),
     ]
     .prop_map(e)
 }
@@ -120,6 +125,18 @@ fn instance(inner: impl Strategy<Value = Expr> + Clone) -> impl Strategy<Value =
             .prop_filter("a name", |expr| !matches!(expr.kind, ExprKind::Str(_)))
             .prop_map(|expr| InstanceName::Expr(Box::new(expr))),
     ]
+}
+
+const MODES: [TaskMode; 4] = [TaskMode::Plain, TaskMode::Async, TaskMode::AsyncDaemon, TaskMode::AsyncMicro];
+
+fn launch_words(inner: impl Strategy<Value = Expr> + Clone) -> impl Strategy<Value = LaunchWords> {
+    let owner = (any::<bool>(), option::of(inner.clone()));
+    (option::of(inner), any::<bool>(), owner).prop_map(|(on, now, (detached, within))| LaunchWords {
+        now: now && on.is_none(),
+        on,
+        detached: detached && within.is_none(),
+        within,
+    })
 }
 
 fn op(inner: impl Strategy<Value = Expr> + Clone + 'static) -> impl Strategy<Value = Op> {
@@ -149,6 +166,11 @@ fn op(inner: impl Strategy<Value = Expr> + Clone + 'static) -> impl Strategy<Val
         }),
         inner.clone().prop_map(|message| Op::Cancel { message }),
         (name(), vec(inner.clone(), 0..3)).prop_map(|(task, args)| Op::Fork { task, args }),
+        (name(), vec(inner.clone(), 0..3), launch_words(inner.clone())).prop_map(|(task, args, words)| Op::Launch {
+            task,
+            args,
+            words
+        }),
         inner.clone().prop_map(|target| Op::Fence { target }),
         inner.clone().prop_map(|target| Op::HandlerOn { target }),
         (inner.clone(), option::of(inner.clone()), option::of(inner.clone()))
@@ -178,7 +200,7 @@ pub(crate) fn expr() -> BoxedStrategy<Expr> {
                     args
                 }),
                 (boxed.clone(), boxed.clone()).prop_map(|(object, index)| ExprKind::Index { object, index }),
-                (select(vec![TaskMode, UnaryOp::Not, UnaryOp::Neg]), boxed.clone())
+                (select(vec![UnaryOp::Not, UnaryOp::Neg]), boxed.clone())
                     .prop_map(|(op, operand)| ExprKind::Unary { op, operand }),
                 (select(operators), boxed.clone(), boxed).prop_map(|(op, left, right)| ExprKind::Binary {
                     op,
@@ -263,6 +285,8 @@ fn simple() -> impl Strategy<Value = StmtKind> {
         (any::<bool>(), select(vec![SyncMode::Read, SyncMode::Write]), place())
             .prop_map(|(acquire, mode, object)| Side { acquire, mode, object }),
         (expr(), any::<bool>()).prop_map(|(target, safely)| Quit { target, safely }),
+        expr().prop_map(Switch),
+        expr().prop_map(CancelJob),
         // `cancel all` cancels everything, so it cannot cancel a task named `all`.
         (option::of(name().prop_filter("a word there", |name| name.text != "all")), option::of(expr()), expr())
             .prop_map(|(task, with, target)| Cancel { task, with, target }),
@@ -424,13 +448,8 @@ fn item() -> impl Strategy<Value = Item> {
             (name(), option::of(block())).prop_map(|(name, body)| Looper { name, body }),
             (any::<bool>(), name(), option::of((name(), range())), block())
                 .prop_map(|(daemon, name, each, body)| Thread { daemon, name, each, body }),
-            (name(), params(), option::of(ty()), block()).prop_map(|(name, params, result, body)| Task {
-                mode: TaskMode::Plain,
-                name,
-                params,
-                result,
-                body
-            }),
+            (select(MODES.to_vec()), name(), params(), option::of(ty()), block())
+                .prop_map(|(mode, name, params, result, body)| Task { mode, name, params, result, body }),
             (name(), params(), name(), option::of(expr()), block())
                 .prop_map(|(name, params, looper, initially, body)| Event { name, params, looper, initially, body }),
             block().prop_map(|body| Init { body }),

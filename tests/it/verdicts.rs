@@ -156,8 +156,9 @@ fn pedigree(setup: &Setup, parts: &[(CreationKind, u32)]) -> String {
         CreationKind::Event(event) => format!("{}#{nth}", setup.events[*event].name),
         CreationKind::Body(body) => format!("{}#{nth}", setup.bodies[*body]),
         CreationKind::Looper => format!("spawned-looper#{nth}"),
-        CreationKind::Scope => format!("scope#{nth}"),
-        CreationKind::Class(_) | CreationKind::Instance(_) => unreachable!("an object performs nothing"),
+        CreationKind::Scope | CreationKind::Class(_) | CreationKind::Instance(_) => {
+            unreachable!("it performs nothing")
+        }
     };
     parts.iter().map(name).collect::<Vec<_>>().join("/")
 }

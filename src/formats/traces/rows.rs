@@ -8,6 +8,8 @@
 //! both with the first message that is posted to it, or when it starts, if that is later. A converted trace has rows
 //! for all operations.
 
+mod jobs;
+
 use super::lines::Lines;
 use super::{DISORDER, LineError, ReadError};
 use crate::base::Id;
@@ -119,6 +121,7 @@ struct Rows {
     is_whole: bool,
     // For the trace of a run: the enables of each event that no firing has used up.
     enables: BTreeMap<String, VecDeque<EventNo>>,
+    jobs: jobs::JobRows,
 }
 
 // The state of a thread with respect to its queue, according to the rows so far.
@@ -157,7 +160,10 @@ impl Rows {
             None if row.kind == "tick" && row.sends.is_empty() && row.receives.is_empty() => return Ok(()),
             None => self.environment(),
         };
-        let actions = self.actions(row, thread, line)?;
+        let actions = match self.job(row, thread, line)? {
+            Some(actions) => actions,
+            None => self.actions(row, thread, line)?,
+        };
         let site = match actions.first() {
             Some(Action::Read(_) | Action::Write(_)) => self.site(row),
             _ => SiteNo::NONE,

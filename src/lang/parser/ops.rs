@@ -13,7 +13,7 @@ use super::{Parse, Parser, ReportedError};
 
 /// Words that can follow a whole expression on its line. A word before one of them can therefore be a name instead of
 /// an operation.
-const FOLLOWERS: [&str; 16] = [
+const FOLLOWERS: [&str; 18] = [
     "after",
     "at",
     "async",
@@ -30,6 +30,8 @@ const FOLLOWERS: [&str; 16] = [
     "initially",
     "safely",
     "on",
+    "now",
+    "detached",
 ];
 
 impl Parser<'_> {

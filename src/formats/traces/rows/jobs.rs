@@ -1,0 +1,106 @@
+//! Reads the rows of jobs. In the trace of a run each part of a job between two suspensions is a task, which an event
+//! enables at the suspension; a job whose task has ended is a thread, so that others can join it
+//! (`detect::record` does the same).
+
+use super::{Action, Actions, EventNo, PostTime, Reason, Row, Rows, SiteNo, need};
+use crate::trace::{TaskNo, ThreadNo};
+use smallvec::smallvec;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The jobs of a trace so far, by name.
+#[derive(Default)]
+pub(super) struct JobRows {
+    known: BTreeSet<String>,
+    // Jobs that run inside the task that has launched them.
+    nested: BTreeSet<String>,
+    suspended: BTreeMap<String, EventNo>,
+    // Jobs whose tasks have ended, with their children that have ended.
+    ended: BTreeMap<String, Vec<String>>,
+}
+
+impl Rows {
+    /// Returns the operations of a row about a job. `None` if the row is about something else.
+    pub(super) fn job(&mut self, row: &Row, thread: ThreadNo, line: u32) -> Result<Option<Actions>, Reason> {
+        let is_job = |name: &Option<String>| name.as_ref().is_some_and(|name| self.jobs.known.contains(name));
+        let nothing = Ok(Some(Actions::new()));
+        match row.kind.as_str() {
+            "launch" => {
+                let Some(made) = &row.made else { return nothing };
+                self.jobs.known.insert(made.clone());
+                if row.target.is_some() {
+                    return self.post(row, line).map(|action| Some(smallvec![action]));
+                }
+                self.jobs.nested.insert(made.clone());
+                nothing
+            }
+            "suspended" => {
+                let context = need(&row.context, "context")?;
+                let event = self.builder.new_event(context);
+                self.jobs.suspended.insert(context.clone(), event);
+                let end = self.end_of_part(context)?;
+                Ok(Some([Some(Action::Enable(event)), end].into_iter().flatten().collect()))
+            }
+            "resumed" => {
+                let (made, target) = (need(&row.made, "made")?, need(&row.target, "target")?);
+                let looper = self.thread(target);
+                let task = self.builder.task(made, looper, PostTime::Now, true);
+                self.tasks.insert(made.clone(), task);
+                if let Some(event) = self.jobs.suspended.remove(made) {
+                    self.builder.handles(task, event);
+                }
+                let environment = self.environment();
+                self.builder.push(environment, Action::Post(task), SiteNo::NONE, line)?;
+                nothing
+            }
+            "end" if is_job(&row.context) => {
+                let context = need(&row.context, "context")?.clone();
+                let job = self.thread(&context);
+                self.builder.push(thread, Action::Fork(job), SiteNo::NONE, line)?;
+                self.builder.push(job, Action::ThreadInit, SiteNo::NONE, line)?;
+                self.jobs.ended.entry(context.clone()).or_default();
+                Ok(Some(self.end_of_part(&context)?.into_iter().collect()))
+            }
+            "jobexit" => {
+                let name = need(&row.place, "place")?;
+                let Some(children) = self.jobs.ended.get(name).cloned() else { return nothing };
+                let job = self.thread(name);
+                for child in children {
+                    let child = self.thread(&child);
+                    self.builder.push(job, Action::Join(child), SiteNo::NONE, line)?;
+                }
+                self.builder.push(job, Action::ThreadExit, SiteNo::NONE, line)?;
+                if let Some(parent) = &row.detail {
+                    self.jobs.ended.entry(parent.clone()).or_default().push(name.clone());
+                }
+                nothing
+            }
+            "join" if is_job(&row.place) => self.join_job(row),
+            "resume" if row.detail.as_deref() == Some("join") && row.value == Some(0) => {
+                if is_job(&row.place) {
+                    return self.join_job(row);
+                }
+                let other = self.thread(need(&row.place, "place")?);
+                Ok(Some(smallvec![Action::Join(other)]))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn join_job(&mut self, row: &Row) -> Result<Option<Actions>, Reason> {
+        let name = need(&row.place, "place")?;
+        if !self.jobs.ended.contains_key(name) {
+            return Ok(Some(Actions::new()));
+        }
+        let job = self.thread(name);
+        Ok(Some(smallvec![Action::Join(job)]))
+    }
+
+    // The end of the task of the trace that a job runs in. A job that runs inside another task leaves that one open.
+    fn end_of_part(&mut self, context: &str) -> Result<Option<Action>, Reason> {
+        if self.jobs.nested.remove(context) {
+            return Ok(None);
+        }
+        let task: TaskNo = self.task(context)?;
+        Ok(Some(Action::End(task)))
+    }
+}
