@@ -83,8 +83,8 @@ pub enum Op {
     /// Acquires a lock. Blocks while another thread holds it. A lock that is not reentrant also blocks the thread that
     /// holds it.
     Acquire(LockId),
-    /// Acquires a lock, or one side of a reader-writer lock, before a deadline. Blocks while that is not possible and the
-    /// deadline has not passed. Its value: 1 if it acquired, else 0. A recorded event of one that acquired has the
+    /// Acquires a lock, or one side of a reader-writer lock, before a deadline. Blocks while that is not possible and
+    /// the deadline has not passed. Its value: 1 if it acquired, else 0. A recorded event of one that acquired has the
     /// operation without a deadline.
     AcquireFor { of: Acquisition, timeout: i64 },
     /// Gives up one hold of a lock.
@@ -214,7 +214,8 @@ impl Op {
     }
 
     /// Returns whether the operation is the second half of one with two halves: the return from a wait, the passing of
-    /// a barrier, the end of a sleep, the completion of a send, receive or select. An execution of such a statement counts once, at its first half.
+    /// a barrier, the end of a sleep, the completion of a send, receive or select. An execution of
+    /// such a statement counts once, at its first half.
     #[inline]
     #[must_use]
     pub fn is_second_half(&self) -> bool {
