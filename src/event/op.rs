@@ -132,8 +132,8 @@ pub enum Op {
     /// Acquires a lock. Blocks while another thread holds it. A lock that is not reentrant also blocks the thread that
     /// holds it.
     Acquire(LockId),
-    /// Acquires a lock, or one side of a reader-writer lock, before a deadline. Blocks while that is not possible and the
-    /// deadline has not passed. Its value: 1 if it acquired, else 0. A recorded event of one that acquired has the
+    /// Acquires a lock, or one side of a reader-writer lock, before a deadline. Blocks while that is not possible and
+    /// the deadline has not passed. Its value: 1 if it acquired, else 0. A recorded event of one that acquired has the
     /// operation without a deadline.
     AcquireFor { of: Acquisition, timeout: i64 },
     /// Gives up one hold of a lock.

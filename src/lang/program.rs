@@ -126,8 +126,8 @@ pub const BUILT_IN_EXCEPTIONS: [&str; 10] = [
 /// exceptions of other programs stays as it was.
 pub const CLOSED: &str = "Closed";
 
-/// The exceptions of wait groups, built in where a program has one: a counter below 0, and an add before a wait that was
-/// already over has returned.
+/// The exceptions of wait groups, built in where a program has one: a counter below 0, and an add before a wait that
+/// was already over has returned.
 pub const GROUP_EXCEPTIONS: [&str; 2] = ["NegativeCounter", "GroupReused"];
 
 /// The scope that an uncaught exception ends.

@@ -128,8 +128,8 @@ impl World {
         self.cases(cases).nth(usize::try_from(index).ok()?)
     }
 
-    /// Returns how a select with this value has touched its channels: as the send or receive of its case, or, if no case
-    /// could go, as a look at all of them. Empty for any other operation, and for a select that has parked.
+    /// Returns how a select with this value has touched its channels: as the send or receive of its case, or, if no
+    /// case could go, as a look at all of them. Empty for any other operation, and for a select that has parked.
     #[must_use]
     pub fn selected_effects(&self, op: &Op, value: Value) -> SmallVec<[ThingEffect; 2]> {
         let (Op::Select { cases, .. } | Op::Selected { cases }) = *op else { return SmallVec::new() };

@@ -62,8 +62,8 @@ impl World {
         if self.groups[group].count == 0 { Ok(0) } else { Err(ThrownException::GroupReused) }
     }
 
-    /// Ends the deadline of a timed acquisition. Returns whether the thread acquires: the acquisition without a deadline
-    /// is pending then, and enabled.
+    /// Ends the deadline of a timed acquisition. Returns whether the thread acquires: the acquisition without a
+    /// deadline is pending then, and enabled.
     pub(super) fn gets(&mut self, thread: ThreadId, of: Acquisition) -> bool {
         self.threads[thread].deadline = None;
         if self.can_acquire(thread, of) {

@@ -286,7 +286,7 @@ fn simple() -> impl Strategy<Value = StmtKind> {
             .prop_map(|(acquire, mode, object)| Side { acquire, mode, object }),
         (expr(), any::<bool>()).prop_map(|(target, safely)| Quit { target, safely }),
         expr().prop_map(Switch),
-        expr().prop_map(CancelJob),
+        expr().prop_map(CancelOne),
         // `cancel all` cancels everything, so it cannot cancel a task named `all`.
         (option::of(name().prop_filter("a word there", |name| name.text != "all")), option::of(expr()), expr())
             .prop_map(|(task, with, target)| Cancel { task, with, target }),

@@ -87,7 +87,8 @@ fn compared(model: &Model, facts: &Facts) -> Result<u64, String> {
     Ok(states)
 }
 
-/// Compares the models of these seeds. Panics with all models whose results differ. `made` is a generator with its name.
+/// Compares the models of these seeds. Panics with all models whose results differ. `made` is a generator
+/// with its name.
 pub(crate) fn compare_models(
     (name, made): (&str, fn(u64) -> String),
     seeds: std::ops::Range<u64>,

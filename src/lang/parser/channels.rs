@@ -8,7 +8,10 @@ use super::{Parse, Parser};
 impl Parser<'_> {
     /// Parses the operands of a `send`: the channel and the value.
     pub(super) fn sent(&mut self) -> Parse<(Expr, Expr)> {
-        let channel = self.place()?;
+        self.in_send = true;
+        let channel = self.place();
+        self.in_send = false;
+        let channel = channel?;
         if !self.operand_at(0) {
             let help = "a send names its channel and its value: `send c 1`; a signal is `send done true`";
             let diagnostic = self.expected_diagnostic("the value to send").help(help);

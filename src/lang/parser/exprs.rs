@@ -106,7 +106,8 @@ impl Parser<'_> {
                         return Err(self.report(diagnostic.help("use integers: the language has no fractions")));
                     }
                     let name = self.name("the name of a field")?;
-                    if self.peek() == TokenKind::LeftParen {
+                    // After the channel of a `send`, parentheses apart from it are the value.
+                    if self.peek() == TokenKind::LeftParen && (!self.in_send || self.touches(0)) {
                         let args = self.args(&mut height)?;
                         ExprKind::Method { object: Box::new(object), name, args }
                     } else {

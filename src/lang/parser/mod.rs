@@ -117,6 +117,8 @@ struct Parser<'s> {
     errors: Vec<Diagnostic>,
     /// The token of the parser's last error. A token gets at most one error.
     blamed: Option<usize>,
+    /// Whether the channel of a `send` is parsed. A value in parentheses may follow it.
+    in_send: bool,
     /// Whether an item begins inside a block that was not closed. Blocks then give up, and parsing resumes at the level
     /// of the file.
     to_item: bool,
@@ -143,6 +145,7 @@ impl<'s> Parser<'s> {
             height: 0,
             errors: lexed.errors,
             blamed: None,
+            in_send: false,
             to_item: false,
             stop: false,
             lost: Vec::new(),
