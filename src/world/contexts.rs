@@ -118,7 +118,8 @@ impl Contexts {
 
     /// Returns the instance of a component that has created a context, if it is the firing of a row.
     pub(super) fn instance_of(&self, context: ContextId) -> Option<ContextId> {
-        self.parent(context).filter(|parent| matches!(self.made(*parent), CreationKind::Instance(_)))
+        let is_firing = matches!(self.made(context), CreationKind::Event(_));
+        self.parent(context).filter(|parent| is_firing && matches!(self.made(*parent), CreationKind::Instance(_)))
     }
 
     /// Returns the context whose name comes before the [`own_name`](Self::own_name) of a context: its creator. The own

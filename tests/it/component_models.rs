@@ -151,7 +151,7 @@ impl ComponentModel {
         for i in 0..STAGES {
             writeln!(text, "    verb turn{i} {{ stage = s{i} }}").unwrap();
         }
-        text += "    verb give_up(r) { withdraw r }\n    verb field0 { f = 0 }\n    verb field1 { f = 1 }\n";
+        text += "    verb give_up(r: request) { withdraw r }\n    verb field0 { f = 0 }\n    verb field1 { f = 1 }\n";
         text += "    verb state1 { g = 1 }\n";
         for (i, row) in self.rows.iter().enumerate() {
             let from: Vec<String> = row.from.iter().map(|s| format!("s{s}")).collect();

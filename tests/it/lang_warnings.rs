@@ -75,6 +75,7 @@ fn parts_of_kinds_that_do_nothing() {
     check(
         &format!("{text}thread t {{ skip }}\n"),
         &[
+            "nothing is posted to the looper `main`",
             "nothing uses the kind `lamp`",
             "no row reaches the stage `broken`",
             "no verb asks for the row `blink`",

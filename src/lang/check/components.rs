@@ -197,22 +197,21 @@ impl Checker {
 
     /// Lowers the body of a task of a component.
     pub(super) fn member_body(&mut self, member: &Member, id: BodyId) {
+        // The name of the component belongs to something else, which was reported.
+        let Some(component) = self.component_of(&member.component) else { return };
         let before = self.problems.count();
         self.row_conditions(member, id);
-        let component = self.component_of(&member.component);
-        let makes = matches!(member.role, Role::Verb(VerbMode::Makes));
-        let all = matches!(member.role, Role::Verb(VerbMode::All));
-        let one_instance = component.is_some_and(|id| self.out.components.all[id].single.is_some());
-        let single = one_instance && matches!(member.role, Role::Verb(VerbMode::One));
+        let one_instance = self.out.components.all[component].single.is_some();
         let this = Name { text: THIS.to_owned(), at: member.name.at };
-        let mut params: Vec<&Name> = if makes || all { Vec::new() } else { vec![&this] };
+        let without_this = matches!(member.role, Role::Verb(VerbMode::Makes | VerbMode::All));
+        let mut params: Vec<&Name> = if without_this { Vec::new() } else { vec![&this] };
         params.extend(member.params.iter().map(|param| &param.name));
         let home = self.names.get(&member.component.text).map(|entry| entry.span);
         let scope = Scope { of_kind: member.of_kind, home, ..Scope::default() };
-        self.body_with(id, &params, &member.body, scope, |c, block| match component {
-            Some(component) if makes => c.making(component, block),
-            Some(component) if all => c.for_all(component, block),
-            Some(component) if single => c.of_single(component, block, asks_last(member)),
+        self.body_with(id, &params, &member.body, scope, |c, block| match member.role {
+            Role::Verb(VerbMode::Makes) => c.making(component, block),
+            Role::Verb(VerbMode::All) => c.for_all(component, block),
+            Role::Verb(VerbMode::One) if one_instance => c.of_single(component, block, asks_last(member)),
             _ => c.statements(block, asks_last(member)),
         });
         if member.of_kind {

@@ -119,10 +119,10 @@ impl BodyWriter<'_, '_> {
             return Expr { kind: ExprKind::Again(Box::new(self.expr(&args[0]))), at };
         }
         let args = self.args(args);
-        if self.is_task(name) {
+        let callback = !self.is_local(&name.text) && self.members.callbacks.contains_key(name.text.as_str());
+        if self.is_task(name) && !(callback && self.of_kind) {
             return self.member_call(name, Expr { kind: ExprKind::This, at: name.at }, args, at);
         }
-        let callback = !self.is_local(&name.text) && self.members.callbacks.contains_key(name.text.as_str());
         if callback && !self.of_kind {
             let message = format!("`{}` has no callback `{}`", self.component.name.text, name.text);
             let help = format!("write `on {} {{ }}` in the component", name.text);

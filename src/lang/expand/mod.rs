@@ -55,7 +55,14 @@ pub fn expand(file: &File) -> Result<Option<File>, Vec<Diagnostic>> {
     for item in &file.items {
         match &item.kind {
             ItemKind::Use { .. } | ItemKind::Kind(_) => {}
-            ItemKind::Component(component) => writer.component(component, item.at, &mut items),
+            ItemKind::Component(component) => {
+                let first = writer.component_named(&component.name.text).map_or(&component.name, |first| &first.name);
+                if first.at.0 == component.name.at.0 {
+                    writer.component(component, item.at, &mut items);
+                } else {
+                    writer.errors.push(declared_twice(&component.name, first, "a component"));
+                }
+            }
             _ => items.push(item.clone()),
         }
     }
