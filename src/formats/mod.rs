@@ -40,5 +40,6 @@ pub mod test;
 pub mod timeline;
 pub mod trace;
 mod trace_names;
+mod trace_operation;
 pub mod traces;
 mod values;

@@ -563,8 +563,8 @@ impl BinaryOp {
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum Op {
-    /// `post object.name(args) to place`, with `after d`, `at front`, `at t`, `micro`, `idle keep` or `or now`, and with
-    /// `async`, `with o`, `every d`, `daemon`, `as e`
+    /// `post object.name(args) to place`, with `after d`, `at front`, `at t`, `micro`, `idle keep` or `or now`, and
+    /// with `async`, `with o`, `every d`, `daemon`, `as e`
     Post {
         object: Option<Expr>,
         task: Name,

@@ -39,6 +39,7 @@ mod convert;
 mod detect_models;
 mod detectors_table;
 mod determinism;
+mod dialect;
 mod directed;
 mod droidracer_logs;
 mod droidracer_report;

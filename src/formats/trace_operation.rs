@@ -1,0 +1,156 @@
+//! The fields of a trace row that describe an operation.
+
+use super::trace::Row;
+use crate::event::{AccessPlace, LaunchPlace, Op, Suspension, Target, WaitSet};
+use crate::world::World;
+
+/// Returns the kind of an operation as one word, with hyphens.
+pub(super) fn kind(op: &Op) -> String {
+    match op {
+        Op::AttachQueue => "attachq".to_owned(),
+        Op::Begin => "begin".to_owned(),
+        op => op.word().replace([' ', '_'], "-"),
+    }
+}
+
+/// Fills the fields of a row that describe an operation.
+pub(super) fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
+    let setup = world.setup();
+    let cell = |at| Some(world.place_name(AccessPlace::Cell(at)));
+    let target = |t| Some(world.thread_name(world.thread_of(t)));
+    let handler = |t| match t {
+        Target::Handler(id) => setup.handlers.get(id.0 as usize).map(|(name, _)| name.clone()),
+        Target::Thread(_) => None,
+    };
+    let wait_set = |on: &WaitSet| match on {
+        WaitSet::Lock(lock) => world.lock_name(*lock),
+        WaitSet::Condition(c) => format!("condition {}", setup.conditions[c.0 as usize]),
+    };
+    let besides = |on: &WaitSet, lock| matches!(on, WaitSet::Condition(_)).then(|| world.lock_name(lock));
+    let body = |b| Some(setup.bodies[b].clone());
+    match op {
+        Op::Read(at) | Op::AtomicRead(at) => {
+            (row.place, row.value) = (cell(*at), Some(value));
+        }
+        Op::Write(at, new) | Op::AtomicWrite(at, new) => (row.place, row.value) = (cell(*at), Some(*new)),
+        Op::Cas { at, old, new } => {
+            (row.place, row.value, row.detail) = (cell(*at), Some(value), Some(format!("{old} -> {new}")));
+        }
+        Op::FetchAdd(at, d) => (row.place, row.value, row.detail) = (cell(*at), Some(value), Some(format!("+ {d}"))),
+        Op::Exchange(at, new) => (row.place, row.value, row.detail) = (cell(*at), Some(value), Some(new.to_string())),
+        Op::ListRead { at, what, .. } => {
+            (row.place, row.value, row.detail) = (cell(*at), Some(value), Some(what.text()));
+        }
+        Op::ListWrite { at, what, .. } => {
+            (row.place, row.value, row.detail) = (cell(*at), Some(value), Some(what.text()));
+        }
+        Op::Begin if row.made.is_some() => row.value = Some(value),
+        Op::Use(object) | Op::Free(object) => row.place = Some(world.object_name(*object)),
+        Op::Acquire(lock) | Op::Release(lock) => row.place = Some(world.lock_name(*lock)),
+        Op::Wait { on, lock, timeout } => {
+            (row.place, row.delay, row.detail) = (Some(wait_set(on)), *timeout, besides(on, *lock));
+        }
+        Op::Reacquire { on, lock } => {
+            (row.place, row.value, row.detail) = (Some(wait_set(on)), Some(value), besides(on, *lock));
+        }
+        Op::Notify { on, .. } => row.place = Some(wait_set(on)),
+        Op::ReadLock(id) | Op::Announce(id) | Op::WriteLock(id) | Op::ReadUnlock(id) | Op::WriteUnlock(id) => {
+            row.place = Some(setup.rwlocks[id.0 as usize].0.clone());
+        }
+        Op::Down(id) | Op::Up(id) => row.place = Some(setup.semaphores[id.0 as usize].0.clone()),
+        Op::DownFor { semaphore, timeout } => {
+            let name = &setup.semaphores[semaphore.0 as usize].0;
+            (row.place, row.delay, row.value) = (Some(name.clone()), Some(*timeout), Some(value));
+        }
+        Op::Arrive(id) | Op::Pass { barrier: id, .. } => row.place = Some(setup.barriers[id.0 as usize].0.clone()),
+        Op::AcquireFor { of, timeout } => {
+            operation(world, &of.plain(), value, row);
+            (row.delay, row.value) = (Some(*timeout), Some(value));
+        }
+        Op::GroupAdd { group, delta } => {
+            (row.place, row.detail) = (Some(setup.groups[group.0 as usize].clone()), Some(delta.to_string()));
+        }
+        Op::GroupWait(group) | Op::GroupPass { group, .. } => row.place = Some(setup.groups[group.0 as usize].clone()),
+        Op::ReadInterrupt(t) => (row.place, row.value) = (Some(world.thread_name(*t)), Some(value)),
+        Op::Now => row.value = Some(value),
+        Op::Send { channel, value } => {
+            (row.place, row.detail) = (Some(world.channel_name(*channel).to_owned()), Some(value.to_string()));
+        }
+        Op::Receive { channel, .. } => {
+            (row.place, row.value) = (Some(world.channel_name(*channel).to_owned()), Some(value));
+        }
+        Op::Received { channel, .. } | Op::ChannelRead { channel, .. } => {
+            (row.place, row.value) = (Some(world.channel_name(Some(*channel)).to_owned()), Some(value));
+        }
+        Op::Sent { channel } | Op::Close(channel) => {
+            row.place = Some(world.channel_name(Some(*channel)).to_owned());
+        }
+        Op::Select { cases, .. } | Op::Selected { cases } => {
+            row.place = world.case(*cases, value).map(|case| world.channel_name(case.channel).to_owned());
+            row.value = Some(value);
+        }
+        Op::Await { timeout } => (row.delay, row.value) = (*timeout, Some(value)),
+        Op::Join(t) | Op::Interrupt(t) => row.place = Some(world.thread_name(*t)),
+        Op::Fork { body: b, .. } => row.body = body(*b),
+        Op::Post { target: t, body: b, time, is_async, .. } => {
+            (row.target, row.place, row.body) = (target(*t), handler(*t), body(*b));
+            (row.value, row.is_async) = (Some(value), *is_async);
+            row.due(*time);
+        }
+        Op::Fence(looper) | Op::Quit { looper, .. } | Op::NewHandler(looper) => {
+            row.target = Some(world.thread_name(*looper));
+        }
+        Op::CancelMessage(message) => {
+            row.target = World::looper_of_message(*message).map(|looper| world.thread_name(looper));
+            row.value = Some(value);
+        }
+        Op::Cancel { target: t, body: b, .. } => {
+            (row.target, row.place, row.body) = (target(*t), handler(*t), b.and_then(body));
+        }
+        Op::Enable { event, .. } | Op::Disable(event) => row.place = Some(setup.events[*event].name.clone()),
+        Op::Register { listener, body: b } | Op::Unregister { listener, body: b } => {
+            (row.place, row.body) = (Some(setup.listeners[*listener].clone()), body(*b));
+        }
+        Op::Perform(listener) => row.place = Some(setup.listeners[*listener].clone()),
+        Op::Sleep(d) => row.delay = Some(*d),
+        Op::Branch => row.value = Some(value),
+        Op::Launch { body: b, place, .. } => {
+            row.body = body(*b);
+            (row.value, row.is_async) = (Some(value), *place != LaunchPlace::Now);
+            row.target = match place {
+                LaunchPlace::Posted(to) => target(*to),
+                // The caller knows the thread.
+                LaunchPlace::Here | LaunchPlace::Now => None,
+            };
+        }
+        Op::Suspend(on) | Op::Resume(on) => {
+            row.detail = Some(on.blocking().word().to_owned());
+            row.value = matches!(op, Op::Resume(_)).then_some(value);
+            match on {
+                Suspension::Sleep(delay) => row.delay = Some(*delay),
+                Suspension::Await { timeout } => row.delay = *timeout,
+                Suspension::Join(other) => row.place = Some(world.thread_name(*other)),
+                Suspension::Down(id) => row.place = Some(setup.semaphores[id.0 as usize].0.clone()),
+                Suspension::DownFor { semaphore, timeout } => {
+                    let name = &setup.semaphores[semaphore.0 as usize].0;
+                    (row.place, row.delay) = (Some(name.clone()), Some(*timeout));
+                }
+                Suspension::Yield => {}
+                Suspension::Switch(to) => {
+                    (row.detail, row.target) = (Some("switch".to_owned()), Some(world.thread_name(*to)));
+                }
+            }
+        }
+        Op::CancelJob(job) => row.place = Some(world.thread_name(*job)),
+        Op::AskJob { job, .. } => (row.place, row.value) = (Some(world.thread_name(*job)), Some(value)),
+        Op::SpawnLooper
+        | Op::SpawnScope
+        | Op::Begin
+        | Op::AttachQueue
+        | Op::Lift(_)
+        | Op::Request
+        | Op::Wake
+        | Op::Skip
+        | Op::Yield => {}
+    }
+}
