@@ -93,7 +93,7 @@ impl Replay {
         self.actors[number]
     }
 
-    /// Returns the argument of a choice of the actor with this number, whose argument was recorded as `argument`. `None`
+    /// Returns the argument of a choice of the actor with this number, of which `argument` was recorded. `None`
     /// if the actor is a row of a component that is not open for its instance.
     pub(super) fn argument_of(&self, world: &World, number: usize, argument: u64) -> Option<u64> {
         match (self.actors[number], self.instances[number]) {

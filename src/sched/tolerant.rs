@@ -182,7 +182,7 @@ impl Tolerant {
         })
     }
 
-    // The argument of an entry of the recording in this run. `None` if its row is not open for its instance. The actor of
+    // The argument of a recorded entry in this run. `None` if its row is not open for its instance. The actor of
     // the entry must have been looked up.
     fn argument_at(&self, world: &World, entry: usize) -> Option<u64> {
         let choice = &self.schedule.choices[entry];

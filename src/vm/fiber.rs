@@ -116,7 +116,7 @@ impl Fiber {
         }
     }
 
-    /// Moves all frames of another fiber on top of these. Returns the number of registers that this run needs beyond its
+    /// Moves all frames of another fiber on top of these. Returns the number of registers that the run needs beyond its
     /// previous maximum.
     #[must_use]
     pub(super) fn append(&mut self, from: &mut Fiber) -> usize {

@@ -265,7 +265,7 @@ fn no_verdict_of_a_few_hundred_campaigns_is_wrong() {
     let all = judge(0..250);
     println!("{}", all.counts());
     assert!(all.wrong.is_empty(), "{}\n{}", all.counts(), all.wrong.join("\n"));
-    assert!(all.campaigns > 200 && all.harmful > 50 && all.refuted > 50, "{}", all.counts());
+    assert!(all.campaigns > 200 && all.harmful > 40 && all.refuted > 50, "{}", all.counts());
 }
 
 #[test]

@@ -198,7 +198,7 @@ const NEXT = 1
 thread t { bind(1); start = 3; post bind(2) to main }";
     assert_eq!(first_error(text), "ok");
     assert_eq!(first_error("thread t { start Player }"), "error: `start` does not begin a statement");
-    assert_eq!(first_error("atcivity Player on main { }"), "error: `atcivity` begins no item");
+    assert_eq!(first_error("atcivity Player on main { }"), "error: `atcivity` does not begin an item");
 }
 
 #[test]

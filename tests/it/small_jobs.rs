@@ -34,7 +34,7 @@ const ASYNC: [&str; 30] = [
     "up s",
     "down s; log.push($i); up s",
     "down s; try { yield } finally { up s }",
-    "if down s for $d { log.push(8) }",
+    "if (down s for $d) { log.push(8) }",
     "switch to io",
     "switch to main",
     "try { $w } finally { log.push(9) }",

@@ -102,7 +102,6 @@ fn verbs_have_neither_values_nor_limits_of_time() {
         ("if (down s) { skip }", "`down` gives no value", "let ok = down s for 25"),
         ("up s for 25", "`up` has no limit of time", "await CONDITION for 25"),
         ("let ok = join t", "`join` gives no value", "await done for 25"),
-        ("acquire m for 5", "`acquire` has no limit of time", "await !held for 25"),
     ];
     for (statement, message, help) in cases {
         let text = format!("semaphore s = 0; lock m\nthread t {{ {statement} }}\n");

@@ -1,7 +1,7 @@
 //! Records the events of a run as an execution trace, for the detectors that read one.
 //!
 //! `init` is a thread of its own that forks all threads that start with the app. Each enable is an event of its own,
-//! and a firing handles the oldest unused one, which has allowed it: a firing comes after one enable, not after all. The
+//! and a firing handles the oldest unused one, which has allowed it: a firing comes after one enable, not all. The
 //! firing of a row of a component comes after its request and after the step that last let it be fired by its stage,
 //! which are events of the same kind; DroidRacer's relation knows no order of its condition.
 //! An access to an object's cell also reads the object's life, which a free writes.

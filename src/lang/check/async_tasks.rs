@@ -72,7 +72,7 @@ impl Checker {
         }
     }
 
-    // Returns whether a launch of this body makes a promise. It runs at once, and belongs to nobody.
+    // Returns whether a launch of this body makes a promise. It runs at once, and no job owns it.
     fn is_micro(&self, body: Option<BodyId>) -> bool {
         body.is_some_and(|body| self.out.bodies[body].mode == TaskMode::AsyncMicro)
     }

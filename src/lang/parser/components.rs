@@ -247,7 +247,7 @@ impl Parser<'_> {
             return false;
         }
         // These are statements of queues and listeners.
-        !matches!((word, self.word_at(2)), ("cancel", "on") | ("register", "to"))
+        !matches!((word, self.word_at(2)), ("cancel", "on" | "with") | ("register", "to") | ("unregister", "from"))
     }
 
     /// Parses the operand and the arguments of a verb.

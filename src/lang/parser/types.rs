@@ -48,8 +48,8 @@ impl Parser<'_> {
     // Returns whether brackets with a type follow the next word. After `job` they can also hold the length of an array.
     // The checker decides about `job[N]`, where N is the name of a class or of a constant.
     fn of_a_type(&self) -> bool {
-        let is_list = self.word() == "list";
-        self.kind_at(1) == TokenKind::LeftBracket && (is_list || TYPES.contains(&self.word_at(2)))
+        let is_job = self.word() == "job";
+        self.kind_at(1) == TokenKind::LeftBracket && (!is_job || TYPES.contains(&self.word_at(2)))
     }
 
     /// Parses parameters: `(a, b: type)`
