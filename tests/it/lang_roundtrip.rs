@@ -239,7 +239,7 @@ fn effect() -> impl Strategy<Value = Expr> {
 
 pub(crate) fn ty() -> impl Strategy<Value = Type> {
     // The type `job` has a form with brackets, which the name of a length could look like.
-    let base = name().prop_filter("no job", |name| name != "job").prop_map(BaseType::Name);
+    let base = name().prop_filter("no job", |name| name.text != "job").prop_map(BaseType::Name);
     let sized = |(base, lengths)| Type { base, lengths, at: At::default() };
     (base, vec(expr(), 0..2)).prop_map(sized).prop_recursive(3, 4, 1, move |inner| {
         let of = (inner.prop_map(Box::new), any::<bool>());
