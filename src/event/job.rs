@@ -66,7 +66,7 @@ pub enum LaunchParent {
     /// The job that launches it, if a job does.
     Caller,
     /// No job.
-    Nobody,
+    NoParent,
     /// This job or scope.
     Job(ThreadId),
 }

@@ -694,7 +694,7 @@ pub enum LaunchParentExpr {
     /// The job that launches it, if a job does.
     Caller,
     /// `detached`
-    Nobody,
+    NoParent,
     /// `in job`
     In(Box<Expr>),
 }

@@ -161,7 +161,7 @@ fn random_actor(rng: &mut crate::base::Rng, view: &View<'_>) -> Actor {
 
 /// One of this many draws of the end of a run with components ends it. A life cycle is a chain of rows, and the run
 /// rests between any two of them: a walk that ends there with an even chance would rarely see the end of the chain.
-const STOP_ONE_IN: u32 = 8;
+const STOP_ONE_IN: u32 = 64;
 
 #[inline(never)]
 fn later_stop(rng: &mut crate::base::Rng, view: &View<'_>) -> Actor {

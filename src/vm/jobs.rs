@@ -37,7 +37,7 @@ pub(super) enum LaunchAt {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum ParentRef {
     Caller,
-    Nobody,
+    NoParent,
     Job(Reg),
 }
 
@@ -87,7 +87,7 @@ pub(super) fn launched(
     };
     let parent = match parent {
         ParentRef::Caller => LaunchParent::Caller,
-        ParentRef::Nobody => LaunchParent::Nobody,
+        ParentRef::NoParent => LaunchParent::NoParent,
         ParentRef::Job(r) => LaunchParent::Job(World::thread_value(regs[usize::from(r)])?),
     };
     Ok((place, parent))
@@ -176,7 +176,7 @@ impl Vm {
         world.end_job(thread, job, end);
     }
 
-    /// Reports the failure of a job that nobody keeps.
+    /// Reports the failure of a job that no other job keeps.
     pub(super) fn report(&self, world: &mut World, job: ThreadId, exception: Exception) {
         if world.setup().uncaught_ends_thread {
             return;

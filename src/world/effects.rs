@@ -526,7 +526,7 @@ impl World {
                 };
                 let parent = match parent {
                     LaunchParent::Caller => self.running_job(thread),
-                    LaunchParent::Nobody => None,
+                    LaunchParent::NoParent => None,
                     LaunchParent::Job(job) => Some(job),
                 };
                 Effects {

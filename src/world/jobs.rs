@@ -8,7 +8,7 @@
 //!   which they began to wait.
 //! - A wait is over when it is fulfilled, not when the job runs again: a permit is taken, and the condition of an
 //!   `await` may no longer hold when the job continues.
-//! - Cancellation is a request. The present suspension, or else the next one, throws `Cancelled` in the task. A wait that
+//! - Cancellation is a request. The present or next suspension throws `Cancelled` in the task. A wait that
 //!   was fulfilled before, but whose job has not continued, throws as well and returns its permit.
 //! - A job ends when its task and all its children have ended. If a child fails, its parent is cancelled, and ends with
 //!   the same failure.
@@ -226,7 +226,7 @@ impl World {
         }
         let parent = match parent {
             LaunchParent::Caller => self.threads[thread].running,
-            LaunchParent::Nobody => None,
+            LaunchParent::NoParent => None,
             LaunchParent::Job(job) => Some(job),
         };
         let Some(job) = self.add_job(thread, CreationKind::Body(body), looper, kind) else {

@@ -87,7 +87,7 @@ fn row(rng: &mut Rng, index: usize, requested: &[bool]) -> RowModel {
         _ if requested[any] => Condition::NotAsked(any),
         _ => Condition::State(0),
     });
-    // Every row that nobody asks for is bounded, so that all runs end.
+    // Every row that no request opens is bounded, so that all runs end.
     let at_most = (!by_request || rng.below(4) == 0).then(|| 1 + u32::from(rng.below(4) == 0));
     let mut body = Vec::new();
     if when == Some(Condition::State(0)) && rng.coin() {
@@ -99,7 +99,7 @@ fn row(rng: &mut Rng, index: usize, requested: &[bool]) -> RowModel {
             3 => Command::Skip,
             4 => Command::Stage(rng.below(STAGES)),
             5 => Command::Field(i64::from(rng.below(2))),
-            // A row asks only for later ones, so that it cannot ask for ever.
+            // A row asks only for later ones, so that it cannot ask forever.
             6 if requested.get(index + 1) == Some(&true) => Command::Ask(index + 1),
             _ => Command::Field(1),
         });

@@ -88,7 +88,7 @@ impl Checker {
         };
         let parent = match &words.within {
             Some(job) => self.job(job, "`in`").map(|job| LaunchParentExpr::In(Box::new(job))),
-            None if words.detached || self.is_micro(body) => Some(LaunchParentExpr::Nobody),
+            None if words.detached || self.is_micro(body) => Some(LaunchParentExpr::NoParent),
             None => Some(LaunchParentExpr::Caller),
         };
         let (body, args, place, parent) = (body?, args??, place?, parent?);

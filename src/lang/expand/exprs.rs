@@ -146,7 +146,7 @@ impl BodyWriter<'_, '_> {
             Some(false) => {
                 let message = format!("the row `{}` needs no request", row.text);
                 self.error(
-                    Diagnostic::new(row.at.0, message, "nobody can ask for it").help("write `by request` in the row"),
+                    Diagnostic::new(row.at.0, message, "no verb can ask for it").help("write `by request` in the row"),
                 );
             }
         }

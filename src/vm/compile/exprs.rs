@@ -168,7 +168,7 @@ impl<'p> Compiler<'p> {
                 };
                 let parent = match parent {
                     LaunchParentExpr::Caller => ParentRef::Caller,
-                    LaunchParentExpr::Nobody => ParentRef::Nobody,
+                    LaunchParentExpr::NoParent => ParentRef::NoParent,
                     LaunchParentExpr::In(job) => ParentRef::Job(self.expr(job)),
                 };
                 let task = &self.program.bodies[*body];
