@@ -15,6 +15,7 @@
 mod breadth;
 mod choices;
 mod depth;
+mod end_watch;
 mod ends;
 mod estimate;
 mod livelock;

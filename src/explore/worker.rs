@@ -1,6 +1,7 @@
 //! The work of one worker on one state: records its findings and follows every choice that is open there.
 
 use super::choices::{OpenChoices, numbered_by_themselves};
+use super::end_watch::EndWatch;
 use super::ends::{EndCondition, SearchEnd, end_condition};
 use super::monitor::{Monitor, ProductState};
 use super::searched::SearchStorage;
@@ -219,7 +220,8 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
                 }
                 let way = StateWay { digest: 0, parent: at.id, rank, sleep: 0 };
                 if ticks {
-                    all &= self.tick(table, node, *choice, way, stop);
+                    let (has_room, all_quiet) = self.tick(table, node, *choice, way, stop);
+                    (all, quiet) = (all && has_room, all_quiet);
                 } else {
                     quiet &= self.follow(table, node, *choice, way);
                 }
@@ -279,7 +281,9 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
         self.fits();
         let touched = self.scratch.machine.changed(&from.machine, touches);
         way.digest = self.scratch.digest_after(touched, &mut self.there);
-        let quiet = self.reduces && is_quiet(&from.machine.world, &self.scratch.machine.world, choice.actor);
+        let quiet = self.reduces
+            && is_quiet(&from.machine.world, &self.scratch.machine.world, choice.actor)
+            && !EndWatch::new(&from.machine, choice.actor).sees(&self.scratch.machine);
         if quiet {
             way.sleep = self.sleep_after(&from.machine.world, choice.actor);
         }
@@ -290,7 +294,8 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
     }
 
     // Moves the clock by one unit after another; all ticks in a row are one step. The loop ends at a state that was
-    // visited before, since its ticks have been followed. Returns whether there was room for all of them.
+    // visited before, since its ticks have been followed. Returns whether there was room for all of them, and whether
+    // they were quiet.
     fn tick(
         &mut self,
         table: &Table<Box<ProductState<P::Guest, M>>>,
@@ -298,8 +303,8 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
         choice: Choice,
         mut way: StateWay,
         stop: &AtomicBool,
-    ) -> bool {
-        let mut all = true;
+    ) -> (bool, bool) {
+        let (mut all, mut quiet) = (true, true);
         let rank = way.rank;
         let last = from.machine.world.last_instant();
         let mut sleep = self.asleep.clone();
@@ -312,9 +317,14 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
             let now = self.scratch.machine.world.now();
             let tick = Choice { actor: choice.actor, argument: now + 1 };
             sleep.retain(|a| independent(&self.scratch.machine.world, Actor::Clock, *a));
+            let watch = EndWatch::new(&self.scratch.machine, Actor::Clock);
             if !self.scratch.follow(tick) {
                 self.finds.refused += 1;
                 break;
+            }
+            if watch.sees(&self.scratch.machine) {
+                sleep.clear();
+                quiet = false;
             }
             self.finds.transitions += u64::from(n == 0);
             let to_deadlines = mutant::is(Mutant::TicksToDeadlines);
@@ -328,6 +338,10 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
             if n == 0 {
                 self.edge(&from.machine.world, way.parent, to, Actor::Clock);
             }
+            // A run may end at rest here, and then has no further ticks.
+            if self.scratch.machine.world.rests() {
+                self.scratch.machine.check_rest();
+            }
             let world = &self.scratch.machine.world;
             // A state that was visited before, and whose clock moves on, has had its own ticks.
             let had = seen == VisitTime::Before && world.clock_open();
@@ -336,7 +350,7 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
             }
         }
         (*self.scratch).clone_from(from);
-        all
+        (all, quiet)
     }
 
     fn edge(&mut self, before: &World, from: StateId, to: StateId, actor: Actor) {

@@ -174,6 +174,14 @@ impl Guest for Vm {
         !self.code.always.is_empty()
     }
 
+    fn watches_cell(&self, cell: u32) -> bool {
+        self.watches_memory() && self.code.watched.as_ref().is_none_or(|watched| watched.reads(cell))
+    }
+
+    fn watches_rest(&self) -> bool {
+        !self.code.at_end.is_empty()
+    }
+
     fn broken_always(&mut self, world: &World) -> Option<Failure> {
         if !self.code.may_be_broken(world.changed_cell(), world) {
             debug_assert!(self.broken(world, &self.code.always).is_none(), "a term was not asked that a write broke");

@@ -34,6 +34,11 @@ impl PropertyTerms {
         watched
     }
 
+    /// Returns whether some term may read this cell.
+    pub(super) fn reads(&self, cell: u32) -> bool {
+        !self.of_any.is_empty() || self.of_cells.binary_search_by_key(&cell, |(of, _)| *of).is_ok()
+    }
+
     /// Returns whether some term no longer holds after only this cell was written. A term that throws does not hold.
     pub(super) fn is_broken(&self, cell: u32, world: &World) -> bool {
         let from = self.of_cells.partition_point(|(of, _)| *of < cell);

@@ -20,7 +20,12 @@ impl World {
     }
 
     fn nobody_works(&self) -> bool {
-        self.workers.iter().all(|worker| self.threads[worker].idle(self.now))
+        self.busy().next().is_none()
+    }
+
+    /// Returns the threads that keep the run going: those that are not daemons, have not ended and are no idle loopers.
+    pub(crate) fn busy(&self) -> impl Iterator<Item = ThreadId> + '_ {
+        self.workers.iter().filter(|worker| !self.threads[*worker].idle(self.now))
     }
 
     /// Returns the outcome of a run that stops at rest: ok, or stuck if messages are left.

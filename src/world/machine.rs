@@ -81,6 +81,17 @@ pub trait Guest {
         false
     }
 
+    /// Returns whether a property that must hold in every state may read this cell. By default the program has none.
+    fn watches_cell(&self, cell: u32) -> bool {
+        let _ = cell;
+        self.watches_memory()
+    }
+
+    /// Returns whether the program has properties that must hold at rest. By default it has none.
+    fn watches_rest(&self) -> bool {
+        false
+    }
+
     /// Returns the first property that must hold in every state and does not hold now, as a failure.
     fn broken_always(&mut self, world: &World) -> Option<Failure> {
         let _ = world;

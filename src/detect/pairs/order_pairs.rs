@@ -11,6 +11,7 @@
 //!   disable of one event.
 //! - A send and a receive: notify and wait, up and down of a semaphore (and two downs), an interrupt and a sleep or
 //!   wait of that thread.
+//! - Two sends, two receives or two closes of one channel, and a close with a send or a receive.
 
 use super::candidate::{Candidate, ConflictPlace, Rank};
 use super::executions::{ExecutionQuery, Executions};

@@ -64,6 +64,8 @@ fn signals((a, x): (&Op, &EventRecord), (b, y): (&Op, &EventRecord), world: &Wor
         (Op::Send { channel: a, .. }, Op::Send { channel: b, .. })
         | (Op::Receive { channel: a, .. }, Op::Receive { channel: b, .. }) => a == b,
         (Op::Close(a), Op::Send { channel, .. } | Op::Receive { channel, .. }) => *channel == Some(*a),
+        // The second one throws.
+        (Op::Close(a), Op::Close(b)) => a == b,
         (Op::Interrupt(t), Op::Sleep(_) | Op::Wait { .. }) => y.event.thread == Some(*t) && x.event.thread.is_some(),
         _ => false,
     }
