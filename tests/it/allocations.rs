@@ -57,7 +57,9 @@ fn a_run_after_the_first_allocates_nothing() {
     let mut wrong = Vec::new();
     let (mut looked_at, mut never) = (0, Vec::new());
     let paths = all_models();
-    for path in &paths {
+    // A job that suspends sets its frames aside, which takes memory.
+    let without_jobs = |path: &&std::path::PathBuf| !path.to_string_lossy().contains("/coroutines/");
+    for path in paths.iter().filter(without_jobs) {
         let name = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(path).display().to_string();
         let code = load(path, &[]).code;
         let mut machine = Machine::new(Vm::new(code), Limits::default());

@@ -45,15 +45,15 @@ thread a { exchange(n, 1); if (down s for 1) { skip }; yield; let l = spawn loop
 thread b { attach queue; post f() to self; quit self }
 kind screen { stage off, shown; verb show makes { ask appear() }; appear: off -> shown by request { } }
 screen S on main { }
-listener l
-thread h { show S; let m = post f() to main after 1; cancel m; register f to l; unregister f from l }
+listener changed
+thread h { show S; let queued = post f() to main after 1; cancel queued; register f to changed; unregister f from changed }
 thread c { let x = fence main; lift x; let h = handler on main; cancel f on h; up s }
 channel q: int[0]
 channel k: int[1]
 waitgroup w
-lock m
+lock guard
 thread d { w.add(1); send k 1; if k.closed { skip }; send q 2; w.done(); if now > 5 { skip } }
-thread e { recv k; recv q; close q; if (acquire m for 1) { release m }; if self.interrupted { skip } }
+thread e { recv k; recv q; close q; if (acquire guard for 1) { release guard }; if self.interrupted { skip } }
 async task job() { sleep 1 }
 thread j { let o = spawn scope; let x = launch job() on main in o; if x.done { skip }; cancel x }
 thread g(i in 0..4) { w.wait(); select { recv q { skip } ; recv k { skip } ; after 2 { skip } } }

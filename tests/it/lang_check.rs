@@ -163,9 +163,12 @@ fn mistakes_in_items() {
         ("async task t() { skip }; task u() { let j = launch t(); if j.result == 1 { } }", "this job has no result"),
         ("async task t() { skip }; task u() { let j = launch t(); if j.don { } }", "a job has no field `don`"),
         ("async task t() { skip }; task u() { let j = launch t(); await j.done }", "a job in a condition"),
-        ("async task t(): int { return 1 }; var k: job[int] = null; task u() { k = launch t(); x = k.result }", "ok"),
         (
-            "async task t() { skip }; var k: job[int] = null; task u() { k = launch t() }",
+            "async task t(): int { return 1 }; var held: job[int] = null; task u() { held = launch t(); x = held.result }",
+            "ok",
+        ),
+        (
+            "async task t() { skip }; var held: job[int] = null; task u() { held = launch t() }",
             "the value is a `job`, not a `job[int]`",
         ),
         ("task t() { cancel x }", "`cancel` needs a message or a job"),

@@ -21,7 +21,7 @@ impl Checker {
 
     /// Returns whether this is the name of the exception of cancellations, in a file with async tasks.
     pub(super) fn is_cancellation(&self, name: &str) -> bool {
-        name == ThrownException::Cancelled.name() && self.exception_ids.contains_key(name)
+        name == ThrownException::Cancelled.name() && self.out.bodies.iter().any(|body| body.is_async())
     }
 
     /// Returns whether the body that is being lowered is that of an async task.

@@ -177,7 +177,8 @@ impl Checker {
     fn is_exception(&self, name: &str) -> bool {
         BUILT_IN_EXCEPTIONS.contains(&name)
             || self.thrown.contains(name)
-            || self.exception_ids.contains_key(name) && is_of_items(name)
+            || name == CLOSED && !self.out.channels.is_empty()
+            || GROUP_EXCEPTIONS.contains(&name) && !self.out.groups.is_empty()
             || self.is_cancellation(name)
     }
 
@@ -198,11 +199,6 @@ impl Checker {
             self.problems.add(problem);
         }
     }
-}
-
-// Returns whether an exception is built in where a program has the item that throws it.
-fn is_of_items(name: &str) -> bool {
-    name == CLOSED || GROUP_EXCEPTIONS.contains(&name)
 }
 
 fn selects(access: AccessSelector, kind: SiteKind) -> bool {
