@@ -172,7 +172,9 @@ impl Maker<'_> {
             if row.kind == RowKind::Begin {
                 open.insert(column, row);
             }
-            if row.ends && (row.task.is_some() || row.kind == RowKind::Begin) {
+            // A job that runs inside another task has no begin, and its end leaves that task open.
+            let task = if row.kind == RowKind::Begin { row.made } else { row.task };
+            if row.ends && task.is_some() && open.get(&column).is_some_and(|begin| begin.made == task) {
                 all.extend(open.remove(&column).map(|begin| (begin, row.step + 1)));
             }
         }
