@@ -206,8 +206,9 @@ impl Maker<'_> {
 
     // Adds a flow from each operation that creates a task or thread to the start of that one.
     fn flows(&mut self, rows: &[&TimelineRow]) {
+        // A job begins again after each suspension. Its launch leads to its first begin.
         let begins: BTreeMap<ContextId, &TimelineRow> =
-            rows.iter().filter(|r| r.kind == RowKind::Begin).filter_map(|r| Some((r.made?, *r))).collect();
+            rows.iter().rev().filter(|r| r.kind == RowKind::Begin).filter_map(|r| Some((r.made?, *r))).collect();
         for row in rows.iter().filter(|r| r.kind != RowKind::Begin) {
             let (Some(from), Some(made), Some(arrow)) = (row.column, row.made, row.arrow) else { continue };
             let to = match begins.get(&made) {
