@@ -183,7 +183,7 @@ impl TraceRecorder {
                 self.end_of_job(world, event, thread);
             }
             EventKind::Suspended => self.suspend(world, event, thread),
-            EventKind::Resumed { context, looper, .. } => self.resume(world, *context, *looper),
+            EventKind::Resumed { context, looper, .. } => self.resume(world, event, thread, (*context, *looper)),
             EventKind::JobExit(job) => self.exit_of_job(world, *job),
             EventKind::End => {
                 if let Some(task) = self.builder.running(thread) {
@@ -281,16 +281,29 @@ impl TraceRecorder {
     // A job gives up its looper: its task of the trace ends, and enables the next one.
     fn suspend(&mut self, world: &World, event: &Event, thread: ThreadNo) {
         let Some(context) = event.context else { return };
-        let name = if self.named { world.contexts().name(world.setup(), context) } else { String::new() };
-        let cause = self.builder.new_event(&name);
-        self.push(thread, Action::Enable(cause), SiteNo::NONE);
-        self.suspended.insert(context, cause);
+        // The resumption is recorded first if the same step queues it.
+        let running = self.builder.running(thread);
+        if self.tasks.get(&context).is_none_or(|task| Some(*task) == running) {
+            let cause = self.enable_next(world, context, thread);
+            self.suspended.insert(context, cause);
+        }
         self.end(context, thread);
     }
 
+    // A job enables its next task of the trace.
+    fn enable_next(&mut self, world: &World, context: ContextId, thread: ThreadNo) -> EventNo {
+        let name = if self.named { world.contexts().name(world.setup(), context) } else { String::new() };
+        let cause = self.builder.new_event(&name);
+        self.push(thread, Action::Enable(cause), SiteNo::NONE);
+        cause
+    }
+
     // The environment posts the resumption of a job. Channels order it after what has caused it.
-    fn resume(&mut self, world: &World, context: ContextId, looper: ThreadId) {
-        let cause = self.suspended.remove(&context);
+    fn resume(&mut self, world: &World, event: &Event, thread: ThreadNo, (context, looper): (ContextId, ThreadId)) {
+        let cause = match event.context == Some(context) {
+            true => Some(self.enable_next(world, context, thread)),
+            false => self.suspended.remove(&context),
+        };
         let task = self.task(world, context, looper, (PostTime::Now, true));
         cause.into_iter().for_each(|cause| self.builder.handles(task, cause));
         self.push(ENVIRONMENT, Action::Post(task), SiteNo::NONE);

@@ -2,19 +2,36 @@
 
 use super::record::last;
 use super::{Item, Timeline, TimelineRow};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+
+/// The pedigrees in the texts of all rows, also of those outside the window: for each last part, the pedigree that ends
+/// so, or `None` if several do.
+#[derive(Default)]
+pub(super) struct Pedigrees(BTreeMap<String, Option<String>>);
+
+impl Pedigrees {
+    /// Adds those in the text of a row.
+    pub(super) fn add(&mut self, what: &str) {
+        for name in words(what).filter(|w| is_pedigree(w)) {
+            match self.0.get_mut(last(name)) {
+                Some(known) if known.as_deref() != Some(name) => *known = None,
+                Some(_) => {}
+                None => drop(self.0.insert(last(name).to_owned(), Some(name.to_owned()))),
+            }
+        }
+    }
+
+    fn only_one(&self, name: &str) -> bool {
+        self.0.get(last(name)).is_some_and(Option::is_some)
+    }
+}
 
 impl Timeline {
     // A last part that only one pedigree of all rows has identifies this pedigree, so it replaces the whole.
-    pub(super) fn shorten_names(&mut self) {
-        let mut full: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for row in self.rows() {
-            for name in words(&row.what).filter(|w| is_pedigree(w)) {
-                full.entry(last(name).to_owned()).or_default().insert(name.to_owned());
-            }
-        }
+    pub(super) fn shorten_names(&mut self, mut all: Pedigrees) {
+        self.ending.iter().for_each(|row| all.add(&row.what));
         let short = |what: &str| {
-            let each = pieces(what).map(|piece| match is_pedigree(piece) && full[last(piece)].len() == 1 {
+            let each = pieces(what).map(|piece| match is_pedigree(piece) && all.only_one(piece) {
                 true => last(piece),
                 false => piece,
             });

@@ -172,7 +172,9 @@ impl Maker<'_> {
             if row.kind == RowKind::Begin {
                 open.insert(column, row);
             }
-            if row.ends && (row.task.is_some() || row.kind == RowKind::Begin) {
+            // A job that runs inside another task has no begin, and its end leaves that task open.
+            let task = if row.kind == RowKind::Begin { row.made } else { row.task };
+            if row.ends && task.is_some() && open.get(&column).is_some_and(|begin| begin.made == task) {
                 all.extend(open.remove(&column).map(|begin| (begin, row.step + 1)));
             }
         }
@@ -204,8 +206,9 @@ impl Maker<'_> {
 
     // Adds a flow from each operation that creates a task or thread to the start of that one.
     fn flows(&mut self, rows: &[&TimelineRow]) {
+        // A job begins again after each suspension. Its launch leads to its first begin.
         let begins: BTreeMap<ContextId, &TimelineRow> =
-            rows.iter().filter(|r| r.kind == RowKind::Begin).filter_map(|r| Some((r.made?, *r))).collect();
+            rows.iter().rev().filter(|r| r.kind == RowKind::Begin).filter_map(|r| Some((r.made?, *r))).collect();
         for row in rows.iter().filter(|r| r.kind != RowKind::Begin) {
             let (Some(from), Some(made), Some(arrow)) = (row.column, row.made, row.arrow) else { continue };
             let to = match begins.get(&made) {

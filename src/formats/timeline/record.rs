@@ -2,6 +2,7 @@
 
 use super::arrows::arrow;
 use super::facts::Facts;
+use super::names::Pedigrees;
 use super::states::{is_news, state};
 use super::window::Collector;
 use super::words::{Words, last_part};
@@ -64,6 +65,7 @@ pub struct TimelineRecorder<'s> {
     // The looper of each task that is in a queue.
     pub(super) queued: BTreeMap<ContextId, ThreadId>,
     pub(super) facts: Facts,
+    pedigrees: Pedigrees,
 }
 
 impl<'s> TimelineRecorder<'s> {
@@ -84,6 +86,7 @@ impl<'s> TimelineRecorder<'s> {
             made: BTreeMap::new(),
             queued: BTreeMap::new(),
             facts: Facts::default(),
+            pedigrees: Pedigrees::default(),
         }
     }
 
@@ -108,7 +111,7 @@ impl<'s> TimelineRecorder<'s> {
             ended: summary.outcome().is_some(),
         };
         timeline.mark_failure();
-        timeline.shorten_names();
+        timeline.shorten_names(self.pedigrees);
         timeline
     }
 
@@ -119,6 +122,7 @@ impl<'s> TimelineRecorder<'s> {
 
     fn push(&mut self, mut row: TimelineRow) {
         row.states.append(&mut self.changed);
+        self.pedigrees.add(&row.what);
         self.rows.push(Item::Row(row));
     }
 
@@ -172,6 +176,7 @@ impl Observer for TimelineRecorder<'_> {
         let column = event.thread.map(column_of);
         let in_task = event.thread.is_some_and(|t| event.context.is_some_and(|c| c != world.thread(t).home));
         let task = event.context.filter(|_| in_task);
+        let place = (column, task);
         let by = event.context.map_or_else(String::new, |c| last_part(world, c));
         let new = match &event.what {
             // The row of the fork, or the declaration, already says that the thread starts, and the row of the post
@@ -193,9 +198,9 @@ impl Observer for TimelineRecorder<'_> {
                 } else {
                     "ends".to_owned()
                 };
-                return self.aside(world, column, ends, true);
+                return self.aside(world, place, ends, true);
             }
-            EventKind::Thrown(name) => return self.aside(world, column, format!("throws {name}"), false),
+            EventKind::Thrown(name) => return self.aside(world, place, format!("throws {name}"), false),
             EventKind::Fire(id, context) => {
                 let fired = &world.setup().events[*id];
                 self.made.insert(*context, world.steps());
@@ -211,20 +216,20 @@ impl Observer for TimelineRecorder<'_> {
                     ..row(world, Some(ENVIRONMENT), RowKind::Fire, what)
                 }
             }
-            EventKind::Suspended => return self.aside(world, column, format!("{by} waits"), true),
+            EventKind::Suspended => return self.aside(world, place, format!("{by} waits"), true),
             EventKind::JobExit(_) => return,
             EventKind::Resumed { context, looper, .. } => {
                 self.made.insert(*context, world.steps());
                 self.queued.insert(*context, *looper);
                 let what = format!("{} can go on", last_part(world, *context));
-                return self.aside(world, column, what, false);
+                return self.aside(world, place, what, false);
             }
             EventKind::Tick => TimelineRow {
                 counts: true,
                 ..row(world, None, RowKind::Clock, format!("the clock moves to {} ms", event.now))
             },
             EventKind::Performed { op: Op::Resume(on), value, .. } => {
-                return self.resumes(world, column, event, (*on, *value));
+                return self.resumes(world, place, event, (*on, *value));
             }
             EventKind::Performed { op, value, made, refused } => {
                 let (words, facts) = (&self.words, &mut self.facts);
@@ -242,8 +247,12 @@ impl Observer for TimelineRecorder<'_> {
                     }
                 } else if let Some(made) = made {
                     kind = RowKind::Fork;
-                    if let Op::Launch { place: LaunchPlace::Posted(target), .. } = op {
-                        self.queued.insert(*made, world.thread_of(*target));
+                    if let Op::Launch { place, .. } = op {
+                        // A job is a task, whose begin comes later, or which runs inside this one.
+                        kind = RowKind::Post;
+                        if let LaunchPlace::Posted(target) = place {
+                            self.queued.insert(*made, world.thread_of(*target));
+                        }
                     }
                     if let Op::Post { target, .. } = op {
                         kind = RowKind::Post;
@@ -284,10 +293,13 @@ impl Observer for TimelineRecorder<'_> {
     }
 }
 
+// The column of a row, and the task that runs there.
+type Place = (Option<ColumnId>, Option<ContextId>);
+
 impl TimelineRecorder<'_> {
     // A job goes on, in the step in which its looper has begun its message, or has reached the suspension point.
-    fn resumes(&mut self, world: &World, column: Option<ColumnId>, event: &Event, (on, value): (Suspension, Value)) {
-        let begins = self.open.as_ref().is_none_or(|row| row.column != column || row.kind == RowKind::Begin);
+    fn resumes(&mut self, world: &World, place: Place, event: &Event, (on, value): (Suspension, Value)) {
+        let begins = self.open.as_ref().is_none_or(|row| row.column != place.0 || row.kind == RowKind::Begin);
         let waited = match on {
             Suspension::Await { .. } | Suspension::DownFor { .. } if value == 0 => " has timed out",
             _ if value == CANCELLED => " was cancelled",
@@ -295,8 +307,8 @@ impl TimelineRecorder<'_> {
         };
         let line = event.site.map_or(0, |site| world.setup().sites[site].line);
         match begins {
-            true => self.aside(world, column, format!("goes on from :{line}{waited}"), false),
-            false if !waited.is_empty() => self.aside(world, column, waited.trim_start().to_owned(), false),
+            true => self.aside(world, place, format!("goes on from :{line}{waited}"), false),
+            false if !waited.is_empty() => self.aside(world, place, waited.trim_start().to_owned(), false),
             false => {}
         }
     }
@@ -324,8 +336,14 @@ impl TimelineRecorder<'_> {
     }
 
     // Adds a consequence of a step: to the row of the step if that row is of the same column, else as a row of its own.
-    fn aside(&mut self, world: &World, column: Option<ColumnId>, what: String, ends: bool) {
-        if let Some(open) = self.open.as_mut().filter(|r| r.column == column && !r.ends) {
+    fn aside(&mut self, world: &World, (column, task): Place, what: String, ends: bool) {
+        // A job that runs inside another task has an end of its own.
+        let own = |r: &TimelineRow| match r.kind {
+            RowKind::Begin => r.made == task,
+            _ => r.task == task,
+        };
+        let own = |r: &TimelineRow| !ends || task.is_none() || own(r);
+        if let Some(open) = self.open.as_mut().filter(|r| r.column == column && !r.ends && own(r)) {
             // An end needs no words, because the sign of the row shows it.
             if !ends {
                 open.what.push_str(&format!("; {what}"));
@@ -333,7 +351,7 @@ impl TimelineRecorder<'_> {
             open.ends = ends;
             return;
         }
-        let open = self.open.replace(TimelineRow { ends, ..row(world, column, RowKind::Aside, what) });
+        let open = self.open.replace(TimelineRow { task, ends, ..row(world, column, RowKind::Aside, what) });
         open.into_iter().for_each(|row| self.push(row));
     }
 }

@@ -3,7 +3,7 @@
 //! (`detect::record` does the same).
 
 use super::{Action, Actions, EventNo, PostTime, Reason, Row, Rows, SiteNo, need};
-use crate::trace::{TaskNo, ThreadNo};
+use crate::trace::ThreadNo;
 use smallvec::smallvec;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,17 +35,31 @@ impl Rows {
             }
             "suspended" => {
                 let context = need(&row.context, "context")?;
-                let event = self.builder.new_event(context);
-                self.jobs.suspended.insert(context.clone(), event);
-                let end = self.end_of_part(context)?;
-                Ok(Some([Some(Action::Enable(event)), end].into_iter().flatten().collect()))
+                // The resumption has an earlier row if the same step queued it.
+                let running = self.builder.running(thread);
+                let waits = self.tasks.get(context).is_none_or(|task| Some(*task) == running);
+                let enables = waits.then(|| {
+                    let event = self.builder.new_event(context);
+                    self.jobs.suspended.insert(context.clone(), event);
+                    Action::Enable(event)
+                });
+                let end = self.end_of_part(context, thread);
+                Ok(Some([enables, end].into_iter().flatten().collect()))
             }
             "resumed" => {
                 let (made, target) = (need(&row.made, "made")?, need(&row.target, "target")?);
                 let looper = self.thread(target);
+                let event = match row.context.as_ref() == Some(made) {
+                    true => {
+                        let event = self.builder.new_event(made);
+                        self.builder.push(thread, Action::Enable(event), SiteNo::NONE, line)?;
+                        Some(event)
+                    }
+                    false => self.jobs.suspended.remove(made),
+                };
                 let task = self.builder.task(made, looper, PostTime::Now, true);
                 self.tasks.insert(made.clone(), task);
-                if let Some(event) = self.jobs.suspended.remove(made) {
+                if let Some(event) = event {
                     self.builder.handles(task, event);
                 }
                 let environment = self.environment();
@@ -58,7 +72,7 @@ impl Rows {
                 self.builder.push(thread, Action::Fork(job), SiteNo::NONE, line)?;
                 self.builder.push(job, Action::ThreadInit, SiteNo::NONE, line)?;
                 self.jobs.ended.entry(context.clone()).or_default();
-                Ok(Some(self.end_of_part(&context)?.into_iter().collect()))
+                Ok(Some(self.end_of_part(&context, thread).into_iter().collect()))
             }
             "jobexit" => {
                 let name = need(&row.place, "place")?;
@@ -96,11 +110,11 @@ impl Rows {
     }
 
     // The end of the task of the trace that a job runs in. A job that runs inside another task leaves that one open.
-    fn end_of_part(&mut self, context: &str) -> Result<Option<Action>, Reason> {
+    // It is the task that runs: the one of the context may already be that of the resumption.
+    fn end_of_part(&mut self, context: &str, thread: ThreadNo) -> Option<Action> {
         if self.jobs.nested.remove(context) {
-            return Ok(None);
+            return None;
         }
-        let task: TaskNo = self.task(context)?;
-        Ok(Some(Action::End(task)))
+        self.builder.running(thread).map(Action::End)
     }
 }
