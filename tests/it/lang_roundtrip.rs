@@ -232,7 +232,10 @@ fn effect() -> impl Strategy<Value = Expr> {
             name,
             args
         }),
-        op(expr()).prop_map(|op| ExprKind::Op(Box::new(op))),
+        // A whole statement that cancels a message is `CancelOne`.
+        op(expr())
+            .prop_filter("a statement of its own", |op| !matches!(op, Op::Cancel { .. }))
+            .prop_map(|op| ExprKind::Op(Box::new(op))),
     ]
     .prop_map(e)
 }
@@ -471,5 +474,27 @@ proptest! {
             Ok(again) => prop_assert_eq!(again, tree, "{}", printed),
             Err(errors) => prop_assert!(false, "{}\n{}", printed, render(&source, &errors, false)),
         }
+    }
+}
+
+/// Words after a channel, and names that are words there.
+#[test]
+fn operands_next_to_words_survive_printing() {
+    for stmt in [
+        "send c (fork f())",
+        "send c (-x).y",
+        "send c[f(1)].d (cancel m)",
+        "send c f(1)",
+        "send (wait) x",
+        "send (handler) on",
+        "cancel f with (handler) on main",
+        "cancel (all)",
+        "cancel all.x",
+        "let m = cancel (all)",
+    ] {
+        let text = format!("thread t {{\n    {stmt}\n}}\n");
+        let source = Source::new("a.race", &text).unwrap();
+        let tree = parse(&source).unwrap_or_else(|errors| panic!("{}", render(&source, &errors, false)));
+        assert_eq!(print(&tree), text);
     }
 }

@@ -106,8 +106,7 @@ impl Parser<'_> {
                         return Err(self.report(diagnostic.help("use integers: the language has no fractions")));
                     }
                     let name = self.name("the name of a field")?;
-                    // After the channel of a `send`, parentheses apart from it are the value.
-                    if self.peek() == TokenKind::LeftParen && (!self.in_send || self.touches(0)) {
+                    if self.arguments_at() {
                         let args = self.args(&mut height)?;
                         ExprKind::Method { object: Box::new(object), name, args }
                     } else {
@@ -130,6 +129,11 @@ impl Parser<'_> {
         }
         self.height = height;
         Ok(object)
+    }
+
+    /// Returns whether arguments begin here. After the channel of a `send`, parentheses apart from it are the value.
+    fn arguments_at(&self) -> bool {
+        self.peek() == TokenKind::LeftParen && (!self.in_send || self.touches(0))
     }
 
     /// Parses `(a, b)`. Raises `height` to the height of the highest argument.
@@ -229,7 +233,7 @@ impl Parser<'_> {
             _ if self.misplaced_op() => return Err(self.op_out_of_place()),
             _ if self.name_at(0) => {
                 let name = self.name("a name")?;
-                if self.peek() == TokenKind::LeftParen {
+                if self.arguments_at() {
                     let args = self.args(&mut height)?;
                     ExprKind::Call { name, args }
                 } else {

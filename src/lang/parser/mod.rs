@@ -269,7 +269,10 @@ impl<'s> Parser<'s> {
     fn bracketed<T>(&mut self, close: TokenKind, inner: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
         let opened = self.tokens[self.pos.saturating_sub(1)].span;
         self.nesting += 1;
+        // Inside brackets no value follows a part of the channel of a `send`.
+        let in_send = std::mem::replace(&mut self.in_send, false);
         let value = inner(self)?;
+        self.in_send = in_send;
         if self.peek() != close {
             let symbol = close.symbol().unwrap_or("?");
             let diagnostic = self.expected_diagnostic(&format!("`{symbol}`")).note(opened, "this one is not closed");

@@ -80,7 +80,8 @@ impl Parser<'_> {
     /// not of `cancel m`, which removes one message.
     pub(super) fn at_removal(&self) -> bool {
         let is_name = self.kind_at(1) == TokenKind::Word;
-        is_name && (self.word_at(1) == "all" || matches!(self.word_at(2), "on" | "with"))
+        let part = matches!(self.kind_at(2), TokenKind::Dot | TokenKind::LeftBracket | TokenKind::LeftParen);
+        is_name && (self.word_at(1) == "all" && !part || matches!(self.word_at(2), "on" | "with"))
     }
 
     /// Returns whether an operation begins here, in a position where no operation is allowed. The test is stricter than

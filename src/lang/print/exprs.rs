@@ -4,6 +4,10 @@ use super::super::ast::{Expr, ExprKind, UnaryOp, Value};
 use super::super::words::precedence;
 use super::TreePrinter;
 
+/// Names that are the first word of an operation, or of an expression in a kind, before some words.
+const OPERATIONS: [&str; 13] =
+    ["post", "fork", "launch", "spawn", "handler", "fence", "wait", "down", "recv", "cancel", "none", "some", "asked"];
+
 impl TreePrinter {
     /// Prints an expression where an operation needs parentheses.
     pub(super) fn expr(&mut self, expr: &Expr) {
@@ -21,6 +25,28 @@ impl TreePrinter {
     /// Prints a place. An expression that binds looser is put in parentheses.
     pub(super) fn place(&mut self, expr: &Expr) {
         self.tight(expr, precedence::POSTFIX);
+    }
+
+    /// Prints a place before a word that is no part of it. A name that would begin an operation with that word is put in
+    /// parentheses.
+    pub(super) fn before_word(&mut self, expr: &Expr) {
+        self.place_unless(expr, &OPERATIONS);
+    }
+
+    /// Prints the operand of `cancel`. `cancel all` cancels everything, so a message named `all` is put in parentheses.
+    pub(super) fn message_to_cancel(&mut self, expr: &Expr) {
+        self.place_unless(expr, &["all"]);
+    }
+
+    fn place_unless(&mut self, expr: &Expr, words: &[&str]) {
+        match &expr.kind {
+            ExprKind::Name(name) if words.contains(&name.as_str()) => {
+                self.push("(");
+                self.push(name);
+                self.push(")");
+            }
+            _ => self.place(expr),
+        }
     }
 
     pub(super) fn value(&mut self, value: &Value) {

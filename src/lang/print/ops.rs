@@ -30,7 +30,7 @@ impl TreePrinter {
             }
             Op::Cancel { message } => {
                 self.push("cancel ");
-                self.place(message);
+                self.message_to_cancel(message);
             }
             Op::Launch { task, args, words } => {
                 self.push("launch ");

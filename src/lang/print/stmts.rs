@@ -120,7 +120,7 @@ impl TreePrinter {
                 self.push(task.as_ref().map_or("all", |task| &task.text));
                 if let Some(token) = with {
                     self.push(" with ");
-                    self.place(token);
+                    self.before_word(token);
                 }
                 self.push(" on ");
                 self.place(target);
@@ -149,7 +149,7 @@ impl TreePrinter {
             }
             StmtKind::CancelOne(place) => {
                 self.push("cancel ");
-                self.place(place);
+                self.message_to_cancel(place);
             }
             StmtKind::Withdraw { request } => {
                 self.push("withdraw ");
@@ -212,7 +212,7 @@ impl TreePrinter {
 
     fn sends(&mut self, channel: &Expr, value: &Expr) {
         self.push("send ");
-        self.place(channel);
+        self.before_word(channel);
         self.push(" ");
         self.expr(value);
     }
