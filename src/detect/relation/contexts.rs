@@ -374,7 +374,9 @@ impl Relation {
 
     /// Records that the resumption of a job is queued.
     pub(super) fn resume(&mut self, context: ContextId, class: PostClass) {
-        let cause = self.suspended.remove(&context);
+        let earlier = self.suspended.remove(&context);
+        // If the step of the suspension queues the resumption too, the job still runs here.
+        let cause = self.contexts.get(&context).map(ContextClock::knowledge).or(earlier);
         self.fire(context, cause, class);
     }
 
