@@ -79,7 +79,7 @@ impl Parser<'_> {
     /// Returns whether the next words are those of `cancel task on place`, which removes messages by their task, and
     /// not of `cancel m`, which removes one message.
     pub(super) fn at_removal(&self) -> bool {
-        let is_name = self.kind_at(1) == TokenKind::Word;
+        let is_name = self.name_at(1);
         let part = matches!(self.kind_at(2), TokenKind::Dot | TokenKind::LeftBracket | TokenKind::LeftParen);
         is_name && (self.word_at(1) == "all" && !part || matches!(self.word_at(2), "on" | "with"))
     }
@@ -191,7 +191,19 @@ impl Parser<'_> {
             matches!(kind, TokenKind::Newline | TokenKind::Semi | TokenKind::LeftBrace | TokenKind::RightBrace)
                 || kind == TokenKind::End
         };
-        (1..).take_while(|ahead| !ends(self.kind_at(*ahead))).any(|ahead| self.word_at(ahead) == "for")
+        let mut open = 0;
+        for ahead in 1.. {
+            match self.kind_at(ahead) {
+                kind if ends(kind) => break,
+                TokenKind::LeftParen | TokenKind::LeftBracket => open += 1,
+                TokenKind::RightParen | TokenKind::RightBracket if open == 0 => break,
+                TokenKind::RightParen | TokenKind::RightBracket => open -= 1,
+                // A `for` inside brackets belongs to another operation.
+                _ if open == 0 && self.word_at(ahead) == "for" => return true,
+                _ => {}
+            }
+        }
+        false
     }
 
     fn timeout(&mut self, height: &mut u32) -> Parse<Option<Expr>> {

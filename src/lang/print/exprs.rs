@@ -27,26 +27,33 @@ impl TreePrinter {
         self.tight(expr, precedence::POSTFIX);
     }
 
-    /// Prints a place before a word that is no part of it. A name that would begin an operation with that word is put in
-    /// parentheses.
+    /// Prints a place before a word that is no part of it. A name that would begin an operation with that word is put
+    /// in parentheses.
     pub(super) fn before_word(&mut self, expr: &Expr) {
         self.place_unless(expr, &OPERATIONS);
     }
 
     /// Prints the operand of `cancel`. `cancel all` cancels everything, so a message named `all` is put in parentheses.
+    /// So is an operand that begins with a name, where `cancel` can be the verb of a component.
     pub(super) fn message_to_cancel(&mut self, expr: &Expr) {
-        self.place_unless(expr, &["all"]);
+        if self.with_verbs && begins_with_name(expr) {
+            self.parenthesized(expr);
+        } else {
+            self.place_unless(expr, &["all"]);
+        }
     }
 
     fn place_unless(&mut self, expr: &Expr, words: &[&str]) {
         match &expr.kind {
-            ExprKind::Name(name) if words.contains(&name.as_str()) => {
-                self.push("(");
-                self.push(name);
-                self.push(")");
-            }
+            ExprKind::Name(name) if words.contains(&name.as_str()) => self.parenthesized(expr),
             _ => self.place(expr),
         }
+    }
+
+    fn parenthesized(&mut self, expr: &Expr) {
+        self.push("(");
+        self.right_side(expr);
+        self.push(")");
     }
 
     pub(super) fn value(&mut self, value: &Value) {
@@ -69,9 +76,7 @@ impl TreePrinter {
     /// Prints an expression with a precedence of at least `least`, in parentheses if its own is lower.
     fn tight(&mut self, expr: &Expr, least: u8) {
         if tightness(expr) < least {
-            self.push("(");
-            self.right_side(expr);
-            self.push(")");
+            self.parenthesized(expr);
             return;
         }
         match &expr.kind {
@@ -149,6 +154,18 @@ impl TreePrinter {
                 self.push(")");
             }
         }
+    }
+}
+
+/// Returns whether a printed place begins with a name or with `this`.
+fn begins_with_name(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Field { object, .. } | ExprKind::Method { object, .. } | ExprKind::Index { object, .. } => {
+            begins_with_name(object)
+        }
+        ExprKind::Int(_) | ExprKind::Str(_) | ExprKind::Bool(_) | ExprKind::Null | ExprKind::SelfThread => false,
+        ExprKind::New(_) | ExprKind::Unary { .. } | ExprKind::Binary { .. } | ExprKind::Op(_) => false,
+        _ => true,
     }
 }
 

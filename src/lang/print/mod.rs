@@ -10,7 +10,7 @@ mod items;
 mod ops;
 mod stmts;
 
-use super::ast::{Block, File, Name, TextLiteral};
+use super::ast::{Block, File, Item, ItemKind, Name, TextLiteral};
 
 /// Prints a tree as source text.
 ///
@@ -25,7 +25,9 @@ use super::ast::{Block, File, Name, TextLiteral};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn print(file: &File) -> String {
-    let mut printer = TreePrinter::default();
+    let begins_kinds =
+        |item: &Item| matches!(item.kind, ItemKind::Use { .. } | ItemKind::Kind(_) | ItemKind::Component(_));
+    let mut printer = TreePrinter { with_verbs: file.items.iter().any(begins_kinds), ..TreePrinter::default() };
     for item in &file.items {
         printer.item(item);
         printer.push("\n");
@@ -44,6 +46,8 @@ pub(crate) fn quoted(text: &str) -> String {
 struct TreePrinter {
     out: String,
     level: usize,
+    /// Whether the file has components or kinds, where `cancel` can be one of their verbs.
+    with_verbs: bool,
 }
 
 impl TreePrinter {
