@@ -57,8 +57,11 @@ fn a_run_after_the_first_allocates_nothing() {
     let mut wrong = Vec::new();
     let (mut looked_at, mut never) = (0, Vec::new());
     let paths = all_models();
-    // A job that suspends sets its frames aside, which takes memory.
-    let without_jobs = |path: &&std::path::PathBuf| !path.to_string_lossy().contains("/coroutines/");
+    // A job that suspends sets its frames aside, and a looper has room for idle handlers only while it has some.
+    let without_jobs = |path: &&std::path::PathBuf| {
+        let path = path.to_string_lossy();
+        !path.contains("/coroutines/") && !path.contains("idle")
+    };
     for path in paths.iter().filter(without_jobs) {
         let name = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(path).display().to_string();
         let code = load(path, &[]).code;

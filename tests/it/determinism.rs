@@ -23,8 +23,8 @@ struct Digest(Digester);
 
 impl Observer for Digest {
     fn event(&mut self, world: &World, event: &Event) {
-        // These fields were added later than the golden file: whether an operation was refused (the exception is an event
-        // as well), the options of a post, and the token of a removal.
+        // These fields were added later than the golden file: whether an operation was refused (the exception is an
+        // event as well), the options of a post, and the token of a removal.
         let mut text = format!("{event:?}");
         for later in [", refused: false", ", refused: true", ", options: PostOptions(0)", ", token: -1"] {
             text = text.replace(later, "");

@@ -47,7 +47,7 @@ kind screen { stage off, shown; verb show makes { ask appear() }; appear: off ->
 screen S on main { }
 listener changed
 thread h { show S; let queued = post f() to main after 1; cancel queued; register f to changed; unregister f from changed }
-thread c { let x = fence main; lift x; let h = handler on main; cancel f on h; up s }
+thread c { let x = fence main; lift x; let to_main = handler on main; cancel f on to_main; up s }
 channel q: int[0]
 channel k: int[1]
 waitgroup w

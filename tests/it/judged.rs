@@ -292,7 +292,7 @@ fn failures_of_equal_states_are_kept_apart() {
     let harm = |first, failure: &str| (first, failure.to_owned());
     let harms =
         BTreeSet::from([harm(First::A, "failure UseAfterFree a:0"), harm(First::B, "failure IllegalMonitorState a:1")]);
-    assert_eq!(graph.beside().into_values().collect::<Vec<_>>(), [harms.clone()]);
+    assert_eq!(graph.beside().into_values().collect::<Vec<_>>(), std::slice::from_ref(&harms));
     let found =
         confirm(&CampaignPlan::new(&model), CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress });
     let said = found.pairs[0].hurts().into_iter().map(|(first, f)| (first, f.signature.clone()));

@@ -171,6 +171,7 @@ pub struct Member {
 /// What a task of a component is.
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "a variant's line names its fields")]
+#[allow(clippy::large_enum_variant, reason = "a tree has few of them")]
 pub enum Role {
     /// A callback of the component, or a task of the component or of its kind.
     Task,

@@ -222,6 +222,10 @@ impl Checker {
             Some(component) => (component, None),
             None => {
                 let instance = self.value(target)?;
+                // A library has a verb of this name as well; what is cancelled tells them apart.
+                if verb.text == "cancel" && all.is_empty() && instance.ty == Type::Message {
+                    return Some(self.cancel_message(instance, at));
+                }
                 let Some(component) = self.component_of_type(&instance.ty) else {
                     let ty = self.name_of(&instance.ty);
                     let message = format!("`{}` needs a component or an instance of one", verb.text);

@@ -124,7 +124,8 @@ impl Checker {
         self.not_cancelled(&value, message, "a message")
     }
 
-    fn cancel_message(&mut self, message: Expr, at: At) -> Expr {
+    /// Lowers the removal of a message that has been lowered.
+    pub(super) fn cancel_message(&mut self, message: Expr, at: At) -> Expr {
         let site = self.site(SiteKind::Cancel, String::new(), at);
         Expr::new(ExprKind::CancelMessage { message: Box::new(message), site }, Type::Bool)
     }

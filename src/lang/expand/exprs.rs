@@ -167,7 +167,7 @@ impl BodyWriter<'_, '_> {
                 };
                 let object = object.as_ref().map(|object| self.expr(object));
                 let own = object.is_none() && self.is_task(task);
-                let this = own.then(|| Expr { kind: ExprKind::This, at: task.at });
+                let this = own.then_some(Expr { kind: ExprKind::This, at: task.at });
                 let args = this.into_iter().chain(args).collect();
                 let task = if own { self.member_name(task) } else { task.clone() };
                 Op::Post {
