@@ -55,7 +55,7 @@ lock guard
 thread d { w.add(1); send k 1; if k.closed { skip }; send q 2; w.done(); if now > 5 { skip } }
 thread e { recv k; recv q; close q; if (acquire guard for 1) { release guard }; if self.interrupted { skip } }
 async task job() { sleep 1 }
-thread j { let o = spawn scope; let x = launch job() on main in o; if x.done { skip }; cancel x }
+thread j { let o = spawn scope; let x = launch job() on main in o; if x.done { skip }; cancel (x) }
 thread g(i in 0..4) { w.wait(); select { recv q { skip } ; recv k { skip } ; after 2 { skip } } }
 ";
 

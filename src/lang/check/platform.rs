@@ -229,7 +229,13 @@ impl Checker {
                 let Some(component) = self.component_of_type(&instance.ty) else {
                     let ty = self.name_of(&instance.ty);
                     let message = format!("`{}` needs a component or an instance of one", verb.text);
-                    self.error(target.at, message, format!("this is {}", article(&ty)));
+                    let reason = format!("this is {}", article(&ty));
+                    if let Type::Job(_) = instance.ty {
+                        let help = "a kind has a verb of this name: put the job in parentheses, as in `cancel (j)`";
+                        self.error_help(target.at, message, reason, help);
+                    } else {
+                        self.error(target.at, message, reason);
+                    }
                     return None;
                 };
                 (component, Some(instance))
