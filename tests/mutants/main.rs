@@ -74,6 +74,20 @@ fn ends_soon(text: &Model) -> bool {
     search(&SearchPlan { bounds: Bounds { states: 1_000, ..Bounds::default() }, ..SearchPlan::new(text) }).complete()
 }
 
+/// Models for mistakes that generated ones hardly show: a microtask in the place of a message, a handle of one message
+/// or of another one, and two requests of one row.
+const APART: [&str; 3] = [
+    "looper main\nvar log: list[int]\nvar started = false\ntask f() { log.push(1) }\ntask g() { log.push(2) }\n\
+     task start() { if * { post f() to main micro } else { post f() to main }; started = true }\n\
+     thread t { post start() to main; await started; post g() to main at front }\n",
+    "looper main\nvar log: list[int]\ntask f(i) { log.push(i) }\n\
+     thread t { let m = post f(1) to main after 5; let n = post f(2) to main after 5; let k = m; if * { k = n }\n\
+     skip; cancel k }\n",
+    "looper main\nkind box { single; callback heard(n); stage there; verb say(n) { ask tell(n) }\n\
+     tell(n): during there by request { heard(n) } }\nvar log: list[int]\n\
+     box B on main { on heard(n) { log.push(n) } }\nthread t { say B(1); say B(2) }\n",
+];
+
 /// The four oracles of a mistake: small models, loops, facts about queues, and models with components, which an
 /// interpreter of its own has performed.
 struct Held {
@@ -85,8 +99,9 @@ struct Held {
 
 impl Held {
     fn new() -> Self {
-        let small = (0..MODELS).filter_map(|seed| {
-            let model = model("small", &small::model(seed));
+        let texts = (0..MODELS).map(small::model).chain(APART.map(str::to_owned));
+        let small = (0..).zip(texts).filter_map(|(seed, text): (u64, String)| {
+            let model = model("small", &text);
             let facts = facts(&model, &words(&model.program), MOST_STEPS)?;
             let states = compare(&model, &facts).unwrap_or_else(|e| panic!("small {seed}: {e}"));
             Some((model, facts, states))
@@ -129,5 +144,5 @@ fn each_mistake_is_noticed() {
             missed.push(mutant);
         }
     }
-    assert!(missed.is_empty(), "nobody notices {missed:?}");
+    assert!(missed.is_empty(), "not noticed: {missed:?}");
 }
