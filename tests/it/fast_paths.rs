@@ -84,7 +84,7 @@ fn change(world: &World, thread: ThreadId, op: &Op) -> Option<String> {
 /// Compares `touches` with the table for all threads that can act. Counts the operations by name, and those with a fast
 /// path.
 fn compare(world: &World, seen: &mut BTreeMap<&'static str, u64>, fast: &mut BTreeSet<&'static str>) {
-    // A step that may end an await changes more than its own thread.
+    // A step that may end an await changes more than its own thread, so it has no fast path.
     let awaits =
         world.threads().enumerate().any(|(id, t)| matches!(t.pending, Op::Await { .. }) && !world.finished(id));
     // A program with components has no fast paths.
@@ -94,9 +94,11 @@ fn compare(world: &World, seen: &mut BTreeMap<&'static str, u64>, fast: &mut BTr
         *seen.entry(name(op)).or_default() += 1;
         let declared = thread.index() < world.setup().threads.len();
         let touched = world.touches(Choice { actor: Actor::Thread(thread), argument: 0 });
-        let expected = change(world, thread, op).filter(|_| declared && !is_slow && !awaits);
+        let expected = change(world, thread, op).filter(|_| declared && !is_slow);
         let expected = expected.map(|what| format!("StepChange {{ thread: {thread:?}, what: {what} }}"));
-        assert_eq!(touched.map(|change| format!("{change:?}")), expected, "{op:?}");
+        if touched.is_some() || !awaits {
+            assert_eq!(touched.map(|change| format!("{change:?}")), expected, "{op:?}");
+        }
         if touched.is_some() {
             fast.insert(name(op));
         }

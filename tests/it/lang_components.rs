@@ -7,6 +7,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use raceflip::lang::ast::*;
+use raceflip::lang::words::is_verb_word;
 use raceflip::lang::{Source, expand, format, parse, print, render};
 
 /// A kind of lamps, which the small tests use.
@@ -216,6 +217,14 @@ fn kind_params() -> impl Strategy<Value = Params> {
     (params(), any::<bool>()).prop_map(|(list, rest)| Params { list, rest: rest.then(At::default) })
 }
 
+// The name of a verb. A word that begins a statement or an operation of the language is refused as one.
+fn verb_name() -> impl Strategy<Value = Name> {
+    name().prop_filter("no verb of the language", |name| {
+        !is_verb_word(&name.text)
+            && !["spawn", "handler", "recv", "launch", "ask", "withdraw"].contains(&name.text.as_str())
+    })
+}
+
 fn kind_part() -> impl Strategy<Value = KindPart> {
     let storage = || select(vec![Storage::Var, Storage::Atomic]);
     let mode = select(vec![VerbMode::One, VerbMode::Makes, VerbMode::All]);
@@ -242,7 +251,7 @@ fn kind_part() -> impl Strategy<Value = KindPart> {
             let by_request = request.then(At::default);
             KindPart::Row(Box::new(Row { name, params, from, to, by_request, when, at_most, body }))
         }),
-        (name(), kind_params(), mode, block()).prop_map(|(name, params, mode, body)| KindPart::Verb {
+        (verb_name(), kind_params(), mode, block()).prop_map(|(name, params, mode, body)| KindPart::Verb {
             name,
             params,
             mode,

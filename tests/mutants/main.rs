@@ -81,7 +81,7 @@ const APART: [&str; 3] = [
      task start() { if * { post f() to main micro } else { post f() to main }; started = true }\n\
      thread t { post start() to main; await started; post g() to main at front }\n",
     "looper main\nvar log: list[int]\ntask f(i) { log.push(i) }\n\
-     thread t { let m = post f(1) to main after 5; let n = post f(2) to main after 5; let k = m; if * { k = n }\n\
+     thread t { let m = post f(1) to main; let n = post f(2) to main; let k = m; if * { k = n }\n\
      skip; cancel k }\n",
     "looper main\nkind box { single; callback heard(n); stage there; verb say(n) { ask tell(n) }\n\
      tell(n): during there by request { heard(n) } }\nvar log: list[int]\n\
