@@ -121,7 +121,7 @@ impl<'t> ComponentWords<'t> {
             words.kinds.insert(kind);
         }
         let begins = |word: &str| matches!(word, "use" | "kind") || words.kinds.contains(word);
-        if word_pairs(text).iter().any(|(at, pair)| at.outside && begins(pair[0])) {
+        if word_pairs(text).iter().any(|(at, pair)| at.outside && at.begins && begins(pair[0])) {
             for verb in WORDS.iter().flat_map(|(_, words)| &words.verbs) {
                 words.verbs.insert(verb);
             }
@@ -135,18 +135,22 @@ impl<'t> ComponentWords<'t> {
 struct PairPlace {
     // Whether the words stand outside all braces.
     outside: bool,
+    // Whether an item can begin with the first word: it begins a line, or follows another item.
+    begins: bool,
 }
 
 // The pairs of words that stand next to each other on one line.
 fn word_pairs(text: &str) -> Vec<(PairPlace, [&str; 2])> {
     let (tokens, mut depth, mut pairs) = (lex(text).tokens, 0u32, Vec::new());
     let word = |span: Span| &text[span.start as usize..span.end as usize];
-    for two in tokens.windows(2) {
+    for (i, two) in tokens.windows(2).enumerate() {
         match two[0].kind {
             TokenKind::LeftBrace => depth += 1,
             TokenKind::RightBrace => depth = depth.saturating_sub(1),
             TokenKind::Word if two[1].kind == TokenKind::Word && !two[1].first => {
-                pairs.push((PairPlace { outside: depth == 0 }, [word(two[0].span), word(two[1].span)]));
+                let after = i.checked_sub(1).map(|before| tokens[before].kind);
+                let begins = two[0].first || matches!(after, None | Some(TokenKind::Semi | TokenKind::RightBrace));
+                pairs.push((PairPlace { outside: depth == 0, begins }, [word(two[0].span), word(two[1].span)]));
             }
             _ => {}
         }

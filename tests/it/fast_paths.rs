@@ -41,6 +41,8 @@ looper main
 semaphore s = 0
 atomic n = 0
 task f() { skip }
+event tap on main { skip }
+thread tapper { enable tap; disable tap }
 thread a { exchange(n, 1); if (down s for 1) { skip }; yield; let l = spawn looper; post f() to l; quit l }
 thread b { attach queue; post f() to self; quit self }
 kind screen { stage off, shown; verb show makes { ask appear() }; appear: off -> shown by request { } }
