@@ -1,6 +1,6 @@
 //! The number of a detector. The table of detectors, which gives it a name, is in `detectors`.
 
-/// A detector that finds potential pairs, by its place in [`DETECTORS`].
+/// A detector that finds potential pairs, by its place in [`DETECTORS`](crate::detect::DETECTORS).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct DetectorId(pub(super) u8);
 

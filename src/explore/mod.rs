@@ -5,7 +5,7 @@
 //! with a shortest way to each, and what can never happen. A verdict "refuted" rests on it, and the fuzzer and the
 //! detectors are tested against it.
 //!
-//! - **The clock** is exact: its units are small enough to distinguish all orders of deadlines ([`Clock::Exact`]).
+//! - **The clock** is exact: its units are small enough to distinguish all orders of deadlines ([`ClockMode::Exact`]).
 //! - **Reduction**: of choices that commute only one order is followed (sleep sets, kept with the states; a state is
 //!   revisited when its sleep set shrinks: Godefroid, Holzmann and Pirottin, *State-space caching revisited*). It
 //!   leaves out transitions, never states, so it needs no proviso for cycles.

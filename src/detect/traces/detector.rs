@@ -4,8 +4,8 @@ use super::happens_before::{Analysis, TooLarge};
 use crate::trace::{OpNo, Operation, Trace};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A detector over the operations of a trace. It is created for one trace ([`Rules::make`]) and receives all operations
-/// in their order.
+/// A detector over the operations of a trace. It is created for one trace
+/// ([`Rules::make`](crate::detect::Rules::make)) and receives all operations in their order.
 pub trait Detector {
     /// Processes the next operation.
     fn step(&mut self, at: OpNo, operation: &Operation);
