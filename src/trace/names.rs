@@ -11,9 +11,9 @@ use xxhash_rust::xxh3::Xxh3Builder;
 /// # Examples
 ///
 /// ```
-/// use raceflip::trace::{LockNo, Names};
+/// use raceflip::trace::{LockNo, NameTable};
 ///
-/// let mut names: Names<LockNo> = Names::default();
+/// let mut names: NameTable<LockNo> = NameTable::default();
 /// let m = names.add("m");
 /// assert_eq!((names.add("n"), names.add("m")), (LockNo(1), m));
 /// assert_eq!(&names[m], "m");
