@@ -10,7 +10,8 @@ pub(super) fn state(world: &World, id: ThreadId) -> ColumnState {
     let in_task = t.context != t.home;
     match t.status {
         ThreadStage::Finished => ColumnState::Absent,
-        ThreadStage::Alive if !world.enabled().contains(id) && can_wait(&t.pending) => match in_task {
+        // A failed thread is not enabled either, but is pending at an operation that does not block. It does not wait.
+        ThreadStage::Alive if !world.enabled().contains(id) && t.pending.may_block() => match in_task {
             true => ColumnState::TaskBlocked,
             false if matches!(t.pending, Op::Begin) => ColumnState::Idle,
             false => ColumnState::Blocked,
@@ -25,33 +26,7 @@ pub(super) fn state(world: &World, id: ThreadId) -> ColumnState {
 pub(super) fn is_news(pending: &Op, own: bool) -> bool {
     match pending {
         Op::Wake | Op::Begin => false,
-        Op::Reacquire { .. }
-        | Op::Pass { .. }
-        | Op::GroupPass { .. }
-        | Op::Sent { .. }
-        | Op::Received { .. }
-        | Op::Selected { .. } => !own,
+        half if half.is_second_half() => !own,
         _ => true,
     }
-}
-
-// A failed thread is not enabled either, but is pending at an operation that does not block. It does not wait.
-fn can_wait(pending: &Op) -> bool {
-    let lock = matches!(pending, Op::Acquire(_) | Op::Reacquire { .. } | Op::ReadLock(_) | Op::WriteLock(_));
-    let other = matches!(
-        pending,
-        Op::Down(_) | Op::DownFor { .. } | Op::Pass { .. } | Op::Await { .. } | Op::Join(_) | Op::Wake
-    );
-    let channel = matches!(
-        pending,
-        Op::AcquireFor { .. }
-            | Op::GroupPass { .. }
-            | Op::Send { .. }
-            | Op::Sent { .. }
-            | Op::Receive { .. }
-            | Op::Received { .. }
-            | Op::Select { .. }
-            | Op::Selected { .. }
-    );
-    lock || other || channel || matches!(pending, Op::Begin | Op::Post { .. })
 }
