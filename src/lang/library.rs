@@ -13,10 +13,8 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 /// The libraries: name and text.
-const LIBRARIES: [(&str, &str); 2] = [
-    ("android", include_str!("library/android.race")),
-    ("coroutines", include_str!("library/coroutines.race")),
-];
+const LIBRARIES: [(&str, &str); 2] =
+    [("android", include_str!("library/android.race")), ("coroutines", include_str!("library/coroutines.race"))];
 
 // The offset of the first library, and the distance between two. A text has at most `MAX_SOURCE` bytes.
 const FIRST: u32 = 1 << 24;

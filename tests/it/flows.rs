@@ -86,7 +86,8 @@ fn model(case: &Case) -> String {
         Overflow::DropLatest => "DROP_LATEST",
     };
     let (replay, extra) = (case.replay, case.extra);
-    writeln!(text, "init {{ events.replay = {replay}; events.extra = {extra}; events.on_overflow = {overflow} }}").unwrap();
+    writeln!(text, "init {{ events.replay = {replay}; events.extra = {extra}; events.on_overflow = {overflow} }}")
+        .unwrap();
     let mut launches = String::new();
     for (job, deeds) in case.jobs.iter().enumerate() {
         writeln!(launches, "    launch job{job}()").unwrap();
@@ -97,7 +98,10 @@ fn model(case: &Case) -> String {
                 Deed::Emit(value) => writeln!(text, "    emit(events, {value}); log.push({})", base + 100),
                 Deed::TryEmit(value) => {
                     let sent = base + 200;
-                    writeln!(text, "    if try_emit(events, {value}) {{ log.push({sent}) }} else {{ log.push({base}) }}")
+                    writeln!(
+                        text,
+                        "    if try_emit(events, {value}) {{ log.push({sent}) }} else {{ log.push({base}) }}"
+                    )
                 }
                 Deed::Yield => writeln!(text, "    yield"),
                 Deed::Collect => writeln!(text, "    let c = collect(events)"),

@@ -80,17 +80,16 @@ impl Libraries {
 
     // The classes, tasks and fixed names that a file needs, in the order of the libraries.
     fn named_items(&self, items: &[Item]) -> Vec<Item> {
-        let with_name = |item: &'_ Item| named(&item.kind).is_some();
-        let mut rest: Vec<(Span, &Item)> = Vec::new();
+        let mut rest: Vec<(&Name, &Item, Span)> = Vec::new();
         for one in &self.all {
-            rest.extend(one.file.items.iter().filter(|item| with_name(item)).map(|item| (one.at, item)));
+            rest.extend(one.file.items.iter().filter_map(|item| Some((named(&item.kind)?, item, one.at))));
         }
         if rest.is_empty() {
             return Vec::new();
         }
         let (mut words, mut needed) = (words_of(items), Vec::new());
-        while let Some(at) = rest.iter().position(|(_, item)| named(&item.kind).is_some_and(|n| words.contains(&n.text))) {
-            let (used_at, item) = rest.remove(at);
+        while let Some(at) = rest.iter().position(|(name, ..)| words.contains(&name.text)) {
+            let (_, item, used_at) = rest.remove(at);
             words.append(&mut words_of(std::slice::from_ref(item)));
             needed.push((item.at.0.start, Item { kind: item.kind.clone(), at: At(used_at) }));
         }
