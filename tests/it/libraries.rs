@@ -1,7 +1,13 @@
 //! Tests of what a library brings into a file: what is named, under which names, and beside which names of the file.
 
-use crate::support::program;
+use crate::complete::all_variants;
+use crate::explore::search;
+use crate::load::load_bytes;
+use crate::support::{disappointed, program, read};
+use raceflip::campaign::{RunResult, named};
+use raceflip::explore::SearchPlan;
 use raceflip::lang::{Source, expand, parse, print};
+use std::collections::BTreeMap;
 
 /// Returns the first line of the errors of a file, or an empty text.
 fn error(text: &str) -> String {
@@ -77,4 +83,56 @@ fn sites_of_a_library_are_at_its_use() {
     let program = program("a.race", file, &[]).unwrap();
     let lines: Vec<u32> = program.sites.iter().map(|site| site.line).collect();
     assert!(lines.len() > 2 && lines.iter().all(|line| *line == 3 || *line == 4), "{lines:?}");
+}
+
+const COROUTINES: &str = "src/lang/library/coroutines.race";
+
+/// Mistakes in the library `coroutines`: a piece of its text, and what stands there instead.
+const MISTAKES: [(&str, &str); 17] = [
+    ("if value != last { return value }", "return value"),
+    ("for value in flow.replayed {", "for value in c.pending {"),
+    ("if flow.replayed.len == flow.replay { let oldest = flow.replayed.remove(0) }", ""),
+    ("if c.count >= capacity { return true }", "if c.count > capacity { return true }"),
+    ("return flow.on_overflow == DROP_LATEST", "return false"),
+    ("flow.on_overflow != DROP_OLDEST && lacks_room(flow)", "lacks_room(flow)"),
+    ("fetch_add(c.count, -1)\n        serve_waiting(c.flow)", "fetch_add(c.count, -1)"),
+    ("remove(at)\n        serve_waiting(flow)", "remove(at)"),
+    ("if capacity == 0 { flow.offered = next_one } else { next_one.given = true }", "next_one.given = true"),
+    ("if !next_one.waits.cancelled {", "if true {"),
+    ("if cas(m.locked, false, true) { return }    // it was unlocked meanwhile", ""),
+    ("if turn.come { unlock(m) }", ""),
+    ("if !first.waits.cancelled {", "if true {"),
+    ("first.come = true\n                return", "first.come = true"),
+    ("if !m.locked { throw IllegalState, \"the mutex is not locked\" }", ""),
+    ("if !cas(d.completed, false, true) { return false }", ""),
+    ("d.value = value\n    d.done = true", "d.done = true\n    d.value = value"),
+];
+
+/// Returns the facts about the library that do not hold if `text` is the library.
+fn broken_facts(text: &str) -> Vec<String> {
+    let mut broken = Vec::new();
+    for (path, defines) in all_variants() {
+        let fact = read(&path);
+        if !path.contains("/fact_") || !fact.contains("use coroutines\n") {
+            continue;
+        }
+        let model = load_bytes(&path, (fact.replace("use coroutines\n", "") + text).as_bytes(), &defines);
+        let plan = SearchPlan { observe: named(&model.program), reduce: true, ..SearchPlan::new(&model) };
+        let found = search(&plan);
+        let ends: BTreeMap<RunResult, u64> = found.ends.keys().map(|end| (end.ended.clone(), 1)).collect();
+        if model.program.expectations.iter().any(|line| disappointed(line, &ends).is_some()) {
+            broken.push(path);
+        }
+    }
+    broken
+}
+
+#[test]
+fn mistakes_in_the_coroutines_are_noticed() {
+    let text = read(COROUTINES);
+    assert_eq!(broken_facts(&text), [""; 0], "the facts hold");
+    for (right, mistake) in MISTAKES {
+        assert_eq!(text.matches(right).count(), 1, "{right}");
+        assert!(!broken_facts(&text.replace(right, mistake)).is_empty(), "not noticed: {mistake}");
+    }
 }
