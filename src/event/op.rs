@@ -272,7 +272,8 @@ pub enum Op {
     /// up and goes on with other messages.
     Suspend(Suspension),
     /// Second half of a suspension, in the task that goes on. No thread is ever pending at it. Its value: that of the
-    /// operation, or [`CANCELLED`](super::CANCELLED).
+    /// operation, or [`CANCELLED`](super::CANCELLED). Of a send: whether the value was sent, of a receive: whether a
+    /// value was received.
     Resume(Suspension),
     /// Requests the cancellation of a job and of its children.
     CancelJob(ThreadId),

@@ -136,6 +136,11 @@ pub(super) fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
                     (row.place, row.delay) = (Some(name.clone()), Some(*timeout));
                 }
                 Suspension::Yield => {}
+                Suspension::Transfer(transfer) => {
+                    let (first, result) = (transfer.first_half(), row.value);
+                    operation(world, &first, value, row);
+                    (row.detail, row.value) = (Some(first.word().to_owned()), result);
+                }
                 Suspension::Switch(to) => {
                     (row.detail, row.target) = (Some("switch".to_owned()), Some(world.thread_name(*to)));
                 }

@@ -4,12 +4,13 @@
 use super::blame::blamed;
 use super::fiber::{Fiber, FrameKind};
 use super::guest::Vm;
-use super::instr::{Instr, Reg, Visible};
-use super::operands::Values;
+use super::instr::{Instr, ListGet, Reg, Regs, Visible};
+use super::operands::{Values, range};
 use super::pure::evaluate;
 use super::unwind::{Exception, ExceptionDetail};
 use crate::event::{
-    CANCELLED, Failure, FailureKind, LaunchParent, LaunchPlace, Op, Outcome, SemaphoreId, Suspension, ThreadId, Value,
+    CANCELLED, ChannelId, Failure, FailureKind, LaunchParent, LaunchPlace, Op, Outcome, SemaphoreId, Suspension, ThreadId,
+    Transfer, Value,
 };
 use crate::world::{JobEnd, Next, Reply, ThrownException, World};
 
@@ -23,6 +24,11 @@ pub(super) enum SuspendAt {
     DownFor { semaphore: Reg, timeout: Reg },
     Yield,
     Switch(Reg),
+    Send { channel: Reg, value: Reg },
+    /// Like the receive of a thread ([`Visible::Receive`]).
+    Receive { channel: Reg, exit: Option<u32> },
+    /// Like the select of a thread ([`Visible::Select`]).
+    Select { cases: Regs, timeout: Option<Reg>, otherwise: bool, values: Regs, received: Reg },
 }
 
 /// Where a job starts, with its operand in a register.
@@ -43,8 +49,9 @@ pub(super) enum ParentRef {
 
 impl SuspendAt {
     /// Returns the suspension with resolved operands.
-    pub(super) fn resolve(self, regs: &[Value]) -> Result<Suspension, ThrownException> {
+    pub(super) fn resolve(self, regs: &[Value], world: &mut World) -> Result<Suspension, ThrownException> {
         let get = |r: Reg| regs[usize::from(r)];
+        let channel = |r: Reg| u32::try_from(get(r)).ok().map(ChannelId);
         let thread = |r: Reg| World::thread_value(get(r));
         let semaphore = |r: Reg| u32::try_from(get(r)).map(SemaphoreId).map_err(|_| ThrownException::NullPointer);
         Ok(match self {
@@ -57,6 +64,16 @@ impl SuspendAt {
             }
             SuspendAt::Yield => Suspension::Yield,
             SuspendAt::Switch(to) => Suspension::Switch(thread(to)?),
+            SuspendAt::Send { channel: to, value } => {
+                Suspension::Transfer(Transfer::Send { channel: channel(to), value: get(value) })
+            }
+            SuspendAt::Receive { channel: from, exit } => {
+                Suspension::Transfer(Transfer::Receive { channel: channel(from), iterates: exit.is_some() })
+            }
+            SuspendAt::Select { cases, timeout, otherwise, .. } => {
+                let cases = world.keep_args(range(regs, cases));
+                Suspension::Transfer(Transfer::Select { cases, timeout: timeout.map(get), otherwise })
+            }
         })
     }
 
@@ -67,6 +84,15 @@ impl SuspendAt {
             SuspendAt::DownFor { semaphore, timeout } => {
                 f(semaphore);
                 f(timeout);
+            }
+            SuspendAt::Send { channel, value } => {
+                f(channel);
+                f(value);
+            }
+            SuspendAt::Receive { channel, .. } => f(channel),
+            SuspendAt::Select { cases, timeout, .. } => {
+                timeout.into_iter().for_each(&mut *f);
+                (cases.first..cases.first + cases.count).for_each(f);
             }
             SuspendAt::Await { timeout, .. } => timeout.into_iter().for_each(f),
             SuspendAt::Yield => {}
@@ -116,6 +142,11 @@ impl Vm {
                 let (from, to) = self.two(job, thread);
                 if !world.take_cells(to.append(from)) {
                     return Ok(Next::Ended);
+                }
+                if value != CANCELLED
+                    && let Some(reply) = world.transferred(job)
+                {
+                    return Ok(self.deliver_rare(world, thread, reply));
                 }
                 if let Some(next) = self.after_suspension(world, thread, value) {
                     return Ok(next);
@@ -196,6 +227,36 @@ impl Vm {
 }
 
 impl Visible {
+    /// Returns where an iteration goes on at the end of its list or channel. `None` for every other instruction.
+    pub(super) fn exit(&self) -> Option<u32> {
+        match *self {
+            Visible::ListRead(_, ListGet::Next { exit, .. })
+            | Visible::Receive { exit: Some(exit), .. }
+            | Visible::Suspend(SuspendAt::Receive { exit: Some(exit), .. }) => Some(exit),
+            _ => None,
+        }
+    }
+
+    /// Returns the same as [`exit`](Self::exit), to change it.
+    pub(super) fn exit_mut(&mut self) -> Option<&mut u32> {
+        match self {
+            Visible::ListRead(_, ListGet::Next { exit, .. })
+            | Visible::Receive { exit: Some(exit), .. }
+            | Visible::Suspend(SuspendAt::Receive { exit: Some(exit), .. }) => Some(exit),
+            _ => None,
+        }
+    }
+
+    /// Returns the registers of a select for the received values, and for whether one was sent. `None` for every other
+    /// instruction.
+    pub(super) fn select_results(&self) -> Option<(Regs, Reg)> {
+        match *self {
+            Visible::Select { values, received, .. }
+            | Visible::Suspend(SuspendAt::Select { values, received, .. }) => Some((values, received)),
+            _ => None,
+        }
+    }
+
     /// Returns the condition that the instruction waits for.
     pub(super) fn condition(&self) -> Option<super::instr::FragmentId> {
         match *self {
@@ -206,6 +267,6 @@ impl Visible {
 }
 
 /// Returns the operation of a suspension.
-pub(super) fn suspension(at: SuspendAt, regs: &[Value]) -> Result<Op, ThrownException> {
-    at.resolve(regs).map(Op::Suspend)
+pub(super) fn suspension(at: SuspendAt, regs: &[Value], world: &mut World) -> Result<Op, ThrownException> {
+    at.resolve(regs, world).map(Op::Suspend)
 }

@@ -546,6 +546,7 @@ impl World {
                     Suspension::Down(semaphore) | Suspension::DownFor { semaphore, .. } => {
                         Some((Thing::Semaphore(semaphore), How::Down))
                     }
+                    Suspension::Transfer(transfer) => self.effects(thread, &transfer.first_half()).touches().next(),
                     Suspension::Sleep(_) | Suspension::Yield | Suspension::Switch(_) => None,
                 };
                 Effects { touches: [Some((job, How::Suspend)), other, None], uses_clock: true }

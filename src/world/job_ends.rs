@@ -33,6 +33,8 @@ impl World {
 
     // The task of a job has ended: the job ends too, unless it has children.
     pub(super) fn task_ended(&mut self, job: ThreadId, end: JobEnd) {
+        // A job whose resumption is lost may have been given something at a channel.
+        self.leave_channels(job);
         let own = self.job_mut(job);
         (own.end, own.stage) = (Some(end), JobStage::Completing);
         if let JobEnd::Failed(exception) = end {

@@ -325,6 +325,10 @@ impl World {
             self.give_back(semaphore, 1);
         }
         let value = if cancelled { CANCELLED } else { value };
+        if cancelled {
+            // What a partner has handed over is lost.
+            self.leave_channels(job);
+        }
         self.record_resumption(thread, job, value);
         Reply::Continue { job, value }
     }

@@ -256,7 +256,11 @@ impl<'p> Compiler<'p> {
             Simple::Up(e) => Visible::Up(self.expr(e)),
             Simple::Send { channel, value } => {
                 let channel = self.expr(channel);
-                Visible::Send { channel, value: self.expr(value) }
+                let value = self.expr(value);
+                match self.is_async {
+                    true => Visible::Suspend(SuspendAt::Send { channel, value }),
+                    false => Visible::Send { channel, value },
+                }
             }
             Simple::Announce(e) => Visible::Announce(self.expr(e)),
             Simple::Side { acquire, write, lock } => {
