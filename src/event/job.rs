@@ -20,8 +20,47 @@ pub enum Suspension {
     Yield,
     /// Goes on at another looper.
     Switch(ThreadId),
+    /// Ends a block: waits for the jobs that belong to it.
+    CloseBlock { block: ThreadId, end: BlockEnd },
     /// Waits for a partner at a channel, or for room or a value in its buffer.
     Transfer(Transfer),
+}
+
+/// A block of an async task. The jobs that are launched inside belong to the block, which ends after them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BlockKind {
+    /// A failure of a child cancels the block with its other children, and is thrown at the end of the block.
+    Scope,
+    /// A failure of a child concerns no other job.
+    Supervise,
+    /// As [`BlockKind::Scope`], and a cancellation of the job does not reach into the block.
+    Uncancellable,
+}
+
+impl BlockKind {
+    /// All kinds.
+    pub const ALL: [BlockKind; 3] = [BlockKind::Scope, BlockKind::Supervise, BlockKind::Uncancellable];
+
+    /// Returns the word that begins the block.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            BlockKind::Scope => "scope",
+            BlockKind::Supervise => "supervise",
+            BlockKind::Uncancellable => "uncancellable",
+        }
+    }
+}
+
+/// How control has reached the end of a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BlockEnd {
+    /// Without an exception.
+    Normal,
+    /// With the exception of a cancellation.
+    Cancelled,
+    /// With another exception, in the guest's form.
+    Failed(Value),
 }
 
 /// A send, a receive or a select at a suspension point. The operations of threads are [`Op::Send`], [`Op::Receive`] and
@@ -65,7 +104,7 @@ impl Suspension {
         match self {
             Suspension::Sleep(_) => Op::Wake,
             Suspension::Await { timeout } => Op::Await { timeout },
-            Suspension::Join(other) => Op::Join(other),
+            Suspension::Join(other) | Suspension::CloseBlock { block: other, .. } => Op::Join(other),
             Suspension::Down(semaphore) => Op::Down(semaphore),
             Suspension::DownFor { semaphore, timeout } => Op::DownFor { semaphore, timeout },
             Suspension::Yield | Suspension::Switch(_) => Op::Yield,

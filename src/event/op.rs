@@ -1,7 +1,7 @@
 //! The visible operations: the steps that a thread can perform, with resolved operands.
 
 use super::{
-    BarrierId, BodyId, ChannelId, ConditionId, EventId, GroupId, HandlerId, JobQuestion, LaunchKind, LaunchParent,
+    BarrierId, BlockKind, BodyId, ChannelId, ConditionId, EventId, GroupId, HandlerId, JobQuestion, LaunchKind, LaunchParent,
     LaunchPlace, ListId, ListenerId, LockId, ObjectId, RwLockId, SemaphoreId, Suspension, ThreadId,
 };
 
@@ -281,6 +281,8 @@ pub enum Op {
     AskJob { job: ThreadId, what: JobQuestion },
     /// Creates a scope: a job without a task, which ends when it is cancelled. Its value: the scope.
     SpawnScope,
+    /// Opens a block of the async task that the thread runs. Its value: the job that stands for the block.
+    OpenBlock(BlockKind),
 }
 
 impl Op {

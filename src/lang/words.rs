@@ -40,8 +40,11 @@ pub const ITEMS: [&str; 28] = [
     "state",
 ];
 
+/// A statement about messages and jobs, which may also be a verb of a kind. The type of its operand decides.
+pub(super) const CANCEL: &str = "cancel";
+
 /// The words that begin a statement, except verbs. Used for suggestions.
-pub const STATEMENTS: [&str; 38] = [
+pub const STATEMENTS: [&str; 41] = [
     "let",
     "if",
     "while",
@@ -80,6 +83,9 @@ pub const STATEMENTS: [&str; 38] = [
     "select",
     "launch",
     "switch",
+    "scope",
+    "supervise",
+    "uncancellable",
 ];
 
 /// The words that begin an expectation, after `expect` and `no`.

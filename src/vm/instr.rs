@@ -2,7 +2,7 @@
 //! preceding step.
 
 use super::jobs::{LaunchAt, ParentRef, SuspendAt};
-use crate::event::{BodyId, ChannelRead, ComponentId, EventId, JobQuestion, LaunchKind, ListenerId, SiteId};
+use crate::event::{BlockKind, BodyId, ChannelRead, ComponentId, EventId, JobQuestion, LaunchKind, ListenerId, SiteId};
 use crate::lang::ast::{BinaryOp, UnaryOp};
 use crate::lang::program::{ExceptionId, KindId, StageSet, StateId, TextId};
 
@@ -267,6 +267,7 @@ pub(super) enum Visible {
         what: JobQuestion,
     },
     SpawnScope,
+    OpenBlock(BlockKind),
 }
 
 /// What an instruction does with platform memory. The registers of instances hold their objects; null throws

@@ -9,10 +9,10 @@ use super::operands::{Values, range};
 use super::pure::evaluate;
 use super::unwind::{Exception, ExceptionDetail};
 use crate::event::{
-    CANCELLED, ChannelId, Failure, FailureKind, LaunchParent, LaunchPlace, Op, Outcome, SemaphoreId, Suspension, ThreadId,
+    BlockEnd, CANCELLED, ChannelId, Failure, FailureKind, LaunchParent, LaunchPlace, Op, Outcome, SemaphoreId, Suspension, ThreadId,
     Transfer, Value,
 };
-use crate::world::{JobEnd, Next, Reply, ThrownException, World};
+use crate::world::{Job, JobEnd, Next, Reply, ThrownException, World};
 
 /// What a suspension waits for, with its operands in registers. [`Suspension`] has the same with resolved operands.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -24,11 +24,20 @@ pub(super) enum SuspendAt {
     DownFor { semaphore: Reg, timeout: Reg },
     Yield,
     Switch(Reg),
+    CloseBlock { block: Reg, end: CloseAt },
     Send { channel: Reg, value: Reg },
     /// Like the receive of a thread ([`Visible::Receive`]).
     Receive { channel: Reg, exit: Option<u32> },
     /// Like the select of a thread ([`Visible::Select`]).
     Select { cases: Regs, timeout: Option<Reg>, otherwise: bool, values: Regs, received: Reg },
+}
+
+/// How control has reached the end of a block, with an exception in a register.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum CloseAt {
+    Normal,
+    Cancelled,
+    Failed(Reg),
 }
 
 /// Where a job starts, with its operand in a register.
@@ -64,6 +73,14 @@ impl SuspendAt {
             }
             SuspendAt::Yield => Suspension::Yield,
             SuspendAt::Switch(to) => Suspension::Switch(thread(to)?),
+            SuspendAt::CloseBlock { block, end } => {
+                let end = match end {
+                    CloseAt::Normal => BlockEnd::Normal,
+                    CloseAt::Cancelled => BlockEnd::Cancelled,
+                    CloseAt::Failed(exception) => BlockEnd::Failed(get(exception)),
+                };
+                Suspension::CloseBlock { block: thread(block)?, end }
+            }
             SuspendAt::Send { channel: to, value } => {
                 Suspension::Transfer(Transfer::Send { channel: channel(to), value: get(value) })
             }
@@ -88,6 +105,12 @@ impl SuspendAt {
             SuspendAt::Send { channel, value } => {
                 f(channel);
                 f(value);
+            }
+            SuspendAt::CloseBlock { block, end } => {
+                f(block);
+                if let CloseAt::Failed(exception) = end {
+                    f(exception);
+                }
             }
             SuspendAt::Receive { channel, .. } => f(channel),
             SuspendAt::Select { cases, timeout, .. } => {
@@ -144,9 +167,12 @@ impl Vm {
                     return Ok(Next::Ended);
                 }
                 if value != CANCELLED
-                    && let Some(reply) = world.transferred(job)
+                    && let Some(reply) = world.reply_after(job)
                 {
-                    return Ok(self.deliver_rare(world, thread, reply));
+                    return match self.deliver_job(world, thread, reply) {
+                        Ok(next) => Ok(next),
+                        Err(reply) => Ok(self.deliver_rare(world, thread, reply)),
+                    };
                 }
                 if let Some(next) = self.after_suspension(world, thread, value) {
                     return Ok(next);
@@ -207,7 +233,7 @@ impl Vm {
         world.end_job(thread, job, end);
     }
 
-    /// Reports the failure of a job that no other job keeps.
+    /// Reports the failure of a job that no other job keeps, or of a promise that nobody has handled.
     pub(super) fn report(&self, world: &mut World, job: ThreadId, exception: Exception) {
         if world.setup().uncaught_ends_thread {
             return;
@@ -217,7 +243,11 @@ impl Vm {
             _ => String::new(),
         };
         let name = &self.code.exceptions[exception.name];
-        let failure = world.failure(FailureKind::Exception, job, name, &message, exception.site);
+        let kind = match world.job(job).is_some_and(Job::is_promise) {
+            true => FailureKind::Rejection,
+            false => FailureKind::Exception,
+        };
+        let failure = world.failure(kind, job, name, &message, exception.site);
         let operand = match exception.says {
             ExceptionDetail::Blame(id) => self.code.blames.operand(name, id),
             _ => None,

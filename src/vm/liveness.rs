@@ -319,6 +319,7 @@ fn operands(op: &Visible, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
         | Visible::Now
         | Visible::Skip
         | Visible::Yield
-        | Visible::SpawnScope => {}
+        | Visible::SpawnScope
+        | Visible::OpenBlock(_) => {}
     }
 }

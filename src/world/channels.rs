@@ -250,7 +250,7 @@ impl World {
             }
             // The time of a job's select begins when it is performed.
             Op::Suspend(Suspension::Transfer(Transfer::Select { cases, timeout, .. })) => {
-                match self.running_job(thread).filter(|job| self.job(*job).is_some_and(|job| !job.cancelled)) {
+                match self.running_job(thread).filter(|job| !self.is_cancelled(*job)) {
                     Some(job) => self.open_cases(job, cases, timeout.is_some_and(|t| t <= 0)).len(),
                     None => 0,
                 }

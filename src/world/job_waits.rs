@@ -47,9 +47,19 @@ impl World {
         }
         self.threads[job].site = self.threads[thread].site;
         self.job_mut(job).suspension = on;
-        let cancelled = self.job(job).is_some_and(|j| j.cancelled);
+        if let Suspension::Join(other) = on {
+            self.handle_failure(other);
+        }
+        let cancelled = self.is_cancelled(job);
         let micro = self.job(job).is_some_and(|j| j.kind.micro);
+        if let Suspension::CloseBlock { block, end } = on
+            && self.close_block(block, end)
+        {
+            self.record_resumption(thread, job, 0);
+            return self.end_of_block(job, block);
+        }
         let now = match (cancelled, micro) {
+            _ if matches!(on, Suspension::CloseBlock { .. }) => None,
             (true, _) => Some(CANCELLED),
             (false, true) => None,
             (false, false) => self.completes_at_once(thread, on),
@@ -107,7 +117,7 @@ impl World {
                 let takes = self.semaphores[semaphore].count > 0;
                 (takes || timeout <= 0).then_some(i64::from(takes))
             }
-            Suspension::Yield | Suspension::Transfer(_) => None,
+            Suspension::Yield | Suspension::Transfer(_) | Suspension::CloseBlock { .. } => None,
             Suspension::Switch(to) => (to == thread).then_some(0),
         }
     }
@@ -135,11 +145,15 @@ impl World {
         Some(self.end_transfer(job))
     }
 
-    /// Returns the reply to the transfer at which a job was suspended and with which it goes on. `None` if it was
-    /// suspended at something else.
-    pub(crate) fn transferred(&mut self, job: ThreadId) -> Option<Reply> {
-        let Suspension::Transfer(_) = self.job(job)?.suspension else { return None };
-        Some(self.end_transfer(job).unwrap_or_else(Reply::Throw))
+    /// Returns the reply with which a job goes on that was suspended at a channel or at the end of a block. `None` if it
+    /// was suspended at something else.
+    pub(crate) fn reply_after(&mut self, job: ThreadId) -> Option<Reply> {
+        let reply = match self.job(job)?.suspension {
+            Suspension::Transfer(_) => self.end_transfer(job),
+            Suspension::CloseBlock { block, .. } => self.end_of_block(job, block),
+            _ => return None,
+        };
+        Some(reply.unwrap_or_else(Reply::Throw))
     }
 
     pub(super) fn take_permit(&mut self, semaphore: SemaphoreId) {
@@ -152,7 +166,8 @@ impl World {
         let t = &self.threads[job];
         let timed_out = due(t.deadline, self.now);
         let own = self.job(job)?;
-        if own.cancelled {
+        // The end of a block waits for its children, also if they are cancelled.
+        if self.is_cancelled(job) && !matches!(own.suspension, Suspension::CloseBlock { .. }) {
             return Some(CANCELLED);
         }
         match own.suspension {
@@ -164,6 +179,7 @@ impl World {
                 (takes || timed_out).then_some(i64::from(takes))
             }
             Suspension::Yield | Suspension::Switch(_) => Some(0),
+            Suspension::CloseBlock { block, .. } => self.finished(block).then_some(0),
             Suspension::Transfer(_) => (timed_out || self.handover(job).is_some()).then_some(0),
         }
     }
@@ -200,6 +216,9 @@ impl World {
             self.job_mut(job).stage = JobStage::Ready(value);
             self.record_ready(job, &mut resumed);
             self.queue_job(job, Args::default(), micro);
+        }
+        if !self.jobs.rejected.is_empty() {
+            self.give_up_rejected();
         }
     }
 

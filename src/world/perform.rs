@@ -437,7 +437,12 @@ impl World {
             }
             Op::AskJob { job, what } => return self.ask_job(job, what),
             Op::SpawnScope => self.spawn_scope(thread, made),
-            Op::Join(_) | Op::Pass { .. } | Op::Request | Op::Skip | Op::Yield | Op::Resume(_) => 0,
+            Op::OpenBlock(kind) => return self.open_block(thread, kind, made),
+            Op::Join(other) => {
+                self.handle_failure(other);
+                0
+            }
+            Op::Pass { .. } | Op::Request | Op::Skip | Op::Yield | Op::Resume(_) => 0,
         };
         Ok(Reply::Value(value))
     }

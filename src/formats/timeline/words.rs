@@ -185,6 +185,7 @@ impl Words {
                 };
                 format!("go on after {}{result}", suspension(world, *on))
             }
+            Op::OpenBlock(kind) => format!("open {}", kind.word()),
             Op::CancelJob(job) => format!("cancel {}", thread(job)),
             Op::AskJob { job, what } => {
                 let word = match what {
@@ -293,6 +294,7 @@ pub(super) fn suspension(world: &World, on: Suspension) -> String {
         Suspension::DownFor { semaphore: id, timeout } => format!("down {} for at most {timeout} ms", semaphore(id)),
         Suspension::Yield => "yield".to_owned(),
         Suspension::Switch(to) => format!("switch to {}", thread_name(world, to)),
+        Suspension::CloseBlock { block, .. } => format!("end {}", thread_name(world, block)),
         Suspension::Transfer(transfer) => transferring(world, transfer),
     }
 }

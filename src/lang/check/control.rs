@@ -62,6 +62,7 @@ impl Checker {
                 let body = self.block(body);
                 out.push(Stmt::Transaction { name, body });
             }
+            Ast::JobBlock { kind, body } => self.job_block(*kind, body, out)?,
             _ => unreachable!("not a compound statement"),
         }
         Some(())

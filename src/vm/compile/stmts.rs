@@ -138,6 +138,7 @@ impl<'p> Compiler<'p> {
                 self.guarded(Exit::Unlock { lock, write: *write, site: *release }, |c| c.block(body));
             }
             Stmt::Transaction { body, .. } | Stmt::Block(body) => self.block(body),
+            Stmt::JobBlock { kind, body, open, close } => self.job_block(*kind, body, (*open, *close)),
             Stmt::Do { op, site } => self.simple(op, *site),
             Stmt::Platform(stmt) => self.platform_stmt(stmt),
         }
