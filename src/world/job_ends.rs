@@ -47,14 +47,21 @@ impl World {
     // A job fails: it is cancelled with its children, and so is its parent, unless that is a scope. The end of a block
     // throws the failure.
     pub(super) fn fail(&mut self, job: ThreadId, exception: Value) {
-        self.request_cancel(job, Some(exception));
-        if self.job(job).is_some_and(|j| j.is_block()) {
-            return;
-        }
-        let parent = self.job(job).and_then(|j| j.parent);
-        if let Some(parent) = parent.filter(|p| self.job(*p).is_some_and(|p| !p.is_scope && p.stage != JobStage::Done))
+        let mut failing = vec![job];
+        let mut last = job;
+        while let Some(parent) = self.job(last).filter(|j| !j.is_block()).and_then(|j| j.parent)
+            && self.job(parent).is_some_and(|p| !p.is_scope && p.stage != JobStage::Done)
         {
-            self.fail(parent, exception);
+            failing.push(parent);
+            last = parent;
+        }
+        // A cancellation ends a job that waited for nothing but this child, so all failures are recorded first.
+        for job in &failing {
+            let own = self.job_mut(*job);
+            own.failure = own.failure.or(Some(exception));
+        }
+        for job in failing {
+            self.request_cancel(job, Some(exception));
         }
     }
 
