@@ -81,6 +81,8 @@ mod optimum;
 mod pairs;
 mod perfetto;
 mod pictures;
+mod pool_models;
+mod pools;
 mod pos;
 mod races;
 mod readme;
