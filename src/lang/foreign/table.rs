@@ -279,18 +279,16 @@ pub const FOREIGN: &[Foreign] = &[
     ),
     row(
         Word,
-        &[
-            "Handler",
-            "HandlerThread",
-            "Looper",
-            "DispatchQueue",
-            "EventLoop",
-            "ExecutorService",
-            "Executor",
-            "Executors",
-        ],
-        "Android, iOS, Java",
+        &["Handler", "HandlerThread", "Looper", "DispatchQueue", "EventLoop"],
+        "Android, iOS",
         "a thread with a queue is `looper name`; a way to it is `handler h on name`",
+        "^{} hh",
+    ),
+    row(
+        Word,
+        &["ExecutorService", "Executor", "Executors", "ThreadPoolExecutor", "ThreadPool", "OperationQueue"],
+        "Java, C#, iOS",
+        "an executor with several threads is `pool name = 4`, one with a single thread a `looper name`: `post f() to name`",
         "^{} hh",
     ),
     row(
@@ -449,7 +447,7 @@ pub const FOREIGN: &[Foreign] = &[
             "Dispatchers",
         ],
         "Kotlin",
-        "a coroutine is an `async task`: `launch f() on main`, `spawn scope`, `launch f() in scope`, `switch to io`",
+        "a coroutine is an `async task`: `launch f() on main`, `spawn scope`, `launch f() in scope`, `switch to io`; `Dispatchers.IO` is a `pool io = 2`",
         "{} { x = 1 }",
     ),
     row(
