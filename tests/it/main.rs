@@ -73,6 +73,7 @@ mod lang_parse;
 mod lang_roundtrip;
 mod lang_warnings;
 mod language;
+mod library_facts;
 mod load;
 mod long_chains;
 mod mutations;
