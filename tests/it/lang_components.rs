@@ -205,7 +205,7 @@ fn refusals_of_what_follows() {
     };
     error("guest Guest in One { }", "`Guest` needs the component that it is of");
     error("guest Guest of Alarm on main { }", "`Guest` needs the component that it is in");
-    error("guest Guest of One in One { }", "`Guest` cannot be of `One`");
+    error("guest Guest of One in One { }", "`Guest` needs the component that it is of");
     error("guest Guest of One in Alarm { }", "`Guest` cannot be of `One`");
     error("guest Guest of Nothing in One { }", "unknown component `Nothing`");
     error("room Two of Alarm on main { }", "`Two` cannot be of a component");

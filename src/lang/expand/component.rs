@@ -137,22 +137,23 @@ impl<'f> Writer<'f> {
     ) -> Result<(), Box<Diagnostic>> {
         let (name, word) = (&one.name.text, if is_source { "of" } else { "in" });
         let wrong = |message: String, reason: String| Diagnostic::new(of.at.0, message, reason);
-        let Some(found) = self.component_named(&of.text) else {
-            return Err(Box::new(wrong(format!("unknown component `{}`", of.text), "not declared".to_owned())));
-        };
-        let follows: Vec<String> = kind.follows.iter().map(|(name, _)| format!("`{}`", name.text)).collect();
+        let mut follows: Vec<String> = kind.follows.iter().map(|(name, _)| format!("`{}`", name.text)).collect();
+        follows.dedup();
         if follows.is_empty() {
             let reason = format!("the kind `{}` follows no other kind", kind.name.text);
             return Err(Box::new(wrong(format!("`{name}` cannot be {word} a component"), reason)));
         }
+        let Some(found) = self.component_named(&of.text) else {
+            return Err(Box::new(wrong(format!("unknown component `{}`", of.text), "not declared".to_owned())));
+        };
         if !kind.follows.iter().any(|(follows, _)| follows.text == found.kind.text) {
             let reason = format!("`{}` follows components of the kind {}", kind.name.text, follows.join(" and "));
             let error = wrong(format!("`{name}` cannot be {word} `{}`", of.text), reason);
             return Err(Box::new(error.note(found.kind.at.0, "another kind")));
         }
-        let single = found.kind.text == kind.name.text
-            || self.kinds.get(found.kind.text.as_str()).is_some_and(|kind| kind.single.is_some());
-        if is_source && !single {
+        // The kind that is being written out is not in the table.
+        let kind_of_found = self.kinds.get(found.kind.text.as_str()).unwrap_or(kind);
+        if is_source && kind_of_found.single.is_none() {
             let reason = format!("`{}` is not `single`, so it can have several instances", found.kind.text);
             let error = wrong(format!("`{name}` cannot be of `{}`", of.text), reason);
             return Err(Box::new(error.help(format!("write `in {}`, and use the verb in an instance of it", of.text))));

@@ -55,7 +55,10 @@ impl Parser<'_> {
                     None
                 };
                 let field = self.field("the name of a state variable")?;
-                Ok(of.map_or_else(|| KindPart::State(field.clone()), |of| KindPart::Kept { of, field: field.clone() }))
+                Ok(match of {
+                    Some(of) => KindPart::Kept { of, field },
+                    None => KindPart::State(field),
+                })
             }
             "single" => {
                 let start = self.start();
