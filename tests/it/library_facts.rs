@@ -84,7 +84,7 @@ const MISTAKES: [(&str, &str, &str, &str); 36] = [
     ("AST4", "async_task", "if cancel_asked { cancelled() } else { done() }", "done()"),
     ("AST5", "async_task", "post finish() to looper", "finish()"),
     ("FRG1", "fragment", "before pause -> lower, before stop -> lower", "pause -> lower, stop -> lower"),
-    ("FRG1", "fragment", "post move() to looper }\n    verb replace", "move() }\n    verb replace"),
+    ("FRG2", "fragment", "post move() to looper }\n    verb replace", "move() }\n    verb replace"),
     ("FRG2", "fragment", "view = 0; destroy_view()", "destroy_view()"),
     ("FRG2", "fragment", "if host.saved { throw IllegalState }", ""),
     ("FRG2", "fragment", "    follows activity: start -> saved = false\n", ""),
