@@ -119,8 +119,8 @@ struct OrderObserver {
 impl Observer for OrderObserver {
     fn event(&mut self, world: &World, event: &Event) {
         let (Some(site), Some(context)) = (event.site, event.context) else { return };
-        let EventKind::Performed { op, .. } = &event.what else { return };
-        let Some(access) = op.access().filter(|_| site == self.first || site == self.then) else { return };
+        let EventKind::Performed { op, value, .. } = &event.what else { return };
+        let Some(access) = world.performed_access(op, *value).filter(|_| site == self.first || site == self.then) else { return };
         let visits = self.visits.entry((site, context)).or_default();
         *visits += 1;
         let instance = StatementInstance { site, pedigree: world.contexts().chain(context), visit: *visits };
@@ -179,10 +179,10 @@ struct SiteOrder {
 impl Monitor for SiteOrder {
     const WATCHES: bool = true;
 
-    fn event(&mut self, _: &World, event: &Event) {
+    fn event(&mut self, world: &World, event: &Event) {
         let (Some(site), Some(context)) = (event.site, event.context) else { return };
-        let EventKind::Performed { op, .. } = &event.what else { return };
-        let Some(access) = op.access() else { return };
+        let EventKind::Performed { op, value, .. } = &event.what else { return };
+        let Some(access) = world.performed_access(op, *value) else { return };
         if site == self.then {
             self.found |= self.marks.iter().any(|m| m.context != context && m.access.conflicts(&access));
         }
@@ -277,8 +277,8 @@ impl Monitor for InstanceOrder {
 
     fn event(&mut self, world: &World, event: &Event) {
         let (Some(site), Some(context)) = (event.site, event.context) else { return };
-        let EventKind::Performed { op, .. } = &event.what else { return };
-        let Some(access) = op.access() else { return };
+        let EventKind::Performed { op, value, .. } = &event.what else { return };
+        let Some(access) = world.performed_access(op, *value) else { return };
         let mut arrived = [false; 2];
         for (i, instance) in [&self.first, &self.then].into_iter().enumerate() {
             if site == instance.site && world.contexts().chain(context) == instance.pedigree {

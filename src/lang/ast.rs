@@ -467,6 +467,8 @@ pub enum ExprKind {
     Bool(bool),
     /// `null`
     Null,
+    /// `plain place`: an access of an atomic that does not synchronize
+    Plain(Box<Expr>),
     /// `self`
     SelfThread,
     /// `this`

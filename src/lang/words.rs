@@ -112,7 +112,7 @@ pub const TYPES: [&str; 20] = [
 ];
 
 /// The words that occur inside items, statements and expectations.
-pub const PARTICLES: [&str; 56] = [
+pub const PARTICLES: [&str; 57] = [
     "after",
     "again",
     "all",
@@ -151,6 +151,7 @@ pub const PARTICLES: [&str; 56] = [
     "ok",
     "on",
     "or",
+    "plain",
     "prefer",
     "queue",
     "readers",
@@ -174,7 +175,7 @@ pub const PARTICLES: [&str; 56] = [
 /// Returns whether a statement or an item of the language begins with this word, so that a kind cannot have a verb of
 /// this name. `cancel`, `register` and `unregister` are exceptions: what follows their operand tells the two apart.
 pub fn is_verb_word(word: &str) -> bool {
-    let known = STATEMENTS.contains(&word) || Verb::from_word(word).is_some();
+    let known = STATEMENTS.contains(&word) || Verb::from_word(word).is_some() || word == "plain";
     (known || is_reserved(word)) && !matches!(word, "cancel" | "register" | "unregister")
 }
 

@@ -223,7 +223,7 @@ impl TraceRecorder {
                 self.push(ENVIRONMENT, Action::Post(task), site);
             }
             // An access that is refused has read the life of its object.
-            EventKind::Performed { op, refused: true, .. } => self.access(world, thread, op, site),
+            EventKind::Performed { op, value, refused: true, .. } => self.access(world, thread, (op, *value), site),
             EventKind::Performed { op, value, made, refused: false } => {
                 if let Some(live) = event.thread {
                     self.perform(world, (live, thread), (op, *value, *made), site);
@@ -296,7 +296,7 @@ impl TraceRecorder {
                 let depth = self.waited.remove(&live).unwrap_or(1);
                 self.hold(world, thread, lock, depth, site);
             }
-            _ => self.access(world, thread, op, site),
+            _ => self.access(world, thread, (op, value), site),
         }
     }
 
@@ -431,8 +431,11 @@ impl TraceRecorder {
         (0..times).for_each(|_| self.push(thread, Action::Release(lock), site));
     }
 
-    fn access(&mut self, world: &World, thread: ThreadNo, op: &Op, site: SiteNo) {
-        let Some(access) = op.access() else { return };
+    // A common lock keeps two operations on an atomic apart, but not a plain access of it.
+    fn access(&mut self, world: &World, thread: ThreadNo, (op, value): (&Op, i64), site: SiteNo) {
+        let Some(access) = world.performed_access(op, value) else { return };
+        let lock = access.atomic.then(|| self.builder.lock(&format!("atomic {}", world.place_name(access.place))));
+        lock.into_iter().for_each(|lock| self.push(thread, Action::Acquire(lock), site));
         if let AccessPlace::Cell(Location { object: Some(object), .. }) = access.place {
             let life = self.builder.location(&world.object_name(object), "life");
             self.push(thread, Action::Read(life), site);
@@ -445,5 +448,6 @@ impl TraceRecorder {
         let at = self.builder.location(&name, field);
         let writes = access.kind == AccessKind::Write;
         self.push(thread, if writes { Action::Write(at) } else { Action::Read(at) }, site);
+        lock.into_iter().for_each(|lock| self.push(thread, Action::Release(lock), site));
     }
 }
