@@ -125,7 +125,7 @@ impl Observer for OrderObserver {
         *visits += 1;
         let instance = StatementInstance { site, pedigree: world.contexts().chain(context), visit: *visits };
         if site == self.then && self.found.is_none() {
-            let before = self.firsts.iter().find(|(_, c, a)| *c != context && a.conflicts(&access));
+            let before = self.firsts.iter().find(|(_, c, a)| *c != context && a.races(&access));
             self.found = before.map(|(first, ..)| (first.clone(), instance.clone()));
         }
         if site == self.first {
@@ -142,6 +142,7 @@ fn conflicting<P: Program>(plan: &SearchPlan<'_, P>, found: &SearchReport) -> BT
         let last = place.rsplit('.').next().unwrap_or(place);
         last.split('[').next().unwrap_or(last).to_owned()
     };
+    let atomic = |site: SiteId| sites[site].kind.is_atomic();
     let accesses: Vec<(SiteId, AccessKind, String, bool)> = sites
         .enumerate()
         .filter_map(|(id, s)| {
@@ -152,7 +153,7 @@ fn conflicting<P: Program>(plan: &SearchPlan<'_, P>, found: &SearchReport) -> BT
     for (i, (a, x, place, frees)) in accesses.iter().enumerate() {
         for (b, y, other, also) in &accesses[i..] {
             let writes = *x == AccessKind::Write || *y == AccessKind::Write;
-            if writes && (place == other || *frees || *also) {
+            if writes && (place == other || *frees || *also) && !(atomic(*a) && atomic(*b)) {
                 pairs.insert(Pair::new(*a, *b));
             }
         }
@@ -184,7 +185,7 @@ impl Monitor for SiteOrder {
         let EventKind::Performed { op, value, .. } = &event.what else { return };
         let Some(access) = world.performed_access(op, *value) else { return };
         if site == self.then {
-            self.found |= self.marks.iter().any(|m| m.context != context && m.access.conflicts(&access));
+            self.found |= self.marks.iter().any(|m| m.context != context && m.access.races(&access));
         }
         let mark = Mark { access, context };
         if site == self.first && !self.marks.contains(&mark) {

@@ -75,6 +75,8 @@ mod lang_warnings;
 mod language;
 mod load;
 mod long_chains;
+mod mixed;
+mod mixed_models;
 mod mutations;
 mod operands;
 mod optimum;
