@@ -120,7 +120,10 @@ impl Observer for OrderObserver {
     fn event(&mut self, world: &World, event: &Event) {
         let (Some(site), Some(context)) = (event.site, event.context) else { return };
         let EventKind::Performed { op, value, .. } = &event.what else { return };
-        let Some(access) = world.performed_access(op, *value).filter(|_| site == self.first || site == self.then) else { return };
+        let Some(access) = world.performed_access(op, *value).filter(|_| site == self.first || site == self.then)
+        else {
+            return;
+        };
         let visits = self.visits.entry((site, context)).or_default();
         *visits += 1;
         let instance = StatementInstance { site, pedigree: world.contexts().chain(context), visit: *visits };

@@ -204,9 +204,7 @@ fn begins_beside(world: &World, post: ThreadId, begin: ThreadId) -> bool {
     };
     matches!(world.thread(begin).pending, Op::Begin)
         && world.enabled().contains(begin)
-        && world
-            .queue(begin)
-            .is_some_and(|q| !q.has_quit() && !q.is_empty() && !q.idle_is_next(world.now()))
+        && world.queue(begin).is_some_and(|q| !q.has_quit() && !q.is_empty() && !q.idle_is_next(world.now()))
         && world.thread_of(target) == world.queue_owner(begin)
 }
 

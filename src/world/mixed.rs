@@ -1,5 +1,5 @@
-//! Atomics that some statement accesses plainly. Their atomic operations are accesses that can race with the plain ones,
-//! as in the memory models of Go and C++.
+//! Atomics that some statement accesses plainly. Operations on them can race with the plain accesses, as in the memory
+//! models of Go and C++.
 
 use super::World;
 use crate::event::{Access, AccessKind, AccessPlace, Op, Value};

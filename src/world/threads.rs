@@ -140,7 +140,6 @@ impl ThreadRecord {
     pub(crate) fn in_task(&self) -> bool {
         self.context != self.home
     }
-
 }
 
 impl World {

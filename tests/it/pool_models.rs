@@ -131,7 +131,10 @@ impl PoolModel {
     /// Returns the model with a pool whose workers the search must keep apart, because the program has the value of
     /// `self` somewhere.
     pub(crate) fn with_unlike_workers(&self) -> String {
-        self.text(&format!("pool io = {}", self.workers), ("task named(t: thread) { let u = self }", "post $task() to io", ""))
+        self.text(
+            &format!("pool io = {}", self.workers),
+            ("task named(t: thread) { let u = self }", "post $task() to io", ""),
+        )
     }
 
     /// Returns the model without a pool: each worker is a thread that receives the numbers of tasks from a channel. The

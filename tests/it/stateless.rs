@@ -215,7 +215,9 @@ impl Enumeration<'_> {
         let world = &machine.world;
         let mut pending = Vec::new();
         for thread in world.enabled().iter().map(|id| world.thread(id)).filter(|t| t.status == ThreadStage::Alive) {
-            let Some((access, site)) = access(world, &thread.pending, thread.site, None).zip(thread.site) else { continue };
+            let Some((access, site)) = access(world, &thread.pending, thread.site, None).zip(thread.site) else {
+                continue;
+            };
             for (other, there) in &pending {
                 if access.races(other) {
                     self.facts.adjacent.insert(Pair::new(site, *there));
@@ -234,7 +236,8 @@ impl Enumeration<'_> {
             let EventKind::Performed { op, value, .. } = &event.what else { return None };
             let (site, thread, context) = (event.site?, event.thread?, event.context?);
             // A plain access also counts, because it may change the condition of an await.
-            let plain = access(world, op, Some(site), Some(*value)).map(|access| vec![format!("memory {}", world.place_name(access.place))]);
+            let plain = access(world, op, Some(site), Some(*value))
+                .map(|access| vec![format!("memory {}", world.place_name(access.place))]);
             let things = if plain.is_some() { plain } else { things(world, thread, op, *value) };
             if things.as_ref().is_some_and(Vec::is_empty) {
                 return None;

@@ -197,7 +197,10 @@ impl Races {
         let Access { place, kind, atomic } = access;
         let Some(now) = watch.now(act.when.context) else { return };
         let query = ExecutionQuery { world, watch, act, now, is_access: true };
-        let since = self.places.get(&place).map_or(0, |executions| executions.since(act.by, (kind, atomic), act.when.at.chain()));
+        let since = self
+            .places
+            .get(&place)
+            .map_or(0, |executions| executions.since(act.by, (kind, atomic), act.when.at.chain()));
         let Self { places, cells, found } = self;
         // A free and an access to a field conflict on the life of the object, which is the larger of the two places.
         // Two operations on an atomic do not race. Plain accesses come first in the order of what executions do.

@@ -30,7 +30,7 @@ pub struct TraceRecorder {
     // Whether threads and tasks get names. The names of a chain of tasks take space quadratic in its length.
     named: bool,
     started: bool,
-    // The thread of the trace for each thread of the run.
+    // By thread of the run.
     threads: IndexVec<ThreadId, ThreadNo>,
     pools: PoolTasks,
     tasks: BTreeMap<ContextId, TaskNo>,
@@ -189,8 +189,7 @@ impl TraceRecorder {
                 self.push(thread, Action::ThreadInit, site);
                 // A declared looper has its queue from the start, and no code of its own.
                 let has_loop = |t: ThreadId| world.thread(t).queue.is_some() && !world.shares_queue(t);
-                let is_born = event.thread.is_some_and(has_loop);
-                if is_born {
+                if event.thread.is_some_and(has_loop) {
                     self.push(thread, Action::AttachQueue, SiteNo::NONE);
                     self.push(thread, Action::Loop, SiteNo::NONE);
                 }
@@ -277,7 +276,6 @@ impl TraceRecorder {
             }
             Op::Begin if world.shares_queue(live) => {
                 made.into_iter().for_each(|task| self.begin_in_pool(live, task, site));
-                made.into_iter().for_each(|task| _ = self.resumed.remove(&task));
             }
             Op::Begin => self.begin(thread, made, site),
             Op::Enable { event, .. } => self.enable(world, thread, event, site),
@@ -434,13 +432,13 @@ impl TraceRecorder {
     // A common lock keeps two operations on an atomic apart, but not a plain access of it.
     fn access(&mut self, world: &World, thread: ThreadNo, (op, value): (&Op, i64), site: SiteNo) {
         let Some(access) = world.performed_access(op, value) else { return };
-        let lock = access.atomic.then(|| self.builder.lock(&format!("atomic {}", world.place_name(access.place))));
+        let name = world.place_name(access.place);
+        let lock = access.atomic.then(|| self.builder.lock(&name));
         lock.into_iter().for_each(|lock| self.push(thread, Action::Acquire(lock), site));
         if let AccessPlace::Cell(Location { object: Some(object), .. }) = access.place {
             let life = self.builder.location(&world.object_name(object), "life");
             self.push(thread, Action::Read(life), site);
         }
-        let name = world.place_name(access.place);
         let field = match access.place {
             AccessPlace::Life(_) => "life",
             AccessPlace::Cell(_) => name.rsplit('/').next().unwrap_or(&name),

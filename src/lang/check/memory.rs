@@ -135,7 +135,15 @@ impl Checker {
             return None;
         }
         let cells = u32::try_from(ty.cells()).expect("it was bounded");
-        Some(Global { name: name.text.clone(), ty, atomic: storage == Storage::Atomic, mixed: false, offset, cells, init })
+        Some(Global {
+            name: name.text.clone(),
+            ty,
+            atomic: storage == Storage::Atomic,
+            mixed: false,
+            offset,
+            cells,
+            init,
+        })
     }
 
     /// Adds the cells of a type to the total, before they are allocated. Only the first excess is reported.

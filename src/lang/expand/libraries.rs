@@ -75,7 +75,9 @@ impl Libraries {
 // The name of an item of a library, for the items that a library may have besides kinds.
 fn declared(kind: &ItemKind) -> Option<&Name> {
     match kind {
-        ItemKind::Const { name, .. } | ItemKind::Looper { name, body: None } | ItemKind::Pool { name, .. } => Some(name),
+        ItemKind::Const { name, .. } | ItemKind::Looper { name, body: None } | ItemKind::Pool { name, .. } => {
+            Some(name)
+        }
         ItemKind::State(field) => Some(&field.name),
         _ => None,
     }

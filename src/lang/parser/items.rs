@@ -74,8 +74,8 @@ impl Parser<'_> {
         }
         match word {
             "app" | "const" | "class" | "rwlock" | "semaphore" | "barrier" | "waitgroup" | "channel" | "looper"
-            | "pool" | "handler" | "listener" | "daemon" | "thread" | "async" | "task" | "event" | "init" | "property"
-            | "expect" | "use" | "kind" | "state" => {
+            | "pool" | "handler" | "listener" | "daemon" | "thread" | "async" | "task" | "event" | "init"
+            | "property" | "expect" | "use" | "kind" | "state" => {
                 self.bump();
             }
             _ => return Err(self.no_item()),

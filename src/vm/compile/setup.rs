@@ -5,7 +5,8 @@ use crate::event::{HandlerId, ThreadId};
 use crate::lang::Program;
 use crate::lang::program::{self, ExceptionScope, ExprKind, Init, Type};
 use crate::world::{
-    ChannelSetup, ComponentSetup, EventSetup, FirstValue, MixedAtomics, PlatformSetup, PoolSetup, RowSetup, Setup, ThreadSetup, WordKind,
+    ChannelSetup, ComponentSetup, EventSetup, FirstValue, MixedAtomics, PlatformSetup, PoolSetup, RowSetup, Setup,
+    ThreadSetup, WordKind,
 };
 
 /// Returns the kinds of the cells or registers that a value of this type takes.

@@ -39,6 +39,7 @@ impl TraceRecorder {
 
     /// Records that a worker begins a task.
     pub(super) fn begin_in_pool(&mut self, worker: ThreadId, task: ContextId, site: SiteNo) {
+        self.resumed.remove(&task);
         if let Some(thread) = self.pools.queued.remove(&task) {
             self.pools.running.insert(worker, thread);
             self.push(thread, Action::ThreadInit, site);
