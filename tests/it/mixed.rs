@@ -26,8 +26,8 @@ fn beside(text: &str) -> BTreeSet<(String, String)> {
 #[test]
 fn an_atomic_races_with_its_plain_accesses_alone() {
     let pairs = |text: &str| beside(text).into_iter().map(|(a, b)| format!("{a}{b}")).collect::<Vec<_>>();
-    let text = |a, b| format!("atomic n = 0\nvar x = 0\nthread t {{ @a: {a} }}\nthread u {{ @b: {b} }}");
-    let one = |a: &str, b: &str| pairs(&text(a, b));
+    let one =
+        |a: &str, b: &str| pairs(&format!("atomic n = 0\nvar x = 0\nthread t {{ @a: {a} }}\nthread u {{ @b: {b} }}"));
     assert_eq!(one("plain n = 1", "fetch_add(n, 1)"), ["ab"]);
     assert_eq!(one("plain n = 1", "x = n"), ["ab"]);
     assert_eq!(one("x = plain n", "n = 1"), ["ab"]);

@@ -27,7 +27,7 @@ const INIT: ThreadNo = ThreadNo(1);
 pub struct TraceRecorder {
     builder: Builder,
     signals: Signals,
-    // Whether threads and tasks get names. The names of a chain of tasks take space quadratic in its length.
+    // Whether threads and tasks get names, which take space quadratic in the length of a chain of tasks.
     named: bool,
     started: bool,
     // By thread of the run.
@@ -150,10 +150,6 @@ impl TraceRecorder {
             let name = if self.named { world.thread_name(thread) } else { String::new() };
             self.threads.push(self.builder.thread(&name));
         }
-    }
-
-    fn number(&self, thread: ThreadId) -> ThreadNo {
-        self.threads[thread]
     }
 
     // The events of `init` are not recorded: its posts and enables are taken from the first state.

@@ -21,6 +21,11 @@ pub(super) struct PoolTasks {
 }
 
 impl TraceRecorder {
+    /// Returns the number of a thread in the trace.
+    pub(super) fn number(&self, thread: ThreadId) -> ThreadNo {
+        self.threads[thread]
+    }
+
     /// Returns the thread of the trace in which a thread acts now.
     pub(super) fn acting(&self, thread: ThreadId) -> ThreadNo {
         self.pools.running.get(&thread).copied().unwrap_or_else(|| self.number(thread))
