@@ -199,6 +199,8 @@ site_kinds! {
     CancelJob = "cancel job",
     AskJob = "ask job",
     SpawnScope = "spawn scope",
+    OpenBlock = "open block",
+    CloseBlock = "close block",
     /// An atomic read of an atomic that some statement accesses plainly.
     MixedRead = "atomic read",
     /// An atomic write of such an atomic.

@@ -299,6 +299,7 @@ pub(super) fn ending(world: &World, end: &LoopEnd) -> Ending {
                     FailureKind::Assert => "assert",
                     FailureKind::Fail => "fail",
                     FailureKind::Exception => "exception",
+                    FailureKind::Rejection => "rejection",
                     FailureKind::Property => "property",
                 }
                 .to_owned(),

@@ -129,18 +129,26 @@ pub(super) fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
             match on {
                 Suspension::Sleep(delay) => row.delay = Some(*delay),
                 Suspension::Await { timeout } => row.delay = *timeout,
-                Suspension::Join(other) => row.place = Some(world.thread_name(*other)),
+                Suspension::Join(other) | Suspension::CloseBlock { block: other, .. } => {
+                    row.place = Some(world.thread_name(*other))
+                }
                 Suspension::Down(id) => row.place = Some(setup.semaphores[id.0 as usize].0.clone()),
                 Suspension::DownFor { semaphore, timeout } => {
                     let name = &setup.semaphores[semaphore.0 as usize].0;
                     (row.place, row.delay) = (Some(name.clone()), Some(*timeout));
                 }
                 Suspension::Yield => {}
+                Suspension::Transfer(transfer) => {
+                    let (first, result) = (transfer.first_half(), row.value);
+                    operation(world, &first, value, row);
+                    (row.detail, row.value) = (Some(first.word().to_owned()), result);
+                }
                 Suspension::Switch(to) => {
                     (row.detail, row.target) = (Some("switch".to_owned()), Some(world.queue_name(*to)));
                 }
             }
         }
+        Op::OpenBlock(kind) => row.detail = Some(kind.word().to_owned()),
         Op::CancelJob(job) => row.place = Some(world.thread_name(*job)),
         Op::AskJob { job, .. } => (row.place, row.value) = (Some(world.thread_name(*job)), Some(value)),
         Op::SpawnLooper

@@ -12,7 +12,7 @@ pub use components::{
 
 use super::ast::{AccessSelector, BinaryOp, Span, SyncMode, TaskMode, UnaryOp, When};
 use crate::base::IndexVec;
-use crate::event::{BodyId, ChannelRead, EventId, JobQuestion, ListenerId, Site, SiteId};
+use crate::event::{BlockKind, BodyId, ChannelRead, EventId, JobQuestion, ListenerId, Site, SiteId};
 pub use crate::event::{ComponentId, EndValue, GlobalId};
 pub use crate::world::Capacity;
 use crate::world::Prefer;
@@ -445,6 +445,8 @@ pub enum Stmt {
     Rw { object: Expr, write: bool, body: Vec<Stmt>, announce: Option<SiteId>, acquire: SiteId, release: SiteId },
     /// `transaction "name" { }`
     Transaction { name: Option<TextId>, body: Vec<Stmt> },
+    /// `scope { }`, `supervise { }`, `uncancellable { }`
+    JobBlock { kind: BlockKind, body: Vec<Stmt>, open: SiteId, close: SiteId },
     /// An operation whose operands are only expressions.
     Do { op: Simple, site: SiteId },
     /// A block that remains of a folded `if`.

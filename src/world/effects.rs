@@ -525,7 +525,7 @@ impl World {
                     LaunchPlace::Here | LaunchPlace::Now => self.queue_owner(thread),
                 };
                 let parent = match parent {
-                    LaunchParent::Caller => self.running_job(thread),
+                    LaunchParent::Caller => self.running_job(thread).map(|job| self.innermost_block(job)),
                     LaunchParent::NoParent => None,
                     LaunchParent::Job(job) => Some(job),
                 };
@@ -542,10 +542,13 @@ impl World {
                 let job = Thing::Job(self.running_job(thread).unwrap_or(thread));
                 let other = match on {
                     Suspension::Await { .. } => Some((Thing::AllMemory, How::Await)),
-                    Suspension::Join(other) => Some((Thing::End(other), How::Join)),
+                    Suspension::Join(other) | Suspension::CloseBlock { block: other, .. } => {
+                        Some((Thing::End(other), How::Join))
+                    }
                     Suspension::Down(semaphore) | Suspension::DownFor { semaphore, .. } => {
                         Some((Thing::Semaphore(semaphore), How::Down))
                     }
+                    Suspension::Transfer(transfer) => self.effects(thread, &transfer.first_half()).touches().next(),
                     Suspension::Sleep(_) | Suspension::Yield | Suspension::Switch(_) => None,
                 };
                 Effects { touches: [Some((job, How::Suspend)), other, None], uses_clock: true }
@@ -553,6 +556,10 @@ impl World {
             Op::CancelJob(job) => one(Thing::Job(job), How::CancelJob).timed(),
             Op::AskJob { job, .. } => one(Thing::Job(job), How::AskJob),
             Op::SpawnScope => one(Thing::Numbers, How::Make),
+            Op::OpenBlock(_) => {
+                let job = Thing::Job(self.running_job(thread).unwrap_or(thread));
+                Effects::two((Thing::Numbers, How::Make), (job, How::Make))
+            }
             // The second half of a suspension is never pending; its thread has begun a message.
             Op::Branch | Op::Skip | Op::Yield | Op::Resume(_) => Effects::NONE,
         }

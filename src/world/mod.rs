@@ -32,6 +32,7 @@ mod idle;
 mod in_place;
 mod independent;
 mod inspect;
+mod job_blocks;
 mod job_ends;
 mod job_waits;
 mod jobs;

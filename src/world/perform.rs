@@ -4,7 +4,8 @@ use super::World;
 use super::contexts::CreationKind;
 use super::queue::{fence_of, fence_value};
 use crate::event::{
-    Args, BodyId, ContextId, EventKind, LimitKind, ListWrite, ListenerId, NULL, Op, Outcome, ThreadId, Value, WaitSet,
+    Args, BodyId, ContextId, EventKind, LimitKind, ListWrite, ListenerId, NULL, Op, Outcome, Suspension, ThreadId,
+    Value, WaitSet,
 };
 
 /// Reply to a thread after its operation has been performed.
@@ -108,6 +109,9 @@ impl World {
             Reply::Value(value) | Reply::Awaited(value) => value,
             Reply::Selected { case, .. } => Value::from(case),
             Reply::Again if matches!(op, Op::Select { .. }) => NULL,
+            Reply::Suspended(job) if matches!(op, Op::Suspend(Suspension::Transfer(_))) => {
+                self.handover(job).map_or(NULL, |handover| i64::from(handover.case))
+            }
             Reply::Task(..) | Reply::Continue { .. } | Reply::Skipped | Reply::Start { launched: false, .. } => {
                 when.map_or(0, |when| when as Value)
             }
@@ -429,14 +433,19 @@ impl World {
             Op::Launch { body, args, place, parent, kind } => {
                 return self.launch(thread, (body, args), (place, parent, kind), made);
             }
-            Op::Suspend(on) => return self.suspend(thread, on),
+            Op::Suspend(on) => return self.suspend(thread, on, argument),
             Op::CancelJob(job) => {
                 self.request_cancel(job, None);
                 0
             }
             Op::AskJob { job, what } => return self.ask_job(job, what),
             Op::SpawnScope => self.spawn_scope(thread, made),
-            Op::Join(_) | Op::Pass { .. } | Op::Request | Op::Skip | Op::Yield | Op::Resume(_) => 0,
+            Op::OpenBlock(kind) => return self.open_block(thread, kind, made),
+            Op::Join(other) => {
+                self.handle_failure(other);
+                0
+            }
+            Op::Pass { .. } | Op::Request | Op::Skip | Op::Yield | Op::Resume(_) => 0,
         };
         Ok(Reply::Value(value))
     }

@@ -33,6 +33,8 @@ pub struct Setup {
     pub groups: Vec<String>,
     /// Channels.
     pub channels: IndexVec<ChannelId, ChannelSetup>,
+    /// Whether every thread that has to wait at a channel parks there, because async tasks wait at channels.
+    pub waits_park: bool,
     /// Handlers: name, and looper.
     pub handlers: IndexVec<HandlerId, (String, ThreadId)>,
     /// Names of the listeners.
@@ -96,6 +98,9 @@ impl std::fmt::Debug for Setup {
         }
         if !self.channels.is_empty() {
             text.field("channels", &self.channels);
+        }
+        if self.waits_park {
+            text.field("waits_park", &true);
         }
         if !self.mixed.is_empty() {
             text.field("mixed", &self.mixed);

@@ -118,7 +118,9 @@ impl EventOrder {
     fn perform(&mut self, world: &World, thread: ThreadId, context: ContextId, op: &Op, made: Option<ContextId>) {
         match op {
             Op::Fork { .. } | Op::SpawnLooper => self.relation.fork(context, made),
-            Op::Join(other) | Op::Resume(Suspension::Join(other)) => self.relation.join(context, *other),
+            Op::Join(other) | Op::Resume(Suspension::Join(other) | Suspension::CloseBlock { block: other, .. }) => {
+                self.relation.join(context, *other);
+            }
             Op::AttachQueue => self.relation.attach(context, thread),
             Op::Post { target, time, is_async, .. } => {
                 let looper = world.thread_of(*target);

@@ -252,6 +252,11 @@ impl TraceRecorder {
                     self.push(thread, Action::Join(self.number(other)), site);
                 }
             }
+            Op::Resume(Suspension::CloseBlock { block, .. }) => {
+                for child in self.ended.remove(&block).into_iter().flatten() {
+                    self.push(thread, Action::Join(self.number(child)), site);
+                }
+            }
             Op::Launch { place, .. } => {
                 let Some(context) = made else { return };
                 let looper = match place {
@@ -351,6 +356,10 @@ impl TraceRecorder {
 
     // A job ends after its task and after its children.
     fn exit_of_job(&mut self, world: &World, job: ThreadId) {
+        // The end of a block joins the children of the block.
+        if world.job(job).is_some_and(|job| job.is_block()) {
+            return;
+        }
         let Some(children) = self.ended.get(&job).cloned() else { return };
         for child in children {
             self.push(self.number(job), Action::Join(self.number(child)), SiteNo::NONE);

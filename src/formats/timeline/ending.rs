@@ -36,7 +36,7 @@ impl TimelineRecorder<'_> {
             FailureKind::Assert => "assert fails: ",
             FailureKind::Fail => "fail: ",
             FailureKind::Exception => "uncaught ",
-            FailureKind::Property => "",
+            FailureKind::Property | FailureKind::Rejection => "",
         };
         let what = match failure.kind {
             FailureKind::Assert if failure.message.is_empty() => "assert fails".to_owned(),

@@ -5,7 +5,7 @@ use super::facts::Facts;
 use super::names::Pedigrees;
 use super::states::{is_news, state};
 use super::window::Collector;
-use super::words::{Words, last_part};
+use super::words::{Words, last_part, transferred};
 use super::{
     Arrow, ArrowKind, Column, ColumnId, ColumnState, ENVIRONMENT, Item, Mark, Marks, RowKind, Timeline, TimelineRow,
     Window, column_of, source,
@@ -301,9 +301,10 @@ impl TimelineRecorder<'_> {
     fn resumes(&mut self, world: &World, place: Place, event: &Event, (on, value): (Suspension, Value)) {
         let begins = self.open.as_ref().is_none_or(|row| row.column != place.0 || row.kind == RowKind::Begin);
         let waited = match on {
-            Suspension::Await { .. } | Suspension::DownFor { .. } if value == 0 => " has timed out",
-            _ if value == CANCELLED => " was cancelled",
-            _ => "",
+            Suspension::Await { .. } | Suspension::DownFor { .. } if value == 0 => " has timed out".to_owned(),
+            _ if value == CANCELLED => " was cancelled".to_owned(),
+            Suspension::Transfer(transfer) if begins => transferred(world, transfer, value),
+            _ => String::new(),
         };
         let line = event.site.map_or(0, |site| world.setup().sites[site].line);
         match begins {

@@ -48,7 +48,10 @@ impl Checker {
                 Some(Expr::new(ExprKind::DownFor { semaphore: of, timeout, site }, Type::Bool))
             }
             Op::Acquire { mode, object, timeout } => self.acquire_for(*mode, object, timeout, at),
-            Op::Receive { channel } => self.receive(channel, at),
+            Op::Receive { channel } => {
+                self.suspends(at, "`recv`")?;
+                self.receive(channel, at)
+            }
             Op::Await { cond, timeout } => {
                 self.suspends(at, "`await`")?;
                 let cond = self.in_mode(Mode::Await, |c| c.truth(cond));

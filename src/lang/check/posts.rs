@@ -5,9 +5,10 @@ use super::names::NameMeaning;
 use super::ops::arrow;
 use super::sites::place_text;
 use super::types::article;
-use crate::event::SiteKind;
-use crate::lang::ast::{self, At, Op, PostTimeAst};
+use crate::event::{ComponentId, SiteKind};
+use crate::lang::ast::{self, At, Name, Op, PostTimeAst};
 use crate::lang::program::{ClassId, Expr, ExprKind, PostOptionsExpr, PostTimeExpr, Simple, Stmt, Type};
+use crate::lang::words::CANCEL;
 
 impl Checker {
     /// Lowers a post.
@@ -119,8 +120,12 @@ impl Checker {
         self.fit(value, &Type::Object(ClassId(0)), e.at, "a token")
     }
 
-    /// Lowers the statement `cancel place`: the place is one message, or one job.
+    /// Lowers the statement `cancel place`: the place is one message, one job, or a component whose kind has such a
+    /// verb.
     pub(super) fn cancel_one(&mut self, place: &ast::Expr, at: At) -> Option<Stmt> {
+        if let Some(component) = self.named_component(place) {
+            return self.cancel_component((component, None), place, at).map(Stmt::Expr);
+        }
         let value = self.cancelled(place, "a message or a job")?;
         if let Type::Job(_) = value.ty {
             let site = self.site(SiteKind::CancelJob, place_text(place), at);
@@ -129,20 +134,38 @@ impl Checker {
         if value.ty == Type::Message {
             return Some(Stmt::Expr(self.cancel_message(value, at)));
         }
+        if let Some(component) = self.component_of_type(&value.ty) {
+            return self.cancel_component((component, Some(value)), place, at).map(Stmt::Expr);
+        }
         self.not_cancelled(&value, place, "a message or a job")
     }
 
-    /// Lowers the expression `cancel m`. Its value says whether the message was removed.
+    // Lowers the verb `cancel` of a kind, without arguments.
+    fn cancel_component(&mut self, of: (ComponentId, Option<Expr>), place: &ast::Expr, at: At) -> Option<Expr> {
+        let start = at.0.start;
+        let word = ast::Span { start, end: start + CANCEL.len() as u32 };
+        let verb = Name { text: CANCEL.to_owned(), at: At(word) };
+        self.verb_of_component(&verb, of, place.at, &[], at)
+    }
+
+    /// Lowers the expression `cancel m`. Its value says whether the message was removed. A verb of a kind may give a
+    /// value as well.
     pub(super) fn cancel(&mut self, message: &ast::Expr, at: At) -> Option<Expr> {
+        if let Some(component) = self.named_component(message) {
+            return self.cancel_component((component, None), message, at);
+        }
         let value = self.cancelled(message, "a message")?;
         if value.ty == Type::Message {
             return Some(self.cancel_message(value, at));
+        }
+        if let Some(component) = self.component_of_type(&value.ty) {
+            return self.cancel_component((component, Some(value)), message, at);
         }
         self.not_cancelled(&value, message, "a message")
     }
 
     /// Lowers the removal of a message that has been lowered.
-    pub(super) fn cancel_message(&mut self, message: Expr, at: At) -> Expr {
+    fn cancel_message(&mut self, message: Expr, at: At) -> Expr {
         let site = self.site(SiteKind::Cancel, String::new(), at);
         Expr::new(ExprKind::CancelMessage { message: Box::new(message), site }, Type::Bool)
     }
