@@ -482,6 +482,8 @@ pub enum ExprKind {
     Bool(bool),
     /// `null`
     Null,
+    /// `plain place`: an access of an atomic that does not synchronize
+    Plain(Box<Expr>),
     /// `self`
     SelfThread,
     /// `this`

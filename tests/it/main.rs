@@ -79,6 +79,8 @@ mod libraries;
 mod library_facts;
 mod load;
 mod long_chains;
+mod mixed;
+mod mixed_models;
 mod mutations;
 mod operands;
 mod optimum;

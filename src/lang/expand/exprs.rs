@@ -48,6 +48,7 @@ impl BodyWriter<'_, '_> {
                 self.requested(row);
                 ExprKind::Asked(self.member_name(row))
             }
+            ExprKind::Plain(place) => ExprKind::Plain(Box::new(self.expr(place))),
             ExprKind::Again(instance) => ExprKind::Again(Box::new(self.expr(instance))),
             ExprKind::Int(_)
             | ExprKind::Str(_)
