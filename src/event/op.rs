@@ -1,8 +1,8 @@
 //! The visible operations: the steps that a thread can perform, with resolved operands.
 
 use super::{
-    BarrierId, BlockKind, BodyId, ChannelId, ConditionId, EventId, GroupId, HandlerId, JobQuestion, LaunchKind, LaunchParent,
-    LaunchPlace, ListId, ListenerId, LockId, ObjectId, RwLockId, SemaphoreId, Suspension, ThreadId,
+    BarrierId, BlockKind, BodyId, ChannelId, ConditionId, EventId, GroupId, HandlerId, JobQuestion, LaunchKind,
+    LaunchParent, LaunchPlace, ListId, ListenerId, LockId, ObjectId, RwLockId, SemaphoreId, Suspension, ThreadId,
 };
 
 /// A value of the running app: an integer, a truth value (0 or 1), or the index of a thread, object, handler, lock or

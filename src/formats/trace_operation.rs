@@ -129,7 +129,9 @@ pub(super) fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
             match on {
                 Suspension::Sleep(delay) => row.delay = Some(*delay),
                 Suspension::Await { timeout } => row.delay = *timeout,
-                Suspension::Join(other) | Suspension::CloseBlock { block: other, .. } => row.place = Some(world.thread_name(*other)),
+                Suspension::Join(other) | Suspension::CloseBlock { block: other, .. } => {
+                    row.place = Some(world.thread_name(*other))
+                }
                 Suspension::Down(id) => row.place = Some(setup.semaphores[id.0 as usize].0.clone()),
                 Suspension::DownFor { semaphore, timeout } => {
                     let name = &setup.semaphores[semaphore.0 as usize].0;

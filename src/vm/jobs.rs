@@ -9,8 +9,8 @@ use super::operands::{Values, range};
 use super::pure::evaluate;
 use super::unwind::{Exception, ExceptionDetail};
 use crate::event::{
-    BlockEnd, CANCELLED, ChannelId, Failure, FailureKind, LaunchParent, LaunchPlace, Op, Outcome, SemaphoreId, Suspension, ThreadId,
-    Transfer, Value,
+    BlockEnd, CANCELLED, ChannelId, Failure, FailureKind, LaunchParent, LaunchPlace, Op, Outcome, SemaphoreId,
+    Suspension, ThreadId, Transfer, Value,
 };
 use crate::world::{Job, JobEnd, Next, Reply, ThrownException, World};
 
@@ -18,18 +18,39 @@ use crate::world::{Job, JobEnd, Next, Reply, ThrownException, World};
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum SuspendAt {
     Sleep(Reg),
-    Await { condition: super::instr::FragmentId, timeout: Option<Reg> },
+    Await {
+        condition: super::instr::FragmentId,
+        timeout: Option<Reg>,
+    },
     Join(Reg),
     Down(Reg),
-    DownFor { semaphore: Reg, timeout: Reg },
+    DownFor {
+        semaphore: Reg,
+        timeout: Reg,
+    },
     Yield,
     Switch(Reg),
-    CloseBlock { block: Reg, end: CloseAt },
-    Send { channel: Reg, value: Reg },
+    CloseBlock {
+        block: Reg,
+        end: CloseAt,
+    },
+    Send {
+        channel: Reg,
+        value: Reg,
+    },
     /// Like the receive of a thread ([`Visible::Receive`]).
-    Receive { channel: Reg, exit: Option<u32> },
+    Receive {
+        channel: Reg,
+        exit: Option<u32>,
+    },
     /// Like the select of a thread ([`Visible::Select`]).
-    Select { cases: Regs, timeout: Option<Reg>, otherwise: bool, values: Regs, received: Reg },
+    Select {
+        cases: Regs,
+        timeout: Option<Reg>,
+        otherwise: bool,
+        values: Regs,
+        received: Reg,
+    },
 }
 
 /// How control has reached the end of a block, with an exception in a register.
@@ -281,8 +302,9 @@ impl Visible {
     /// instruction.
     pub(super) fn select_results(&self) -> Option<(Regs, Reg)> {
         match *self {
-            Visible::Select { values, received, .. }
-            | Visible::Suspend(SuspendAt::Select { values, received, .. }) => Some((values, received)),
+            Visible::Select { values, received, .. } | Visible::Suspend(SuspendAt::Select { values, received, .. }) => {
+                Some((values, received))
+            }
             _ => None,
         }
     }

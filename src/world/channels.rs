@@ -263,9 +263,7 @@ impl World {
     pub(super) fn channel_enabled(&self, thread: ThreadId, op: &Op) -> bool {
         match *op {
             Op::Send { channel: Some(channel), .. } => self.parks_at(channel) || self.can_send(channel, thread),
-            Op::Receive { channel: Some(channel), .. } => {
-                self.parks_at(channel) || self.can_receive(channel, thread)
-            }
+            Op::Receive { channel: Some(channel), .. } => self.parks_at(channel) || self.can_receive(channel, thread),
             Op::Select { cases, otherwise, .. } => {
                 let parks = |case: SelectCase| case.channel.is_some_and(|channel| self.parks_at(channel));
                 otherwise || self.cases(cases).any(parks) || self.open_case_count(thread) > 0

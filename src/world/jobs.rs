@@ -19,8 +19,8 @@ use super::perform::{Reply, ThrownException};
 use super::queue::{MessageKind, TaskMessage};
 use super::threads::ThreadStage;
 use crate::event::{
-    Args, BlockKind, BodyId, CANCELLED, ContextId, LaunchKind, LaunchParent, LaunchPlace, LimitKind, NULL, Outcome, PostOptions,
-    Suspension, Target, ThreadId, Value,
+    Args, BlockKind, BodyId, CANCELLED, ContextId, LaunchKind, LaunchParent, LaunchPlace, LimitKind, NULL, Outcome,
+    PostOptions, Suspension, Target, ThreadId, Value,
 };
 
 /// Stage in the life of a job.

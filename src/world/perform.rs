@@ -4,8 +4,8 @@ use super::World;
 use super::contexts::CreationKind;
 use super::queue::{fence_of, fence_value};
 use crate::event::{
-    Args, BodyId, ContextId, EventKind, LimitKind, ListWrite, ListenerId, NULL, Op, Outcome, Suspension,
-    ThreadId, Value, WaitSet,
+    Args, BodyId, ContextId, EventKind, LimitKind, ListWrite, ListenerId, NULL, Op, Outcome, Suspension, ThreadId,
+    Value, WaitSet,
 };
 
 /// Reply to a thread after its operation has been performed.

@@ -2,8 +2,7 @@
 
 use crate::event::{
     AccessPlace, Args, BodyId, CANCELLED, ChannelId, ChannelRead, ContextId, JobQuestion, LaunchPlace, Location,
-    ObjectId, Op, PostOptions, PostTime, SemaphoreId, Suspension, Target, ThreadId, Transfer, Value,
-    WaitSet,
+    ObjectId, Op, PostOptions, PostTime, SemaphoreId, Suspension, Target, ThreadId, Transfer, Value, WaitSet,
 };
 use crate::formats::values::{Types, handler};
 use crate::world::{Exchanged, Memory, WordKind, World};

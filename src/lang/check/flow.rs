@@ -24,9 +24,7 @@ fn passes(stmt: &Stmt) -> bool {
         | Stmt::Rw { body, .. }
         | Stmt::Transaction { body, .. }
         | Stmt::JobBlock { body, .. }
-        | Stmt::Block(body) => {
-            falls_through(body)
-        }
+        | Stmt::Block(body) => falls_through(body),
         _ => true,
     }
 }
@@ -45,9 +43,7 @@ fn breaks(stmts: &[Stmt]) -> bool {
         | Stmt::Rw { body, .. }
         | Stmt::Transaction { body, .. }
         | Stmt::JobBlock { body, .. }
-        | Stmt::Block(body) => {
-            breaks(body)
-        }
+        | Stmt::Block(body) => breaks(body),
         _ => false,
     })
 }

@@ -246,7 +246,11 @@ impl Parser<'_> {
     /// statement of the language as well: [`cancel`](Self::cancel) parses it.
     pub(super) fn at_component_verb(&self) -> bool {
         let word = self.word();
-        if word.is_empty() || word == CANCEL || !self.known.verbs.contains(word) || !(self.name_at(1) || self.word_at(1) == "this") {
+        if word.is_empty()
+            || word == CANCEL
+            || !self.known.verbs.contains(word)
+            || !(self.name_at(1) || self.word_at(1) == "this")
+        {
             return false;
         }
         // These are statements of queues and listeners.
@@ -264,8 +268,8 @@ impl Parser<'_> {
     pub(super) fn cancel(&mut self, word: Span, height: &mut u32) -> Parse<Op> {
         let is_name = self.name_at(0) || self.word() == "this";
         let place = self.measured(height, Self::place)?;
-        let has_arguments =
-            matches!(place.kind, ExprKind::Call { .. } | ExprKind::Method { .. }) || self.peek() == TokenKind::LeftParen;
+        let has_arguments = matches!(place.kind, ExprKind::Call { .. } | ExprKind::Method { .. })
+            || self.peek() == TokenKind::LeftParen;
         if is_name && has_arguments && self.known.verbs.contains(CANCEL) {
             return self.verb_with_arguments(Name { text: CANCEL.to_owned(), at: At(word) }, place, height);
         }
