@@ -73,7 +73,7 @@ pub fn expand(file: &File) -> Result<Option<File>, Vec<Diagnostic>> {
         errors.truncate(MOST);
         return Err(errors);
     }
-    let mut all = libraries.items(&used);
+    let mut all = libraries.items(&used, &items);
     all.append(&mut items);
     Ok(Some(File { items: all }))
 }
