@@ -4,6 +4,7 @@ use super::World;
 use super::clock::due;
 use super::jobs::JobStage;
 use super::perform::{Reply, ThrownException};
+use crate::base::mutant::{self, Mutant};
 use crate::event::{Args, CANCELLED, EventKind, Op, SemaphoreId, Suspension, ThreadId, Value};
 
 impl World {
@@ -30,7 +31,8 @@ impl World {
         self.job_mut(job).suspension = on;
         let cancelled = self.job(job).is_some_and(|j| j.cancelled);
         let micro = self.job(job).is_some_and(|j| j.kind.micro);
-        let now = match (cancelled, micro) {
+        let throws = cancelled && !mutant::is(Mutant::SuspensionIgnoresCancellation);
+        let now = match (throws, micro) {
             (true, _) => Some(CANCELLED),
             (false, true) => None,
             (false, false) => self.completes_at_once(thread, on),
@@ -62,7 +64,8 @@ impl World {
             self.job_mut(job).looper = to;
         }
         self.job_mut(job).stage = JobStage::Waiting;
-        self.jobs.waiting.push(job);
+        let place = if mutant::is(Mutant::LastWaitFirst) { 0 } else { self.jobs.waiting.len() };
+        self.jobs.waiting.insert(place, job);
         let context = self.threads[job].home;
         self.record(Some(thread), Some(context), None, || EventKind::Suspended);
         self.leave_job(thread, job);
@@ -136,7 +139,8 @@ impl World {
             }
             // A promise that its own looper fulfils goes on in a microtask. A timer is a task of its own.
             let own = self.job(job).filter(|j| j.kind.micro && Some(j.looper) == by);
-            let micro = own.is_some_and(|j| !matches!(j.suspension, Suspension::Sleep(_)));
+            let micro = own.is_some_and(|j| !matches!(j.suspension, Suspension::Sleep(_)))
+                && !mutant::is(Mutant::PromiseResumesByMessage);
             self.threads[job].deadline = None;
             self.timed.set(job, false);
             self.job_mut(job).stage = JobStage::Ready(value);

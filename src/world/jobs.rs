@@ -18,6 +18,7 @@ use super::contexts::CreationKind;
 use super::perform::{Reply, ThrownException};
 use super::queue::{MessageKind, TaskMessage};
 use super::threads::ThreadStage;
+use crate::base::mutant::{self, Mutant};
 use crate::event::{
     Args, BodyId, CANCELLED, ContextId, LaunchKind, LaunchParent, LaunchPlace, LimitKind, NULL, Outcome, PostOptions,
     Suspension, Target, ThreadId, Value,
@@ -320,6 +321,7 @@ impl World {
         };
         if cancelled
             && value == 1
+            && !mutant::is(Mutant::CancelledJobKeepsPermit)
             && let Some(semaphore) = suspension.semaphore()
         {
             self.give_back(semaphore, 1);
