@@ -19,6 +19,7 @@ use super::perform::{Reply, ThrownException};
 use super::queue::{MessageKind, TaskMessage};
 use super::threads::ThreadStage;
 use crate::base::Rare;
+use crate::base::mutant::{self, Mutant};
 use crate::event::{
     Args, BlockKind, BodyId, CANCELLED, ContextId, LaunchKind, LaunchParent, LaunchPlace, LimitKind, NULL, Outcome,
     PostOptions, Suspension, Target, ThreadId, Value,
@@ -357,6 +358,7 @@ impl World {
         };
         if cancelled
             && value == 1
+            && !mutant::is(Mutant::CancelledJobKeepsPermit)
             && let Some(semaphore) = suspension.semaphore()
         {
             self.give_back(semaphore, 1);
