@@ -198,6 +198,8 @@ site_kinds! {
     CancelJob = "cancel job",
     AskJob = "ask job",
     SpawnScope = "spawn scope",
+    OpenBlock = "open block",
+    CloseBlock = "close block",
     /// No operation: the place of an assert, a fail or a throw.
     Check = "check",
 }

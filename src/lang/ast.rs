@@ -5,6 +5,8 @@
 
 mod components;
 
+use crate::event::BlockKind;
+
 pub use components::{
     Component, ComponentPart, Following, Instances, Kind, KindPart, Member, Params, Role, Row, VerbMode,
 };
@@ -88,6 +90,8 @@ pub enum ItemKind {
     Barrier { name: Name, value: Expr },
     /// `looper name { block }`
     Looper { name: Name, body: Option<Block> },
+    /// `pool name = expr`
+    Pool { name: Name, value: Expr },
     /// `handler name on looper`
     Handler { name: Name, looper: Name },
     /// `listener name(params)` (CAFA's register and perform)
@@ -304,6 +308,8 @@ pub enum StmtKind {
     Side { acquire: bool, mode: SyncMode, object: Expr },
     /// `transaction "name" { }`
     Transaction { name: Option<TextLiteral>, body: Block },
+    /// `scope { }`, `supervise { }`, `uncancellable { }`
+    JobBlock { kind: BlockKind, body: Block },
     /// `verb e`, a statement of a verb with one operand
     Verb { verb: Verb, operand: Expr },
     /// `send channel value`

@@ -238,9 +238,10 @@ fn pending(op: Visible, regs: &[Value], world: &mut World) -> Result<Op, ThrownE
             let (place, parent) = launched((place, parent), regs, target)?;
             Op::Launch { body, args: world.keep_args(range(regs, args)), place, parent, kind }
         }
-        Visible::Suspend(at) => suspension(at, regs)?,
+        Visible::Suspend(at) => suspension(at, regs, world)?,
         Visible::CancelJob(r) => Op::CancelJob(thread(r)?),
         Visible::AskJob { job, what } => Op::AskJob { job: thread(job)?, what },
         Visible::SpawnScope => Op::SpawnScope,
+        Visible::OpenBlock(kind) => Op::OpenBlock(kind),
     })
 }

@@ -55,9 +55,14 @@ pub(crate) struct Case {
 }
 
 impl Log {
-    pub(crate) fn case(&self) -> Case {
+    /// Returns the text of the log.
+    pub(crate) fn text(&self) -> String {
         let file = if self.folder == EM { "abc_log.txt" } else { "abc_log.txt1" };
-        let text = read(&format!("tests/it/traces/{}/{}/{file}", self.folder, self.app));
+        read(&format!("tests/it/traces/{}/{}/{file}", self.folder, self.app))
+    }
+
+    pub(crate) fn case(&self) -> Case {
+        let text = self.text();
         let (trace, report) = (raceflip::formats::traces::read(self.name, text.as_bytes()).unwrap(), report(&text));
         let of_line: BTreeMap<u32, OpNo> = trace
             .ops

@@ -6,7 +6,7 @@
 
 use crate::truth::{Graph, graph};
 use crate::truth_orders::Harm;
-use crate::{small, truth_models};
+use crate::{small, truth_jobs, truth_models};
 use raceflip::base::{Rng, mix};
 use raceflip::campaign::{
     CampaignContext, CampaignPlan, Explore, First, Flip, NoProgress, PairReport, Proof, RunEvidence, confirm, detect,
@@ -59,6 +59,11 @@ fn text(number: u64) -> String {
         0 => small::model(mix(STREAM, number)),
         _ => truth_models::model(mix(STREAM, number)),
     }
+}
+
+/// Returns the text of the model with jobs, channels and timers that has this number.
+fn text_with_jobs(number: u64) -> String {
+    truth_jobs::model(mix(STREAM, number))
 }
 
 /// Returns the campaign of the model with this number. Most are ordinary campaigns; each fourth one gets random pairs
@@ -199,8 +204,8 @@ impl Case<'_> {
     }
 }
 
-/// Judges the campaigns of the models with these numbers.
-fn judge(numbers: Range<u64>) -> Judged {
+/// Judges the campaigns of the models with these numbers. `text` returns the text of a model.
+fn judge(numbers: Range<u64>, text: fn(u64) -> String) -> Judged {
     let mut all = Judged::default();
     for number in numbers {
         let text = text(number);
@@ -262,7 +267,7 @@ impl Judged {
 /// No verdict of campaigns on generated models contradicts the graph of all states.
 #[test]
 fn no_verdict_of_a_few_hundred_campaigns_is_wrong() {
-    let all = judge(0..250);
+    let all = judge(0..250, text);
     println!("{}", all.counts());
     assert!(all.wrong.is_empty(), "{}\n{}", all.counts(), all.wrong.join("\n"));
     assert!(all.campaigns > 200 && all.harmful > 40 && all.refuted > 50, "{}", all.counts());
@@ -271,11 +276,34 @@ fn no_verdict_of_a_few_hundred_campaigns_is_wrong() {
 #[test]
 #[ignore = "takes long; see above"]
 fn no_verdict_of_ten_thousand_campaigns_is_wrong() {
-    let numbers = std::env::var("JUDGED").ok().and_then(|range| {
+    all_right(judge(numbers(1_000..14_000), text));
+}
+
+/// The same for models with async tasks, promises, channels, timers and idle handlers.
+#[test]
+fn no_verdict_of_campaigns_with_jobs_is_wrong() {
+    let all = judge(0..150, text_with_jobs);
+    println!("{}", all.counts());
+    assert!(all.wrong.is_empty(), "{}\n{}", all.counts(), all.wrong.join("\n"));
+    assert!(all.campaigns > 100 && all.harmful > 20 && all.refuted > 30, "{}", all.counts());
+}
+
+#[test]
+#[ignore = "takes long; see above"]
+fn no_verdict_of_thousands_of_campaigns_with_jobs_is_wrong() {
+    all_right(judge(numbers(1_000..9_000), text_with_jobs));
+}
+
+// Returns the numbers in the variable `JUDGED`, or these.
+fn numbers(otherwise: Range<u64>) -> Range<u64> {
+    let told = std::env::var("JUDGED").ok().and_then(|range| {
         let (from, to) = range.split_once("..")?;
         Some(from.parse().ok()?..to.parse().ok()?)
     });
-    let all = judge(numbers.unwrap_or(1_000..14_000));
+    told.unwrap_or(otherwise)
+}
+
+fn all_right(all: Judged) {
     println!("{}{}", all.texts(), all.counts());
     assert!(all.wrong.is_empty(), "{} are wrong", all.wrong.len());
     assert!(all.undetected * 2_148 <= 2 * all.beside, "{} of {} are not detected", all.undetected, all.beside);

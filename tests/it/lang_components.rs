@@ -6,6 +6,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
+use raceflip::event::SiteKind;
 use raceflip::lang::ast::*;
 use raceflip::lang::words::is_verb_word;
 use raceflip::lang::{Source, expand, format, parse, print, render};
@@ -90,6 +91,45 @@ fn a_file_without_components_stays() {
     for path in ["harnesses/bugs/aard_lookup.race", "harnesses/papers/music_player.race"] {
         let source = Source::new(path, &read(path)).unwrap();
         assert!(expand(&parse(&source).unwrap()).unwrap().is_none(), "{path}");
+    }
+}
+
+/// `cancel` is a verb of a kind of the library, and a statement about messages and jobs. The type of its operand decides.
+#[test]
+fn cancel_means_what_its_operand_is() {
+    let text = "use android { rounds = 0 }
+looper main
+var kept: job = null
+activity Player on main { on resume { let l = execute Load(this); cancel l } }
+async_task Load(act: Player) on main { on background { skip } }
+task f() { skip }
+async task work() { sleep 5 }
+task go() {
+    let m = post f() to main
+    cancel m
+    let n = post f() to main
+    let gone = cancel n
+    kept = launch work() on main
+    cancel kept
+    cancel (launch work())
+    cancel f on main
+}
+thread t { start Player; post go() to main }
+";
+    let source = Source::new("a.race", text).unwrap();
+    let tree = parse(&source).unwrap();
+    let printed = print(&tree);
+    assert_eq!(parse(&Source::new("b.race", &printed).unwrap()).unwrap(), tree, "{printed}");
+    let program = program("a.race", text, &[]).unwrap_or_else(|errors| panic!("{errors}"));
+    let kinds: Vec<SiteKind> = program.sites.iter().map(|site| site.kind).collect();
+    let count = |kind: SiteKind| kinds.iter().filter(|k| **k == kind).count();
+    assert_eq!((count(SiteKind::CancelJob), count(SiteKind::Cancel)), (2, 3), "{kinds:?}");
+    for (operand, expected) in [
+        ("go", "error: `cancel` needs a message or a job, or the queue of a task"),
+        ("Player", "error: `activity` has no verb `cancel`"),
+        ("4", "error: `cancel` needs a message or a job"),
+    ] {
+        assert_eq!(first_error(&text.replace("cancel m", &format!("cancel {operand}"))), expected);
     }
 }
 

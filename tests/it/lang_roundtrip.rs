@@ -9,7 +9,7 @@ use raceflip::lang::ast::*;
 use raceflip::lang::{Source, parse, print, render};
 
 /// Names that are words of the language in other places, and a few ordinary names.
-const NAMES: [&str; 66] = [
+const NAMES: [&str; 69] = [
     "x",
     "y",
     "f",
@@ -63,6 +63,9 @@ const NAMES: [&str; 66] = [
     "read",
     "write",
     "transaction",
+    "scope",
+    "supervise",
+    "uncancellable",
     "start",
     "task",
     "thread",
@@ -348,6 +351,8 @@ fn stmt() -> impl Strategy<Value = Stmt> {
             vec((select_kind(), body()).prop_map(|(kind, body)| SelectCase { kind, body, at: At::default() }), 0..4)
                 .prop_map(|cases| StmtKind::Select { cases }),
             (option::of(text()), body()).prop_map(|(name, body)| StmtKind::Transaction { name, body }),
+            (select(raceflip::event::BlockKind::ALL.to_vec()), body())
+                .prop_map(|(kind, body)| StmtKind::JobBlock { kind, body }),
         ])
     })
 }

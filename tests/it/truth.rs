@@ -12,7 +12,7 @@ use crate::stateless::next_instants;
 use raceflip::base::Id;
 use raceflip::detect::Pair;
 use raceflip::event::{
-    AccessKind, AccessPlace, Actor, BodyId, Choice, ContextId, Event, EventKind, Op, Outcome, SiteId, ThreadId,
+    AccessKind, AccessPlace, Actor, BodyId, Choice, ContextId, Event, EventKind, Outcome, SiteId, ThreadId,
 };
 use raceflip::vm::{Model, Vm};
 use raceflip::world::{CreationKind, Limits, Machine, MessageKind, ThreadStage, signature};
@@ -341,7 +341,7 @@ impl<'m> Walk<'m> {
         let world = &next.machine.world;
         let performed = world.recorded().iter().find_map(|event| match &event.what {
             // The second half of an operation (after a wait, a sleep or a barrier) is no operation of its own.
-            EventKind::Performed { op: Op::Reacquire { .. } | Op::Wake | Op::Pass { .. }, .. } => None,
+            EventKind::Performed { op, .. } if op.is_second_half() => None,
             EventKind::Performed { op, .. } => Some((op.access(), event.site?, event.context?)),
             _ => None,
         });

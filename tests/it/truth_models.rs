@@ -8,7 +8,7 @@ use raceflip::base::{Rng, mix};
 
 /// Statements that end soon. `$n` stands for a new name, `$k` for a small number, `$m` for a message, `$v` for a
 /// variable.
-const LEAVES: [&str; 30] = [
+pub(crate) const LEAVES: [&str; 30] = [
     "$v = $k",
     "$v = $k",
     "$v += 1",
@@ -16,7 +16,7 @@ const LEAVES: [&str; 30] = [
     "let $n = $v; assert $n == $k, \"$m\"",
     "let $n = $v; if $n == $k { throw Oops$k }",
     "assert x == y, \"$m\"",
-    "let $n = x; let $n2 = x; assert $n == $n2, \"$m\"",
+    "let $n = x; let $n_ = x; assert $n == $n_, \"$m\"",
     "let $n = x; x = $n * 2 + y",
     // These fail at a rate of 1/2, 1/4 or 1/8 even if `$v` is not `$k`, so the order of accesses changes only the rate.
     "let $n = $v == $k; if * { $n = true }; assert !$n, \"$m\"",
@@ -105,13 +105,14 @@ const OTHERS: [&str; 8] = [
 
 /// Returns the model of a seed.
 pub(crate) fn model(seed: u64) -> String {
-    let mut g = Generator { rng: Rng::seeded(mix(seed, 0x7207)), names: 0 };
-    let uncaught = if g.rng.below(4) == 0 { "thread" } else { "app" };
+    let tables = [("$S", &STATEMENTS[..]), ("$T", &TASKS), ("$s", &LEAVES)];
+    let mut g = Generator::new(mix(seed, 0x7207), &tables, &["t(0)", "t(1)", "u(0)"]);
+    let uncaught = g.uncaught();
     let mut body = String::new();
     body += "task t(i) { $T }\ntask u(i) { $T }\ntask w() { $s }\nevent e() on main { $s }\n";
     body += "thread a { $S; $S }\nthread b { $S";
     body += if g.rng.coin() { " }\n" } else { "; $S }\n" };
-    body += OTHERS[g.rng.below(OTHERS.len() as u32) as usize];
+    body += g.pick(&OTHERS);
     let first = if g.rng.coin() { "null" } else { "fixed" };
     let body = g.fill(body);
     format!(
@@ -121,19 +122,33 @@ pub(crate) fn model(seed: u64) -> String {
     )
 }
 
-struct Generator {
-    rng: Rng,
+/// Fills the placeholders of a model with random statements.
+pub(crate) struct Generator<'t> {
+    pub(crate) rng: Rng,
     names: u32,
+    /// Placeholders of statements, the outer ones first, each with what may stand in its place.
+    tables: &'t [(&'t str, &'t [&'static str])],
+    /// What stands for `$t`.
+    tasks: &'t [&'static str],
 }
 
-impl Generator {
-    fn pick(&mut self, from: &[&'static str]) -> &'static str {
+impl<'t> Generator<'t> {
+    pub(crate) fn new(seed: u64, tables: &'t [(&'t str, &'t [&'static str])], tasks: &'t [&'static str]) -> Self {
+        Self { rng: Rng::seeded(seed), names: 0, tables, tasks }
+    }
+
+    /// Returns what an uncaught exception ends.
+    pub(crate) fn uncaught(&mut self) -> &'static str {
+        if self.rng.below(4) == 0 { "thread" } else { "app" }
+    }
+
+    pub(crate) fn pick(&mut self, from: &[&'static str]) -> &'static str {
         from[self.rng.below(from.len() as u32) as usize]
     }
 
-    // Each placeholder is filled on its own, the outer ones first. One statement gets one new name.
-    fn fill(&mut self, mut text: String) -> String {
-        for (hole, table) in [("$S", &STATEMENTS[..]), ("$T", &TASKS), ("$s", &LEAVES)] {
+    /// Fills each placeholder on its own, the outer ones first. One statement gets one new name.
+    pub(crate) fn fill(&mut self, mut text: String) -> String {
+        for (hole, table) in self.tables {
             while text.contains(hole) {
                 self.names += 1;
                 let name = format!("n{}", self.names);
@@ -141,8 +156,7 @@ impl Generator {
                 text = text.replacen(hole, &filling, 1);
             }
         }
-        for (hole, table) in [("$t", &["t(0)", "t(1)", "u(0)"][..]), ("$k", &["0", "1", "2"]), ("$v", &["x", "x", "y"])]
-        {
+        for (hole, table) in [("$t", self.tasks), ("$k", &["0", "1", "2"]), ("$v", &["x", "x", "y"])] {
             while text.contains(hole) {
                 text = text.replacen(hole, self.pick(table), 1);
             }

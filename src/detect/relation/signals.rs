@@ -90,6 +90,11 @@ impl Signals {
         if let (EventKind::Performed { op, made, value, refused: false }, Some(thread)) = (&event.what, event.thread) {
             match op {
                 Op::Resume(on) => self.resume(world, (event.context, *on, *value), &mut passed),
+                // At a channel, a job is what a thread is otherwise.
+                Op::Suspend(Suspension::Transfer(transfer)) => {
+                    let job = event.context.and_then(|context| world.job_of(context)).unwrap_or(thread);
+                    self.perform(world, job, (&transfer.first_half(), *value), changes, &mut passed);
+                }
                 Op::Begin if made.is_none() => passed.receives.extend(self.quits.get(&thread)),
                 op => self.perform(world, thread, (op, *value), changes, &mut passed),
             }
@@ -106,6 +111,9 @@ impl Signals {
     ) {
         let job = context.and_then(|context| world.job_of(context));
         passed.receives.extend(job.and_then(|job| self.resumed.remove(&job)));
+        if let (Suspension::Transfer(_), Some(job)) = (on, job) {
+            self.exchanges.goes_on(job, passed);
+        }
         if value == 1 {
             passed.receives.extend(on.semaphore().and_then(|s| self.semaphores.get(&s)));
         }

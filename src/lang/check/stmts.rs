@@ -145,6 +145,7 @@ impl Checker {
             | Ast::Sync { .. }
             | Ast::Side { .. }
             | Ast::Select { .. }
+            | Ast::JobBlock { .. }
             | Ast::Transaction { .. } => self.compound(stmt, out)?,
             _ => {
                 let (op, kind, text) = self.verb(stmt, at)?;

@@ -1,9 +1,11 @@
 //! Parses kinds and components, and the verbs of kinds.
 
 use super::super::ast::{
-    Component, ComponentPart, Expr, ExprKind, Following, ItemKind, Kind, KindPart, Name, Op, Params, Row, VerbMode,
+    At, Component, ComponentPart, Expr, ExprKind, Following, ItemKind, Kind, KindPart, Name, Op, Params, Row, Span,
+    VerbMode,
 };
 use super::super::token::TokenKind;
+use super::super::words::CANCEL;
 use super::{Parse, Parser};
 
 impl Parser<'_> {
@@ -240,19 +242,41 @@ impl Parser<'_> {
         }
     }
 
-    /// Returns whether a verb of a kind begins here: its word, and then a component or an instance.
+    /// Returns whether a verb of a kind begins here: its word, and then a component or an instance. `cancel` is a
+    /// statement of the language as well: [`cancel`](Self::cancel) parses it.
     pub(super) fn at_component_verb(&self) -> bool {
         let word = self.word();
-        if word.is_empty() || !self.known.verbs.contains(word) || !(self.name_at(1) || self.word_at(1) == "this") {
+        if word.is_empty()
+            || word == CANCEL
+            || !self.known.verbs.contains(word)
+            || !(self.name_at(1) || self.word_at(1) == "this")
+        {
             return false;
         }
         // These are statements of queues and listeners.
-        !matches!((word, self.word_at(2)), ("cancel", "on" | "with") | ("register", "to") | ("unregister", "from"))
+        !matches!((word, self.word_at(2)), ("register", "to") | ("unregister", "from"))
     }
 
     /// Parses the operand and the arguments of a verb.
     pub(super) fn component_verb(&mut self, verb: Name, height: &mut u32) -> Parse<Op> {
         let place = self.measured(height, Self::place)?;
+        self.verb_with_arguments(verb, place, height)
+    }
+
+    /// Parses what `cancel`, which has been read, is applied to. With arguments it is a verb of a kind, if a kind has
+    /// one of this name. Otherwise the type of the operand decides what it means.
+    pub(super) fn cancel(&mut self, word: Span, height: &mut u32) -> Parse<Op> {
+        let is_name = self.name_at(0) || self.word() == "this";
+        let place = self.measured(height, Self::place)?;
+        let has_arguments = matches!(place.kind, ExprKind::Call { .. } | ExprKind::Method { .. })
+            || self.peek() == TokenKind::LeftParen;
+        if is_name && has_arguments && self.known.verbs.contains(CANCEL) {
+            return self.verb_with_arguments(Name { text: CANCEL.to_owned(), at: At(word) }, place, height);
+        }
+        Ok(Op::Cancel { message: place })
+    }
+
+    fn verb_with_arguments(&mut self, verb: Name, place: Expr, height: &mut u32) -> Parse<Op> {
         // The arguments in `start Player(1)` belong to the verb, so the operand is `Player`.
         let (kind, at, args) = match place.kind {
             ExprKind::Call { name, args } => (ExprKind::Name(name.text), name.at, Some(args)),
