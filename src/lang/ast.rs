@@ -135,6 +135,17 @@ pub enum TaskMode {
     AsyncMicro,
 }
 
+impl TaskMode {
+    /// Returns the words before `task`.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Async | Self::AsyncMicro => "async ",
+            Self::AsyncDaemon => "daemon async ",
+        }
+    }
+}
+
 /// The kinds of storage of a variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Storage {
@@ -471,6 +482,8 @@ pub enum ExprKind {
     Bool(bool),
     /// `null`
     Null,
+    /// `plain place`: an access of an atomic that does not synchronize
+    Plain(Box<Expr>),
     /// `self`
     SelfThread,
     /// `this`

@@ -140,7 +140,7 @@ impl World {
         if ended.is_none() || self.job(job).is_some_and(|j| j.kind.micro) {
             return None;
         }
-        let thread = self.job(job).map_or(job, |j| j.looper);
+        let thread = self.runner(job);
         self.record_resumption(thread, job, 0);
         Some(self.end_transfer(job))
     }

@@ -12,7 +12,7 @@
 use super::World;
 use super::threads::ThreadStage;
 use crate::base::Id;
-use crate::event::{Op, ThreadId};
+use crate::event::{Op, Target, ThreadId};
 
 /// Declaration of a pool.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -86,11 +86,26 @@ impl World {
         self.pool(thread).map_or(thread, |pool| pool.first)
     }
 
+    /// Returns the addressee of a post in the form that removals compare: of a worker, its pool.
+    pub(super) fn addressee(&self, target: Target) -> Target {
+        match target {
+            Target::Thread(thread) => Target::Thread(self.queue_owner(thread)),
+            Target::Handler(_) => target,
+        }
+    }
+
     /// Returns the queue from which a thread takes its tasks.
     #[inline]
     #[must_use]
     pub fn queue(&self, thread: ThreadId) -> Option<&super::Queue> {
         self.threads[self.queue_owner(thread)].queue.as_deref()
+    }
+
+    /// Returns the thread that runs a job: its looper, or the worker of its pool that has begun it.
+    pub(super) fn runner(&self, job: ThreadId) -> ThreadId {
+        let looper = self.job(job).map_or(job, super::Job::looper);
+        let runs = |worker: &ThreadId| self.threads[*worker].running == Some(job);
+        self.pool(looper).and_then(|pool| pool.workers().find(runs)).unwrap_or(looper)
     }
 
     /// Returns the name of the thread or pool that has a queue: `main`, `io`.
