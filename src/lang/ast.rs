@@ -1,5 +1,5 @@
-//! The syntax tree of a `.race` file, as in the grammar of `docs/language.md`. Names are not resolved and constants are
-//! not folded.
+//! The syntax tree of a `.race` file, as in the grammar of `docs/language_more.md`. Names are not resolved and
+//! constants are not folded.
 //!
 //! Comparison of trees ignores positions: [`At`] is equal to every other [`At`], so `parse(print(tree)) == tree`.
 
