@@ -9,8 +9,9 @@
 //! can be observed. Where a program has such a task, every thread parks that has to wait, so that all that wait are
 //! served in the order in which they began to wait ([`Setup::waits_park`](super::Setup::waits_park)).
 //!
-//! Otherwise, a select with a case of a rendezvous parks at all of its channels. It then takes part in buffered channels as well:
-//! the first partner of any of its cases decides the case. All other operations on buffered channels never park.
+//! Otherwise, a select with a case of a rendezvous parks at all of its channels. It then takes part in buffered
+//! channels as well: the first partner of any of its cases decides the case. All other operations on buffered channels
+//! never park.
 //!
 //! Invariant: a thread that is parked at a channel, and whose deadline has not passed, has no case that can go. So two
 //! parked threads never fit each other.

@@ -76,6 +76,7 @@ mod lang_roundtrip;
 mod lang_warnings;
 mod language;
 mod libraries;
+mod library_facts;
 mod load;
 mod long_chains;
 mod mixed;

@@ -458,6 +458,13 @@ pub const FOREIGN: &[Foreign] = &[
         "{} { x = 1 }",
     ),
     row(
+        Start,
+        &["coroutineScope", "supervisorScope", "NonCancellable"],
+        "Kotlin",
+        "in an `async task`, write `scope { ... }`, `supervise { ... }` or `uncancellable { ... }`",
+        "{} { x = 1 }",
+    ),
+    row(
         Word,
         &["Promise", "Future", "Deferred", "CompletableFuture", "Completer", "Single", "Observable"],
         "JavaScript, Dart, Java, Rx",
