@@ -327,11 +327,9 @@ impl World {
                 0
             }
             Op::Fence(looper) => {
-                if self.pool(looper).is_some() {
-                    return Err(ThrownException::IllegalState);
-                }
-                let now = self.now;
-                let queue = self.threads[looper].queue.as_mut().ok_or(ThrownException::IllegalState)?;
+                let (now, in_pool) = (self.now, self.pool(looper).is_some());
+                let queue = self.threads[looper].queue.as_mut().filter(|_| !in_pool);
+                let queue = queue.ok_or(ThrownException::IllegalState)?;
                 let token = queue.fence(now);
                 self.refresh_looper(looper);
                 fence_value(looper, token)

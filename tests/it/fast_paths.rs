@@ -89,8 +89,8 @@ fn compare(world: &World, seen: &mut BTreeMap<&'static str, u64>, fast: &mut BTr
     // A step that may end an await changes more than its own thread, so it has no fast path.
     let awaits =
         world.threads().enumerate().any(|(id, t)| matches!(t.pending, Op::Await { .. }) && !world.finished(id));
-    // A program with components has no fast paths.
-    let is_slow = world.platform().is_some();
+    // A program with components or pools has no fast paths.
+    let is_slow = world.platform().is_some() || !world.setup().pools.is_empty();
     for thread in world.enabled().iter() {
         let op = &world.thread(thread).pending;
         *seen.entry(name(op)).or_default() += 1;

@@ -65,10 +65,10 @@ pub(crate) struct PoolModel {
 }
 
 impl PoolModel {
-    /// Returns the random model of a seed. With `all` it also has statements that only a pool has.
-    pub(crate) fn new(seed: u64, all: bool) -> Self {
+    /// Returns the random model of a seed, with at most `left` statements besides two posts. With `all` it also has
+    /// statements that only a pool has.
+    pub(crate) fn new(seed: u64, mut left: u32, all: bool) -> Self {
         let mut rng = Rng::seeded(seed);
-        let mut left = 5 + rng.below(3);
         let workers = 1 + rng.below(3);
         let uncaught = if all && rng.below(2) == 0 { "thread" } else { "app" };
         let mut body = |from: usize, first: Option<usize>| {
@@ -115,13 +115,14 @@ impl PoolModel {
         for (number, body) in self.threads.iter().enumerate() {
             text += &format!("thread t{number} {{ {} }}\n", block(body, ""));
         }
-        let mut all = format!("app \"pools\" {{ uncaught = {} }}\n{head}\n{begin}\n", self.uncaught);
+        let mut all = format!("app \"pools\" {{ uncaught = {} }}\n{head}\n", self.uncaught);
         for (word, declaration) in DECLARATIONS {
             if has_word(&text, word) {
                 all += &format!("{declaration}\n");
             }
         }
-        all + &text
+        // Variables have the same numbers in both ways to write a model.
+        all + begin + "\n" + &text
     }
 
     /// Returns the model with a pool.
@@ -154,5 +155,5 @@ impl PoolModel {
 
 /// Returns the random model of a seed, with every kind of statement.
 pub(crate) fn model(seed: u64) -> String {
-    PoolModel::new(seed, true).with_pool()
+    PoolModel::new(seed, 2 + (seed % 2) as u32, true).with_pool()
 }

@@ -122,8 +122,8 @@ struct Deed {
     things: Option<Vec<String>>,
 }
 
-/// Returns the access of an operation that can race. Whether one on an atomic can is taken from its site. `value` is that
-/// of an operation that has been performed.
+/// Returns the access of an operation that can race. Whether one on an atomic can is taken from its site. `value` is
+/// that of an operation that has been performed.
 fn access(world: &World, op: &Op, site: Option<SiteId>, value: Option<Value>) -> Option<Access> {
     let can_race = site.is_some_and(|site| world.setup().sites[site].kind.access().is_some());
     let (at, kind) = match *op {

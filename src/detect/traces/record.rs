@@ -7,15 +7,15 @@
 //! pools.
 //! An access to an object's cell also reads the object's life, which a free writes.
 
+mod memory;
 mod pools;
 
 use crate::base::IndexVec;
 use crate::detect::relation::signals::{EventChannels, Signals};
 use crate::event::{
-    AccessKind, AccessPlace, CANCELLED, Cause, ContextId, Event, EventId, EventKind, LaunchPlace, Location, LockId, Op,
-    PostTime, SiteId, Suspension, ThreadId,
+    CANCELLED, Cause, ContextId, Event, EventId, EventKind, LaunchPlace, Op, PostTime, SiteId, Suspension, ThreadId,
 };
-use crate::trace::{Action, Builder, ChannelNo, EventNo, LockNo, SiteNo, TaskNo, ThreadNo, Trace, TraceError};
+use crate::trace::{Action, Builder, ChannelNo, EventNo, SiteNo, TaskNo, ThreadNo, Trace, TraceError};
 use crate::world::World;
 use pools::PoolTasks;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -418,39 +418,5 @@ impl TraceRecorder {
         let instance = self.builder.new_event(name);
         self.enables.entry(event).or_default().push_back(instance);
         self.push(thread, Action::Enable(instance), site);
-    }
-
-    fn lock(&mut self, world: &World, lock: LockId) -> LockNo {
-        self.builder.lock(&world.lock_name(lock))
-    }
-
-    fn hold(&mut self, world: &World, thread: ThreadNo, lock: LockId, times: u32, site: SiteNo) {
-        let lock = self.lock(world, lock);
-        (0..times).for_each(|_| self.push(thread, Action::Acquire(lock), site));
-    }
-
-    fn release(&mut self, world: &World, thread: ThreadNo, lock: LockId, times: u32, site: SiteNo) {
-        let lock = self.lock(world, lock);
-        (0..times).for_each(|_| self.push(thread, Action::Release(lock), site));
-    }
-
-    // A common lock keeps two operations on an atomic apart, but not a plain access of it.
-    fn access(&mut self, world: &World, thread: ThreadNo, (op, value): (&Op, i64), site: SiteNo) {
-        let Some(access) = world.performed_access(op, value) else { return };
-        let name = world.place_name(access.place);
-        let lock = access.atomic.then(|| self.builder.lock(&name));
-        lock.into_iter().for_each(|lock| self.push(thread, Action::Acquire(lock), site));
-        if let AccessPlace::Cell(Location { object: Some(object), .. }) = access.place {
-            let life = self.builder.location(&world.object_name(object), "life");
-            self.push(thread, Action::Read(life), site);
-        }
-        let field = match access.place {
-            AccessPlace::Life(_) => "life",
-            AccessPlace::Cell(_) => name.rsplit('/').next().unwrap_or(&name),
-        };
-        let at = self.builder.location(&name, field);
-        let writes = access.kind == AccessKind::Write;
-        self.push(thread, if writes { Action::Write(at) } else { Action::Read(at) }, site);
-        lock.into_iter().for_each(|lock| self.push(thread, Action::Release(lock), site));
     }
 }

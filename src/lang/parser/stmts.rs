@@ -237,7 +237,8 @@ impl Parser<'_> {
                 };
             }
         };
-        if !matches!(place.kind, ExprKind::Name(_) | ExprKind::Field { .. } | ExprKind::Index { .. }) {
+        let assigned = if let ExprKind::Plain(place) = &place.kind { &place.kind } else { &place.kind };
+        if !matches!(assigned, ExprKind::Name(_) | ExprKind::Field { .. } | ExprKind::Index { .. }) {
             let diagnostic =
                 Diagnostic::new(place.at.0, "this cannot be assigned", "this is not a variable, field or element");
             return Err(self.report(diagnostic));

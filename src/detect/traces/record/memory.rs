@@ -1,0 +1,46 @@
+//! Accesses of memory, and locks, in a recorded trace.
+
+use super::TraceRecorder;
+use crate::event::{AccessKind, AccessPlace, Location, LockId, Op};
+use crate::trace::{Action, LockNo, SiteNo, ThreadNo};
+use crate::world::World;
+
+impl TraceRecorder {
+    /// Returns the number of a lock in the trace.
+    pub(super) fn lock(&mut self, world: &World, lock: LockId) -> LockNo {
+        self.builder.lock(&world.lock_name(lock))
+    }
+
+    /// Records that a thread acquires a lock so many times.
+    pub(super) fn hold(&mut self, world: &World, thread: ThreadNo, lock: LockId, times: u32, site: SiteNo) {
+        let lock = self.lock(world, lock);
+        (0..times).for_each(|_| self.push(thread, Action::Acquire(lock), site));
+    }
+
+    /// Records that a thread releases a lock so many times.
+    pub(super) fn release(&mut self, world: &World, thread: ThreadNo, lock: LockId, times: u32, site: SiteNo) {
+        let lock = self.lock(world, lock);
+        (0..times).for_each(|_| self.push(thread, Action::Release(lock), site));
+    }
+
+    /// Records the access of an operation, if it can race. A common lock keeps two operations on an atomic apart, but
+    /// not a plain access of it.
+    pub(super) fn access(&mut self, world: &World, thread: ThreadNo, (op, value): (&Op, i64), site: SiteNo) {
+        let Some(access) = world.performed_access(op, value) else { return };
+        let name = world.place_name(access.place);
+        let lock = access.atomic.then(|| self.builder.lock(&name));
+        lock.into_iter().for_each(|lock| self.push(thread, Action::Acquire(lock), site));
+        if let AccessPlace::Cell(Location { object: Some(object), .. }) = access.place {
+            let life = self.builder.location(&world.object_name(object), "life");
+            self.push(thread, Action::Read(life), site);
+        }
+        let field = match access.place {
+            AccessPlace::Life(_) => "life",
+            AccessPlace::Cell(_) => name.rsplit('/').next().unwrap_or(&name),
+        };
+        let at = self.builder.location(&name, field);
+        let writes = access.kind == AccessKind::Write;
+        self.push(thread, if writes { Action::Write(at) } else { Action::Read(at) }, site);
+        lock.into_iter().for_each(|lock| self.push(thread, Action::Release(lock), site));
+    }
+}
