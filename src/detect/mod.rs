@@ -48,6 +48,9 @@
 //! - A microtask belongs to the message before it: what NOPRE puts after the message comes after its microtasks too.
 //!   FIFO puts an idle handler after the messages that were due when it was registered, and nothing after an idle
 //!   handler. A message that returns to its queue is a post by the run that begins.
+//! - A task of a pool with several workers is like a thread that its post forks: neither FIFO nor NOPRE order it with
+//!   another task of the pool, since a task begins after the begins of earlier ones, and not after their ends. The
+//!   begins themselves access nothing. A pool with one worker is a looper.
 //! - Barriers add edges: no schedule takes a generation apart.
 //! - Lock sets count across threads only: a lock never orders two tasks of one looper.
 //! - A firing of an event has no poster: the environment has no program order.

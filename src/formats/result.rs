@@ -270,7 +270,7 @@ pub(crate) fn remaining(world: &World) -> Vec<LeftMessage> {
                 && !task.options.has(PostOptions::DAEMON)
             {
                 let task = world.contexts().name(world.setup(), task.context);
-                all.push(LeftMessage { looper: world.thread_name(id), task });
+                all.push(LeftMessage { looper: world.queue_name(id), task });
             }
         }
     }

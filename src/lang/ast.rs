@@ -90,6 +90,8 @@ pub enum ItemKind {
     Barrier { name: Name, value: Expr },
     /// `looper name { block }`
     Looper { name: Name, body: Option<Block> },
+    /// `pool name = expr`
+    Pool { name: Name, value: Expr },
     /// `handler name on looper`
     Handler { name: Name, looper: Name },
     /// `listener name(params)` (CAFA's register and perform)

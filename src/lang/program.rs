@@ -52,6 +52,10 @@ pub struct Program {
     /// Threads that start with the app, in source order. A parametrized thread has one entry for each value of its
     /// parameter. The index of a thread is its thread value.
     pub threads: Vec<ThreadDef>,
+    /// Pools. Their workers are among `threads`.
+    pub pools: Vec<PoolDef>,
+    /// Whether some expression uses the running thread (`self`) as more than the queue of its messages.
+    pub thread_values: bool,
     /// Locks and mutexes. An array of locks has one entry for each element (`x[0]`). The index of a lock is its lock
     /// value.
     pub locks: Vec<LockDef>,
@@ -152,6 +156,8 @@ pub enum Type {
     Thread,
     /// A looper, or null.
     Looper,
+    /// A pool of workers.
+    Pool,
     /// A handler, or null.
     Handler,
     /// A lock or mutex, or null.
@@ -304,6 +310,17 @@ pub struct ThreadDef {
     pub body: Option<BodyId>,
     /// The argument of a parametrized thread.
     pub arg: Option<i64>,
+}
+
+/// A pool of workers, which are threads that start with the app.
+#[derive(Clone, Debug)]
+pub struct PoolDef {
+    /// The name of the pool.
+    pub name: String,
+    /// The index in `threads` of the first worker.
+    pub first: usize,
+    /// Number of workers.
+    pub workers: u32,
 }
 
 /// A lock or a mutex.

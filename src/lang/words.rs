@@ -9,7 +9,7 @@ pub const RESERVED: [&str; 24] = [
 ];
 
 /// The words that begin an item.
-pub const ITEMS: [&str; 28] = [
+pub const ITEMS: [&str; 29] = [
     "app",
     "const",
     "var",
@@ -25,6 +25,7 @@ pub const ITEMS: [&str; 28] = [
     "waitgroup",
     "channel",
     "looper",
+    "pool",
     "handler",
     "listener",
     "daemon",
@@ -93,12 +94,13 @@ pub const EXPECTATIONS: [&str; 9] =
     ["race", "order", "failure", "deadlock", "stuck", "livelock", "atomicity", "outcomes", "races"];
 
 /// The names of the built-in types.
-pub const TYPES: [&str; 19] = [
+pub const TYPES: [&str; 20] = [
     "int",
     "bool",
     "Object",
     "thread",
     "looper",
+    "pool",
     "handler",
     "lock",
     "mutex",

@@ -42,7 +42,7 @@ impl CanonicalWriter<'_> {
         if job.stage == JobStage::Done {
             return;
         }
-        self.thread(job.looper);
+        self.looper(job.looper);
         self.optional_thread(job.parent);
         self.word(job.failure.map_or(u64::MAX, |exception| exception as u64));
         let LaunchKind { daemon, keeps_failure, micro } = job.kind;

@@ -334,7 +334,7 @@ impl Thing {
             Thing::AllMemory => String::new(),
             Thing::Lock(lock) => world.lock_name(lock),
             Thing::RwLock(lock) => format!("rwlock {}", setup.rwlocks[lock.0 as usize].0),
-            Thing::Queue(looper) => format!("the queue of {}", world.thread_name(looper)),
+            Thing::Queue(looper) => format!("the queue of {}", world.queue_name(looper)),
             Thing::WaitSet(WaitSet::Lock(lock)) => format!("the wait set of {}", world.lock_name(lock)),
             Thing::WaitSet(WaitSet::Condition(id)) => format!("condition {}", setup.conditions[id.0 as usize]),
             Thing::Semaphore(id) => format!("semaphore {}", setup.semaphores[id.0 as usize].0),
@@ -471,7 +471,7 @@ impl World {
                 // The due time of a message at the front does not depend on the clock.
                 Effects { uses_clock: time != PostTime::Front, ..effects }
             }
-            Op::Begin => one(Thing::Queue(thread), How::Begin).timed(),
+            Op::Begin => one(Thing::Queue(self.queue_owner(thread)), How::Begin).timed(),
             Op::AttachQueue => one(Thing::Queue(thread), How::Attach),
             Op::Fence(looper) => one(Thing::Queue(looper), How::AddFence).timed(),
             Op::Lift(token) => one(Thing::Fence(token), How::RemoveFence),
@@ -490,7 +490,7 @@ impl World {
                 Some((looper, _)) => one(Thing::Queue(looper), How::Remove).timed(),
                 None => Effects::NONE,
             },
-            Op::Quit { looper, .. } => one(Thing::Queue(looper), How::Quit).timed(),
+            Op::Quit { looper, .. } => one(Thing::Queue(self.queue_owner(looper)), How::Quit).timed(),
             Op::Enable { event, .. } => one(Thing::Event(event), How::Enable),
             Op::Disable(event) => one(Thing::Event(event), How::Disable),
             Op::Request => one(Thing::Platform, How::Request),
@@ -522,7 +522,7 @@ impl World {
             Op::Launch { place, parent, .. } => {
                 let queue = match place {
                     LaunchPlace::Posted(target) => self.thread_of(target),
-                    LaunchPlace::Here | LaunchPlace::Now => thread,
+                    LaunchPlace::Here | LaunchPlace::Now => self.queue_owner(thread),
                 };
                 let parent = match parent {
                     LaunchParent::Caller => self.running_job(thread).map(|job| self.innermost_block(job)),

@@ -99,7 +99,9 @@ fn commutes(world: &World, (a, (thing, how)): (ThreadId, ThingEffect), b: Thread
             let beside = begins_beside(world, a, b);
             // A looper inside a task does not look at its queue, so posts to it do not matter to its steps.
             let is_busy = world.thread(b).context != world.thread(b).home;
-            let meets_looper = of == b && !(how.is_post() && is_busy);
+            // The end of a worker's task does not change which other worker may begin.
+            let is_beside = is_busy && (how.is_post() || how == How::Begin);
+            let meets_looper = of == world.queue_owner(b) && !is_beside;
             let same = others.any(|(other, _)| other == thing);
             let posts = |how: How| how.is_post();
             let posts_commute =
@@ -197,12 +199,8 @@ fn begins_beside(world: &World, post: ThreadId, begin: ThreadId) -> bool {
     };
     matches!(world.thread(begin).pending, Op::Begin)
         && world.enabled().contains(begin)
-        && world
-            .thread(begin)
-            .queue
-            .as_ref()
-            .is_some_and(|q| !q.has_quit() && !q.is_empty() && !q.idle_is_next(world.now()))
-        && world.thread_of(target) == begin
+        && world.queue(begin).is_some_and(|q| !q.has_quit() && !q.is_empty() && !q.idle_is_next(world.now()))
+        && world.thread_of(target) == world.queue_owner(begin)
 }
 
 fn uses_clock(world: &World, thread: ThreadId, effects: Effects) -> bool {

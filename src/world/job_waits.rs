@@ -41,7 +41,7 @@ impl World {
     ) -> Result<Reply, ThrownException> {
         let job = self.threads[thread].running.ok_or(ThrownException::IllegalState)?;
         if let Suspension::Switch(to) = on
-            && self.threads[to].queue.is_none()
+            && self.queue(to).is_none()
         {
             return Err(ThrownException::IllegalState);
         }
@@ -93,7 +93,7 @@ impl World {
         self.timed.set(job, deadline.is_some());
         self.threads[job].condition = self.threads[thread].condition;
         if let Suspension::Switch(to) = on {
-            self.job_mut(job).looper = to;
+            self.job_mut(job).looper = self.queue_owner(to);
         }
         self.job_mut(job).stage = JobStage::Waiting;
         self.jobs.waiting.push(job);
@@ -118,7 +118,7 @@ impl World {
                 (takes || timeout <= 0).then_some(i64::from(takes))
             }
             Suspension::Yield | Suspension::Transfer(_) | Suspension::CloseBlock { .. } => None,
-            Suspension::Switch(to) => (to == thread).then_some(0),
+            Suspension::Switch(to) => (self.queue_owner(to) == self.queue_owner(thread)).then_some(0),
         }
     }
 

@@ -245,9 +245,10 @@ impl World {
     ) -> Result<Reply, ThrownException> {
         let looper = match place {
             LaunchPlace::Posted(target) => self.thread_of(target),
-            LaunchPlace::Here | LaunchPlace::Now => thread,
+            LaunchPlace::Here | LaunchPlace::Now => self.queue_owner(thread),
         };
-        if self.threads[looper].queue.is_none() {
+        // Promises belong to one thread.
+        if self.threads[looper].queue.is_none() || kind.micro && self.pool(looper).is_some() {
             return Err(ThrownException::IllegalState);
         }
         let parent = match parent {

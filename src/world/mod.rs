@@ -45,6 +45,7 @@ mod pending;
 mod perform;
 mod platform;
 mod platform_state;
+mod pools;
 mod program;
 mod question;
 mod queue;
@@ -76,6 +77,7 @@ pub use memory::{ListMemory, Memory, Object};
 pub use neighbour::StepChange;
 pub use perform::{Reply, ThrownException};
 pub use platform::{ComponentSetup, Instance, Platform, PlatformSetup, RowSetup};
+pub use pools::PoolSetup;
 pub use program::{EndValues, Program, Search};
 pub use question::Question;
 pub use queue::{Message, MessageKind, Queue, TaskMessage};
@@ -145,6 +147,8 @@ pub struct World {
     // Threads that are no daemons and have not ended: the app rests when all of them are idle.
     workers: IdSet<ThreadId>,
     jobs: jobs::Jobs,
+    // The pools of the program.
+    pools: Vec<pools::PoolState>,
     // Threads that were forked or spawned in this step and have not run to their first operation yet.
     newborn: Vec<ThreadId>,
     memory_changed: bool,
@@ -194,6 +198,7 @@ crate::clone_in_place!(World {
     loopers,
     workers,
     jobs,
+    pools,
     newborn,
     memory_changed,
     changed,
@@ -244,6 +249,7 @@ impl World {
             loopers: IdSet::new(),
             workers: IdSet::new(),
             jobs: jobs::Jobs::default(),
+            pools: vec![pools::PoolState::default(); setup.pools.len()],
             newborn: Vec::new(),
             memory_changed: false,
             changed: ANYTHING,

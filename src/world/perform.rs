@@ -100,7 +100,7 @@ impl World {
         // The value of a begin is the due time of its message. It has to be read before the begin removes the message.
         let begins = matches!(op, Op::Begin);
         self.jobs.note_actor(thread, context);
-        let queue = self.threads[thread].queue.as_ref().filter(|_| begins);
+        let queue = self.queue(thread).filter(|_| begins);
         let when = queue.and_then(|q| q.when_of_begin(self.now));
         let reply = self.act(thread, argument, &mut made);
         let value = match reply {
@@ -318,7 +318,7 @@ impl World {
             Op::Post { .. } => self.post(thread, argument != 0, made)?,
             Op::Begin => return self.begin(thread, made),
             Op::AttachQueue => {
-                if self.threads[thread].queue.is_some() {
+                if self.queue(thread).is_some() {
                     return Err(ThrownException::IllegalState);
                 }
                 self.threads[thread].attach_queue();
@@ -327,6 +327,9 @@ impl World {
                 0
             }
             Op::Fence(looper) => {
+                if self.pool(looper).is_some() {
+                    return Err(ThrownException::IllegalState);
+                }
                 let now = self.now;
                 let queue = self.threads[looper].queue.as_mut().ok_or(ThrownException::IllegalState)?;
                 let token = queue.fence(now);
@@ -348,7 +351,7 @@ impl World {
             Op::Cancel { target, body, token } => self.cancel(target, body, token)?,
             Op::CancelMessage(message) => self.cancel_message(message),
             Op::Quit { looper, safely } => {
-                let now = self.now;
+                let (looper, now) = (self.queue_owner(looper), self.now);
                 self.threads[looper].queue.as_mut().ok_or(ThrownException::IllegalState)?.quit(safely, now);
                 self.jobs.dropped = true;
                 self.refresh_looper(looper);

@@ -1,8 +1,8 @@
 //! Declarations of a program: names, counts and first values of what exists when a run starts. All runs of one program
 //! share them.
 
-use super::PlatformSetup;
 use super::channels::ChannelSetup;
+use super::{PlatformSetup, PoolSetup};
 use crate::base::IndexVec;
 use crate::event::{BodyId, ChannelId, EventId, HandlerId, ListenerId, Outcome, Site, SiteId, ThreadId, Value};
 
@@ -57,6 +57,8 @@ pub struct Setup {
     pub absolute_until: u64,
     /// Whether an uncaught exception ends only its thread and not the run.
     pub uncaught_ends_thread: bool,
+    /// Pools. Their workers are among the threads.
+    pub pools: Vec<PoolSetup>,
     /// Components, and platform memory.
     pub platform: PlatformSetup,
 }
@@ -97,6 +99,9 @@ impl std::fmt::Debug for Setup {
         }
         if self.waits_park {
             text.field("waits_park", &true);
+        }
+        if !self.pools.is_empty() {
+            text.field("pools", &self.pools);
         }
         text.finish()
     }

@@ -77,7 +77,8 @@ fn components(log: &str) -> BTreeMap<(&'static str, String), Vec<Item>> {
                     "REQUEST_UNBIND_SERVICE" => Some(format!("unbind S({link})")),
                     _ => None,
                 };
-                let of = if component.is_empty() { connections.get(&id).cloned().unwrap_or_default() } else { component };
+                let of =
+                    if component.is_empty() { connections.get(&id).cloned().unwrap_or_default() } else { component };
                 asked.map(Item::Asked).or(called).into_iter().for_each(|item| note("service", &of, item));
             }
             "TRIGGER-BROADCAST" => match state.as_str() {

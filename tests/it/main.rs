@@ -85,6 +85,8 @@ mod pairs;
 mod patterns;
 mod perfetto;
 mod pictures;
+mod pool_models;
+mod pools;
 mod pos;
 mod races;
 mod readme;

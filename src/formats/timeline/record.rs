@@ -96,9 +96,9 @@ impl<'s> TimelineRecorder<'s> {
         self.flush();
         let ending = self.ending(world, &summary.end);
         let environment = Column { name: "environment".to_owned(), looper: false };
-        let threads = world.threads().enumerate().map(|(_, t)| Column {
+        let threads = world.threads().enumerate().map(|(id, t)| Column {
             name: world.contexts().elided_name(world.setup(), t.home),
-            looper: t.queue.is_some(),
+            looper: world.queue(id).is_some(),
         });
         let mut timeline = Timeline {
             columns: std::iter::once(environment).chain(threads).collect(),
@@ -184,7 +184,7 @@ impl Observer for TimelineRecorder<'_> {
             EventKind::ThreadInit | EventKind::Lets(_) => return,
             EventKind::Repeated { task, .. } => {
                 self.made.insert(*task, world.steps());
-                self.queued.extend(event.thread.map(|looper| (*task, looper)));
+                self.queued.extend(event.thread.map(|looper| (*task, world.queue_owner(looper))));
                 return;
             }
             EventKind::Refused if event.thread.is_some() => return,
@@ -264,7 +264,7 @@ impl Observer for TimelineRecorder<'_> {
                 }
                 let mut arrow = if *refused { None } else { arrow(world, op, *value, *made) };
                 match op {
-                    Op::Quit { looper, .. } => what.push_str(&self.dropped(world, *looper)),
+                    Op::Quit { looper, .. } => what.push_str(&self.dropped(world, world.queue_owner(*looper))),
                     Op::CancelMessage(message) => {
                         if let Some(looper) = World::looper_of_message(*message) {
                             what.push_str(&self.dropped(world, looper));

@@ -151,7 +151,7 @@ impl Words {
             Op::CancelMessage(_) => {
                 format!("{word} a message: {}", if value != 0 { "removed" } else { "it was not queued" })
             }
-            Op::Quit { looper, .. } => format!("{word} {}", thread(looper)),
+            Op::Quit { looper, .. } => format!("{word} {}", queue_name(world, *looper)),
             Op::NewHandler(looper) => format!("new handler on {}", thread(looper)),
             Op::Enable { event, args, .. } => {
                 let event = &setup.events[*event];
@@ -292,7 +292,7 @@ pub(super) fn suspension(world: &World, on: Suspension) -> String {
         Suspension::Down(id) => format!("down {}", semaphore(id)),
         Suspension::DownFor { semaphore: id, timeout } => format!("down {} for at most {timeout} ms", semaphore(id)),
         Suspension::Yield => "yield".to_owned(),
-        Suspension::Switch(to) => format!("switch to {}", thread_name(world, to)),
+        Suspension::Switch(to) => format!("switch to {}", queue_name(world, to)),
         Suspension::CloseBlock { block, .. } => format!("end {}", thread_name(world, block)),
         Suspension::Transfer(transfer) => transferring(world, transfer),
     }
@@ -302,10 +302,15 @@ fn thread_name(world: &World, thread: ThreadId) -> String {
     last_part(world, world.thread(thread).home)
 }
 
+// Returns the name of what has a queue: a looper or a pool.
+fn queue_name(world: &World, thread: ThreadId) -> String {
+    world.pool(thread).map_or_else(|| thread_name(world, thread), |pool| pool.name.clone())
+}
+
 // Returns the name of the recipient of a post.
 fn target_name(world: &World, target: Target) -> String {
     match target {
-        Target::Thread(thread) => thread_name(world, thread),
+        Target::Thread(thread) => queue_name(world, thread),
         Target::Handler(id) => handler(world, id),
     }
 }

@@ -158,7 +158,7 @@ impl Checker {
             return None;
         }
         self.suspends(at, "`switch`")?;
-        self.on_looper(to, "`switch`").map(Simple::Switch)
+        self.on_queue(to, "`switch`").map(Simple::Switch)
     }
 
     /// Lowers a question about a job: `job.done`. `None` if the object is no job; then nothing is reported.

@@ -58,6 +58,7 @@ impl Checker {
                     self.error(e.at, "`self` cannot be used in `init`", "no thread runs yet");
                     return None;
                 }
+                self.out.thread_values = true;
                 Some(Expr::new(ExprKind::SelfThread, Type::Thread))
             }
             Ast::This => self.this(e.at),

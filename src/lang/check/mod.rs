@@ -202,6 +202,8 @@ impl Checker {
                 classes,
                 globals: IndexVec::new(),
                 threads: Vec::new(),
+                pools: Vec::new(),
+                thread_values: false,
                 locks: Vec::new(),
                 conditions: Vec::new(),
                 rwlocks: Vec::new(),

@@ -27,7 +27,8 @@ impl Checker {
         let body = self.plain_task(task, "a post");
         let args = body.map(|body| self.args_with(body, object.map(|(object, _)| object), task, args, at));
         let to = self.queue(on, "a post");
-        let fits = self.options_fit(time, *is_async, options, at);
+        let is_pool = to.as_ref().is_some_and(|to| to.ty == Type::Pool);
+        let fits = self.options_fit(time, *is_async, options, at) && (!is_pool || self.fits_pool(time, *is_async, at));
         let time = match time {
             PostTimeAst::Now => Some(PostTimeExpr::Now),
             PostTimeAst::Front => Some(PostTimeExpr::Front),
@@ -91,6 +92,22 @@ impl Checker {
             _ => return true,
         };
         self.error_help(at, format!("{what} cannot be `{option}`"), reason, format!("leave `{option}` out"));
+        false
+    }
+
+    // Reports what a post to a pool cannot have.
+    fn fits_pool(&mut self, time: &PostTimeAst, is_async: bool, at: At) -> bool {
+        let (word, reason) = match time {
+            _ if is_async => ("async", "a pool has no fences"),
+            PostTimeAst::Front => ("at front", "tasks of a pool begin in the order of their posts"),
+            PostTimeAst::At(_) => ("at", "a pool knows delays, not instants"),
+            PostTimeAst::Micro => ("micro", "no single thread runs the tasks of a pool"),
+            PostTimeAst::Idle { .. } => ("idle", "a pool has no idle handlers"),
+            PostTimeAst::OrNow => ("or now", "a post to a pool never runs its task inline"),
+            PostTimeAst::Now | PostTimeAst::After(_) => return true,
+        };
+        let help = format!("leave `{word}` out, or post to a looper");
+        self.error_help(at, format!("a post to a pool cannot be `{word}`"), reason, help);
         false
     }
 

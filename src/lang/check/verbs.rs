@@ -35,7 +35,7 @@ impl Checker {
             Ast::AttachQueue => (Simple::AttachQueue, SiteKind::AttachQueue, nothing),
             Ast::LoopQueue => (Simple::LoopQueue, SiteKind::Begin, nothing),
             Ast::Quit { target, safely } => {
-                let looper = self.on_looper(target, "`quit`")?;
+                let looper = self.on_queue(target, "`quit`")?;
                 (Simple::Quit { looper, safely: *safely }, SiteKind::Quit, place_text(target))
             }
             Ast::Cancel { task, with, target } => {

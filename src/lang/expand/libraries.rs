@@ -118,7 +118,9 @@ fn named(kind: &ItemKind) -> Option<&Name> {
 // The name of an item of a library that gets a name of two parts.
 fn declared(kind: &ItemKind) -> Option<&Name> {
     match kind {
-        ItemKind::Const { name, .. } | ItemKind::Looper { name, body: None } => Some(name),
+        ItemKind::Const { name, .. } | ItemKind::Looper { name, body: None } | ItemKind::Pool { name, .. } => {
+            Some(name)
+        }
         ItemKind::State(field) => Some(&field.name),
         _ => None,
     }
@@ -128,6 +130,7 @@ fn renamed(kind: &ItemKind, full: Name) -> Option<ItemKind> {
     Some(match kind {
         ItemKind::Const { value, .. } => ItemKind::Const { name: full, value: value.clone() },
         ItemKind::Looper { .. } => ItemKind::Looper { name: full, body: None },
+        ItemKind::Pool { value, .. } => ItemKind::Pool { name: full, value: value.clone() },
         ItemKind::State(field) => ItemKind::State(Field { name: full, ..field.clone() }),
         _ => return None,
     })

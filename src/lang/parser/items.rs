@@ -74,8 +74,8 @@ impl Parser<'_> {
         }
         match word {
             "app" | "const" | "class" | "rwlock" | "semaphore" | "barrier" | "waitgroup" | "channel" | "looper"
-            | "handler" | "listener" | "daemon" | "thread" | "async" | "task" | "event" | "init" | "property"
-            | "expect" | "use" | "kind" | "state" => {
+            | "pool" | "handler" | "listener" | "daemon" | "thread" | "async" | "task" | "event" | "init"
+            | "property" | "expect" | "use" | "kind" | "state" => {
                 self.bump();
             }
             _ => return Err(self.no_item()),
@@ -93,7 +93,7 @@ impl Parser<'_> {
                 let prefer = if self.eat_word("prefer") { Some(self.name("`readers` or `writers`")?) } else { None };
                 Ok(ItemKind::RwLock { name, prefer })
             }
-            "semaphore" | "barrier" => {
+            "semaphore" | "barrier" | "pool" => {
                 let name = self.name(&format!("the name of the {word}"))?;
                 if self.peek() != TokenKind::Assign {
                     let help = format!("give the number, as in `{word} {} = 1`", name.text);
@@ -102,10 +102,10 @@ impl Parser<'_> {
                 }
                 self.bump();
                 let value = self.expr()?;
-                Ok(if word == "semaphore" {
-                    ItemKind::Semaphore { name, value }
-                } else {
-                    ItemKind::Barrier { name, value }
+                Ok(match word {
+                    "semaphore" => ItemKind::Semaphore { name, value },
+                    "barrier" => ItemKind::Barrier { name, value },
+                    _ => ItemKind::Pool { name, value },
                 })
             }
             "waitgroup" => Ok(ItemKind::WaitGroup { name: self.name("the name of the waitgroup")? }),

@@ -52,6 +52,7 @@ impl TreePrinter {
             }
             ItemKind::Semaphore { name, value } => self.equation("semaphore ", name, value),
             ItemKind::Barrier { name, value } => self.equation("barrier ", name, value),
+            ItemKind::Pool { name, value } => self.equation("pool ", name, value),
             ItemKind::Looper { name, body } => {
                 self.named_item("looper ", name);
                 if let Some(body) = body {

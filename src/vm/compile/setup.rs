@@ -5,7 +5,8 @@ use crate::event::{HandlerId, ThreadId};
 use crate::lang::Program;
 use crate::lang::program::{self, ExceptionScope, ExprKind, Init, Type};
 use crate::world::{
-    ChannelSetup, ComponentSetup, EventSetup, FirstValue, PlatformSetup, RowSetup, Setup, ThreadSetup, WordKind,
+    ChannelSetup, ComponentSetup, EventSetup, FirstValue, PlatformSetup, PoolSetup, RowSetup, Setup, ThreadSetup,
+    WordKind,
 };
 
 /// Returns the kinds of the cells or registers that a value of this type takes.
@@ -100,6 +101,16 @@ pub(super) fn setup(program: &Program) -> Setup {
         objects: program.objects.iter().map(|c| c.0).collect(),
         uncaught_ends_thread: program.uncaught == ExceptionScope::Thread,
         platform: platform(program),
+        pools: program
+            .pools
+            .iter()
+            .map(|pool| PoolSetup {
+                name: pool.name.clone(),
+                first: ThreadId::new(pool.first),
+                workers: pool.workers,
+                alike: !program.thread_values,
+            })
+            .collect(),
         // [`Times`] sets the remaining fields.
         ..Setup::default()
     }
