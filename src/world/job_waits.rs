@@ -65,7 +65,7 @@ impl World {
             (false, false) => self.completes_at_once(thread, on),
         };
         if let (Suspension::Transfer(transfer), false) = (on, cancelled)
-            && let Some(reply) = self.transfer_of_job(job, transfer, argument)
+            && let Some(reply) = self.transfer_of_job((thread, job), transfer, argument)
         {
             return reply;
         }
@@ -122,11 +122,11 @@ impl World {
         }
     }
 
-    // Performs a transfer of a job that does not have to wait, and returns its reply. Otherwise parks the job and returns
-    // `None`. A promise always suspends, so that a transfer that it has performed counts as a decision for it.
+    // Performs a transfer of a job that does not have to wait, and returns its reply. Otherwise parks the job and
+    // returns `None`. A promise always suspends, so that a transfer that it has performed counts as a decision for it.
     fn transfer_of_job(
         &mut self,
-        job: ThreadId,
+        (thread, job): (ThreadId, ThreadId),
         transfer: Transfer,
         argument: u64,
     ) -> Option<Result<Reply, ThrownException>> {
@@ -140,13 +140,12 @@ impl World {
         if ended.is_none() || self.job(job).is_some_and(|j| j.kind.micro) {
             return None;
         }
-        let thread = self.job(job).map_or(job, |j| j.looper);
         self.record_resumption(thread, job, 0);
         Some(self.end_transfer(job))
     }
 
-    /// Returns the reply with which a job goes on that was suspended at a channel or at the end of a block. `None` if it
-    /// was suspended at something else.
+    /// Returns the reply with which a job goes on that was suspended at a channel or at the end of a block. `None` if
+    /// it was suspended at something else.
     pub(crate) fn reply_after(&mut self, job: ThreadId) -> Option<Reply> {
         let reply = match self.job(job)?.suspension {
             Suspension::Transfer(_) => self.end_transfer(job),
@@ -217,13 +216,10 @@ impl World {
             self.record_ready(job, &mut resumed);
             self.queue_job(job, Args::default(), micro);
         }
-        if !self.jobs.rejected.is_empty() {
-            self.give_up_rejected();
-        }
     }
 
-    // Makes a job leave its channels whose wait is over: it was cancelled, or it waited at a select, whose time may have
-    // passed.
+    // Makes a job leave its channels whose wait is over: it was cancelled, or it waited at a select, whose time may
+    // have passed.
     fn unpark_job(&mut self, job: ThreadId, value: Value) {
         if value == CANCELLED {
             self.leave_channels(job);

@@ -121,10 +121,9 @@ pub(super) struct Jobs {
     pub(super) live: u32,
     /// Jobs that wait at a suspension point, in the order in which they began to wait.
     pub(super) waiting: Vec<ThreadId>,
-    /// Jobs without a parent that have failed, each with its exception. The guest has to report them.
+    /// Failures that the guest has to report, each with its exception: of jobs without a parent, and of promises that
+    /// no job or thread has handled.
     pub(super) uncaught: Vec<(ThreadId, Value)>,
-    /// Promises that have failed and that nobody has handled yet, in the order in which they failed.
-    pub(super) rejected: Vec<ThreadId>,
     /// Counts the changes of jobs.
     changes: u64,
     /// Whether a queue has dropped messages since jobs were last looked after.
@@ -133,20 +132,19 @@ pub(super) struct Jobs {
     pub(super) actor: Option<(ThreadId, ContextId)>,
 }
 
-crate::clone_in_place!(Jobs { live, waiting, uncaught, rejected, changes, dropped, actor });
+crate::clone_in_place!(Jobs { live, waiting, uncaught, changes, dropped, actor });
 
 impl Jobs {
     pub(super) fn clear(&mut self) {
         (self.live, self.changes, self.dropped, self.actor) = (0, 0, false, None);
         self.waiting.clear();
         self.uncaught.clear();
-        self.rejected.clear();
     }
 
     /// Returns whether there are jobs to look after at the end of a step.
     #[inline(always)]
     pub(super) fn any(&self) -> bool {
-        self.live > 0 || !self.uncaught.is_empty() || !self.rejected.is_empty()
+        self.live > 0 || !self.uncaught.is_empty()
     }
 
     /// Returns a number that differs after every change of a job.
@@ -160,10 +158,6 @@ impl Jobs {
 
     pub(super) fn no_actor(&mut self) {
         self.actor = None;
-    }
-
-    pub(super) fn next_uncaught(&mut self) -> Option<(ThreadId, Value)> {
-        if self.uncaught.is_empty() { None } else { Some(self.uncaught.remove(0)) }
     }
 }
 
