@@ -186,6 +186,9 @@ impl World {
     /// Looks after all jobs at the end of a step: queues the resumptions of those whose wait is over, and ends those
     /// whose message was dropped.
     pub(super) fn tend_jobs(&mut self, by: Option<ThreadId>) {
+        if by.is_none() {
+            self.sort_due_jobs();
+        }
         let mut at = 0;
         let mut resumed = 0;
         while self.outcome.is_none() {
@@ -210,12 +213,22 @@ impl World {
             if value == CANCELLED || matches!(self.threads[job].pending, Op::Selected { .. }) {
                 self.unpark_job(job, value);
             }
-            self.threads[job].deadline = None;
+            let deadline = self.threads[job].deadline.take();
+            let when = deadline.map_or(self.now, |deadline| deadline.min(self.now));
             self.timed.set(job, false);
             self.job_mut(job).stage = JobStage::Ready(value);
             self.record_ready(job, &mut resumed);
-            self.queue_job(job, Args::default(), micro);
+            self.queue_job(job, Args::default(), micro, when);
         }
+    }
+
+    // Puts the jobs whose time has passed first, in the order of their deadlines. The clock may pass several deadlines
+    // in one step, and must then do what it does if it moves to one after the other.
+    fn sort_due_jobs(&mut self) {
+        let (threads, now) = (&self.threads, self.now);
+        self.jobs
+            .waiting
+            .sort_by_key(|job| threads[*job].deadline.filter(|deadline| *deadline <= now).unwrap_or(u64::MAX));
     }
 
     // Makes a job leave its channels whose wait is over: it was cancelled, or it waited at a select, whose time may

@@ -30,7 +30,13 @@ impl TraceRecorder {
     }
 
     /// The environment posts the resumption of a job. Channels order it after what has caused it.
-    pub(super) fn resume(&mut self, world: &World, event: &Event, thread: ThreadNo, (context, looper): (ContextId, ThreadId)) {
+    pub(super) fn resume(
+        &mut self,
+        world: &World,
+        event: &Event,
+        thread: ThreadNo,
+        (context, looper): (ContextId, ThreadId),
+    ) {
         self.resumed.insert(context);
         if world.shares_queue(looper) {
             return self.post_to_pool(world, thread, context, SiteNo::NONE);
