@@ -19,6 +19,12 @@ pub enum Mutant {
     IdleBesideDueFences,
     IdleOnce,
     TokensIgnored,
+    // Mistakes in the jobs of async tasks.
+    CancelledJobKeepsPermit,
+    LastWaitFirst,
+    ParentDoesNotWait,
+    SuspensionIgnoresCancellation,
+    PromiseResumesByMessage,
     // Mistakes in the canonical state: it contains too little.
     DeadlinesNotInForm,
     OverdueIsNotDue,
@@ -51,7 +57,7 @@ pub enum Mutant {
 impl Mutant {
     /// All mistakes, without `None`.
     #[cfg(feature = "mutants")]
-    pub const ALL: [Mutant; 33] = [
+    pub const ALL: [Mutant; 38] = [
         Mutant::FrontFirstInFirstOut,
         Mutant::TiesTurnedRound,
         Mutant::FencesLetAllPass,
@@ -62,6 +68,11 @@ impl Mutant {
         Mutant::IdleBesideDueFences,
         Mutant::IdleOnce,
         Mutant::TokensIgnored,
+        Mutant::CancelledJobKeepsPermit,
+        Mutant::LastWaitFirst,
+        Mutant::ParentDoesNotWait,
+        Mutant::SuspensionIgnoresCancellation,
+        Mutant::PromiseResumesByMessage,
         Mutant::DeadlinesNotInForm,
         Mutant::OverdueIsNotDue,
         Mutant::WaitersNotInForm,

@@ -61,7 +61,7 @@
 //! - Pairs that the run ordered by an edge that another run does not have: a join or attach behind a branch, the k-th
 //!   enable that pays for another firing, a barrier whose generations are composed differently, a FIFO edge through a
 //!   post that might have been canceled.
-//! - Atomics: they never race, however they are used.
+//! - Atomics that are never accessed plainly (`plain n`): they do not race. Two operations on an atomic never do.
 //! - Order pairs of an await whose condition no operation turned while a thread was pending there: the memory that
 //!   the condition reads is not known.
 //! - Deadlocks other than those of two locks: longer cycles, and a reader that reads again while a writer waits.

@@ -1,5 +1,5 @@
-//! The syntax tree of a `.race` file, as in the grammar of `docs/language.md`. Names are not resolved and constants are
-//! not folded.
+//! The syntax tree of a `.race` file, as in the grammar of `docs/language_more.md`. Names are not resolved and
+//! constants are not folded.
 //!
 //! Comparison of trees ignores positions: [`At`] is equal to every other [`At`], so `parse(print(tree)) == tree`.
 
@@ -133,6 +133,17 @@ pub enum TaskMode {
     AsyncDaemon,
     /// An async function of JavaScript: its jobs are promises.
     AsyncMicro,
+}
+
+impl TaskMode {
+    /// Returns the words before `task`.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Async | Self::AsyncMicro => "async ",
+            Self::AsyncDaemon => "daemon async ",
+        }
+    }
 }
 
 /// The kinds of storage of a variable.
@@ -471,6 +482,8 @@ pub enum ExprKind {
     Bool(bool),
     /// `null`
     Null,
+    /// `plain place`: an access of an atomic that does not synchronize
+    Plain(Box<Expr>),
     /// `self`
     SelfThread,
     /// `this`

@@ -114,8 +114,8 @@ impl<'t> ComponentWords<'t> {
         words
     }
 
-    /// Returns the words that begin components and verbs in a text: its own kinds and verbs, the kinds of all libraries,
-    /// and the verbs of those libraries that it uses. A text without components and kinds has no verbs.
+    /// Returns the words that begin components and verbs in a text: its own kinds and verbs, the kinds of all
+    /// libraries, and the verbs of those libraries that it uses. A text without components and kinds has no verbs.
     pub(super) fn of(text: &'t str) -> Self {
         let mut words = Self::declared(text);
         for kind in library_kinds() {

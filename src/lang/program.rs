@@ -278,6 +278,8 @@ pub struct Global {
     pub ty: Type,
     /// Whether the variable is atomic, so that its accesses synchronize.
     pub atomic: bool,
+    /// Whether the variable is an atomic that some statement accesses plainly.
+    pub mixed: bool,
     /// The first cell: an address in memory for a global, an offset from the base of the object for a field.
     pub offset: u32,
     /// Number of cells: the product of the array lengths; 1 for any other type, including a list.

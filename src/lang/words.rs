@@ -118,7 +118,7 @@ pub const TYPES: [&str; 20] = [
 ];
 
 /// The words that occur inside items, statements and expectations.
-pub const PARTICLES: [&str; 56] = [
+pub const PARTICLES: [&str; 57] = [
     "after",
     "again",
     "all",
@@ -157,6 +157,7 @@ pub const PARTICLES: [&str; 56] = [
     "ok",
     "on",
     "or",
+    "plain",
     "prefer",
     "queue",
     "readers",
@@ -181,7 +182,7 @@ pub const PARTICLES: [&str; 56] = [
 /// this name. `cancel`, `register` and `unregister` are exceptions: the type of the operand, or what follows it, tells
 /// the two apart.
 pub fn is_verb_word(word: &str) -> bool {
-    let known = STATEMENTS.contains(&word) || Verb::from_word(word).is_some();
+    let known = STATEMENTS.contains(&word) || Verb::from_word(word).is_some() || word == "plain";
     (known || is_reserved(word)) && !matches!(word, "cancel" | "register" | "unregister")
 }
 

@@ -460,7 +460,7 @@ impl World {
                 one(Thing::Queue(self.thread_of(target)), How::PostIdle).timed()
             }
             Op::Post { target, body, time, args, options, .. } => {
-                let queue = Thing::Queue(self.thread_of(target));
+                let (queue, target) = (Thing::Queue(self.thread_of(target)), self.addressee(target));
                 let effects = match self.token_of(args, options) {
                     None => one(queue, How::Post(target, body)),
                     Some(token) => Effects::two(
@@ -476,7 +476,7 @@ impl World {
             Op::Fence(looper) => one(Thing::Queue(looper), How::AddFence).timed(),
             Op::Lift(token) => one(Thing::Fence(token), How::RemoveFence),
             Op::Cancel { target, body, token } => {
-                let queue = Thing::Queue(self.thread_of(target));
+                let (queue, target) = (Thing::Queue(self.thread_of(target)), self.addressee(target));
                 match (Memory::object_of(token), body) {
                     (None, _) => one(queue, How::Cancel(target, body)),
                     (Some(token), Some(body)) => one(queue, How::CancelWith(target, body, token)),

@@ -83,11 +83,15 @@ fn commutes(world: &World, (a, (thing, how)): (ThreadId, ThingEffect), b: Thread
                 (Thing::Memory(other), how) => {
                     !mine.conflicts(&access(other, how)) || mutant::is(Mutant::AccessesCommute)
                 }
+                // An atomic can be accessed plainly.
+                (Thing::Atomic(at), how) => !mine.conflicts(&access(AccessPlace::Cell(at), how)),
                 _ => true,
             }) && (!ends_life(thing, how) || is_of_global(&world.thread(b).pending))
         }
         Thing::Atomic(at) => others.all(|touch| match touch {
-            (Thing::Atomic(other), other_how) => at.cell != other.cell || (how, other_how) == (How::Read, How::Read),
+            (Thing::Atomic(other) | Thing::Memory(AccessPlace::Cell(other)), other_how) => {
+                at.cell != other.cell || (how, other_how) == (How::Read, How::Read)
+            }
             _ => true,
         }),
         // The condition of an await may read any memory. It is independent only of operations that read memory or have
@@ -158,7 +162,8 @@ fn selects_from(world: &World, thread: ThreadId, channel: ChannelId) -> bool {
 }
 
 fn access(place: AccessPlace, how: How) -> Access {
-    Access { place, kind: if how == How::Read { AccessKind::Read } else { AccessKind::Write } }
+    let kind = if how == How::Read { AccessKind::Read } else { AccessKind::Write };
+    Access { place, kind, atomic: false }
 }
 
 // Returns whether a touch frees an object. That conflicts with everything that may look at the object, including its

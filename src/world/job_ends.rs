@@ -5,6 +5,7 @@ use super::jobs::{JobEnd, JobStage};
 use super::perform::{Reply, ThrownException};
 use super::queue::{Message, MessageKind};
 use super::threads::ThreadStage;
+use crate::base::mutant::{self, Mutant};
 use crate::event::{EventKind, JobQuestion, Suspension, ThreadId, Value};
 
 impl World {
@@ -87,7 +88,8 @@ impl World {
     // Ends a job if its task and all its children have ended.
     pub(super) fn complete(&mut self, job: ThreadId) {
         let Some(own) = self.job(job) else { return };
-        let Some(end) = own.end.filter(|_| own.children.is_empty() && own.stage != JobStage::Done) else { return };
+        let waits = !own.children.is_empty() && !mutant::is(Mutant::ParentDoesNotWait);
+        let Some(end) = own.end.filter(|_| !waits && own.stage != JobStage::Done) else { return };
         let (failure, parent, kind, has_task) = (own.failure, own.parent, own.kind, own.has_task());
         let cancelled = own.cancelled;
         let own = self.job_mut(job);

@@ -5,6 +5,7 @@ use super::channels::{Exchanged, Handover, case_count};
 use super::clock::due;
 use super::jobs::JobStage;
 use super::perform::{Reply, ThrownException};
+use crate::base::mutant::{self, Mutant};
 use crate::event::{Args, CANCELLED, EventKind, Op, SemaphoreId, Suspension, ThreadId, Transfer, Value};
 
 impl World {
@@ -58,7 +59,8 @@ impl World {
             self.record_resumption(thread, job, 0);
             return self.end_of_block(job, block);
         }
-        let now = match (cancelled, micro) {
+        let throws = cancelled && !mutant::is(Mutant::SuspensionIgnoresCancellation);
+        let now = match (throws, micro) {
             _ if matches!(on, Suspension::CloseBlock { .. }) => None,
             (true, _) => Some(CANCELLED),
             (false, true) => None,
@@ -96,7 +98,8 @@ impl World {
             self.job_mut(job).looper = self.queue_owner(to);
         }
         self.job_mut(job).stage = JobStage::Waiting;
-        self.jobs.waiting.push(job);
+        let place = if mutant::is(Mutant::LastWaitFirst) { 0 } else { self.jobs.waiting.len() };
+        self.jobs.waiting.insert(place, job);
         let context = self.threads[job].home;
         self.record(Some(thread), Some(context), None, || EventKind::Suspended);
         self.leave_job(thread, job);
@@ -209,7 +212,8 @@ impl World {
             }
             // A promise that its own looper fulfils goes on in a microtask. A timer is a task of its own.
             let own = self.job(job).filter(|j| j.kind.micro && Some(j.looper) == by);
-            let micro = own.is_some_and(|j| !matches!(j.suspension, Suspension::Sleep(_)));
+            let micro = own.is_some_and(|j| !matches!(j.suspension, Suspension::Sleep(_)))
+                && !mutant::is(Mutant::PromiseResumesByMessage);
             if value == CANCELLED || matches!(self.threads[job].pending, Op::Selected { .. }) {
                 self.unpark_job(job, value);
             }

@@ -18,6 +18,8 @@ use super::contexts::CreationKind;
 use super::perform::{Reply, ThrownException};
 use super::queue::{MessageKind, TaskMessage};
 use super::threads::ThreadStage;
+use crate::base::Rare;
+use crate::base::mutant::{self, Mutant};
 use crate::event::{
     Args, BlockKind, BodyId, CANCELLED, ContextId, LaunchKind, LaunchParent, LaunchPlace, LimitKind, NULL, Outcome,
     PostOptions, Suspension, Target, ThreadId, Value,
@@ -133,6 +135,13 @@ pub(super) struct Jobs {
 }
 
 crate::clone_in_place!(Jobs { live, waiting, uncaught, changes, dropped, actor });
+
+impl Rare for Jobs {
+    #[inline(always)]
+    fn is_unused(&self) -> bool {
+        self.changes == 0
+    }
+}
 
 impl Jobs {
     pub(super) fn clear(&mut self) {
@@ -343,6 +352,7 @@ impl World {
         };
         if cancelled
             && value == 1
+            && !mutant::is(Mutant::CancelledJobKeepsPermit)
             && let Some(semaphore) = suspension.semaphore()
         {
             self.give_back(semaphore, 1);

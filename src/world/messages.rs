@@ -50,6 +50,7 @@ impl World {
         };
         let context = self.contexts.child(self.threads[thread].context, CreationKind::Body(body));
         *made = Some(context);
+        let target = self.addressee(target);
         let task = TaskMessage { body, args, context, target, is_async, options, first: context, instance, job: None };
         if options.has(PostOptions::DAEMON) {
             self.horizon = u64::MAX;
@@ -79,9 +80,9 @@ impl World {
 
     /// Begins the next task of a looper or worker, or makes it leave its loop.
     pub(super) fn begin(&mut self, thread: ThreadId, made: &mut Option<ContextId>) -> Result<Reply, ThrownException> {
-        let reply = self.begin_next(thread, made);
+        let reply = self.begin_next(thread, made)?;
         self.worker_has_begun(thread);
-        reply
+        Ok(reply)
     }
 
     fn begin_next(&mut self, thread: ThreadId, made: &mut Option<ContextId>) -> Result<Reply, ThrownException> {
@@ -129,7 +130,7 @@ impl World {
         body: Option<BodyId>,
         token: Value,
     ) -> Result<Value, ThrownException> {
-        let looper = self.thread_of(target);
+        let (looper, target) = (self.thread_of(target), self.addressee(target));
         let any = mutant::is(Mutant::CancelByLooper);
         let token = Memory::object_of(token).filter(|_| !mutant::is(Mutant::TokensIgnored));
         let mut queue = self.threads[looper].queue.take().ok_or(ThrownException::IllegalState)?;

@@ -40,6 +40,7 @@ mod kind;
 mod machine;
 mod memory;
 mod messages;
+mod mixed;
 mod neighbour;
 mod pending;
 mod perform;
@@ -74,6 +75,7 @@ pub use jobs::{Job, JobEnd, JobStage};
 pub use kind::WordKind;
 pub use machine::{Guest, Machine, Next};
 pub use memory::{ListMemory, Memory, Object};
+pub use mixed::MixedAtomics;
 pub use neighbour::StepChange;
 pub use perform::{Reply, ThrownException};
 pub use platform::{ComponentSetup, Instance, Platform, PlatformSetup, RowSetup};
@@ -170,23 +172,11 @@ crate::clone_in_place!(World {
     threads,
     memory,
     locks,
-    conditions,
-    rwlocks,
-    semaphores,
-    barriers,
-    groups,
-    channels,
-    handovers,
     exchanged,
-    handlers,
-    listeners,
-    events,
-    platform,
     now,
     scale,
     horizon,
     stall,
-    delays,
     args,
     steps,
     enabled,
@@ -197,16 +187,29 @@ crate::clone_in_place!(World {
     timed,
     loopers,
     workers,
-    jobs,
-    pools,
-    newborn,
     memory_changed,
     changed,
     refused_posts,
     cells,
     outcome,
     recording,
-    recorded
+} rare {
+    conditions,
+    rwlocks,
+    semaphores,
+    barriers,
+    groups,
+    channels,
+    handovers,
+    handlers,
+    listeners,
+    events,
+    platform,
+    delays,
+    jobs,
+    pools,
+    newborn,
+    recorded,
 });
 
 impl World {

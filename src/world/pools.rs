@@ -12,7 +12,7 @@
 use super::World;
 use super::threads::ThreadStage;
 use crate::base::Id;
-use crate::event::{Op, ThreadId};
+use crate::event::{Op, Target, ThreadId};
 
 /// Declaration of a pool.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -84,6 +84,14 @@ impl World {
     #[must_use]
     pub fn queue_owner(&self, thread: ThreadId) -> ThreadId {
         self.pool(thread).map_or(thread, |pool| pool.first)
+    }
+
+    /// Returns the addressee of a post in the form that removals compare: of a worker, its pool.
+    pub(super) fn addressee(&self, target: Target) -> Target {
+        match target {
+            Target::Thread(thread) => Target::Thread(self.queue_owner(thread)),
+            Target::Handler(_) => target,
+        }
     }
 
     /// Returns the queue from which a thread takes its tasks.

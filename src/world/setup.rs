@@ -2,7 +2,7 @@
 //! share them.
 
 use super::channels::ChannelSetup;
-use super::{PlatformSetup, PoolSetup};
+use super::{MixedAtomics, PlatformSetup, PoolSetup};
 use crate::base::IndexVec;
 use crate::event::{BodyId, ChannelId, EventId, HandlerId, ListenerId, Outcome, Site, SiteId, ThreadId, Value};
 
@@ -59,6 +59,8 @@ pub struct Setup {
     pub uncaught_ends_thread: bool,
     /// Pools. Their workers are among the threads.
     pub pools: Vec<PoolSetup>,
+    /// Atomics that some statement accesses plainly.
+    pub mixed: MixedAtomics,
     /// Components, and platform memory.
     pub platform: PlatformSetup,
 }
@@ -99,6 +101,9 @@ impl std::fmt::Debug for Setup {
         }
         if self.waits_park {
             text.field("waits_park", &true);
+        }
+        if !self.mixed.is_empty() {
+            text.field("mixed", &self.mixed);
         }
         if !self.pools.is_empty() {
             text.field("pools", &self.pools);

@@ -333,7 +333,11 @@ impl<G: Snapshot> Machine<G> {
     pub fn canonical_in(&self, room: &mut Canonicalizer) {
         let (world, guest) = (&self.world, &self.guest);
         room.clear();
-        room.start(world.declared_threads(), world.declared());
+        let declared = world.declared();
+        match world.setup.pools.is_empty() {
+            true => room.start((0..declared.threads).map(ThreadId::new), declared),
+            false => room.start(world.declared_threads(), declared),
+        }
         let mut w = CanonicalWriter { world, room };
         w.word(if world.now <= world.absolute_until() { world.now } else { 0 });
         w.word(u64::from(world.outcome.is_some()));

@@ -84,9 +84,10 @@ crate::clone_in_place!(ThreadRecord {
     interrupted,
     condition,
     saved_depth,
-    job,
     running,
     pending_set,
+} rare {
+    job,
 });
 
 impl Default for ThreadRecord {

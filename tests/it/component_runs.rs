@@ -49,6 +49,8 @@ struct State {
     queue: Vec<Firing>,
     instances: Vec<OneInstance>,
     requests: Vec<OneRequest>,
+    /// Hosts of the followers, in the order in which these were made.
+    hosts: Vec<usize>,
     failed: bool,
 }
 
@@ -58,6 +60,8 @@ struct Runner {
     next: usize,
     /// The value that a mark has read and not written yet.
     half: Option<i64>,
+    /// Number of marks that the command has made: that of the host, and those of followers.
+    marks: usize,
     instance: usize,
     request: usize,
 }
@@ -82,9 +86,16 @@ struct OneInstance {
 struct OneRequest {
     row: usize,
     instance: usize,
+    argument: i64,
     fired: bool,
     begun: bool,
     withdrawn: bool,
+}
+
+impl OneRequest {
+    fn new(row: usize, instance: usize, argument: i64) -> Self {
+        Self { row, instance, argument, fired: false, begun: false, withdrawn: false }
+    }
 }
 
 impl ComponentModel {
@@ -146,7 +157,7 @@ impl ComponentModel {
         let command = self.threads[i][state.threads[i].next].clone();
         let mut runner = state.threads[i].clone();
         if let Command::Mark(n) = command {
-            mark(state, &mut runner, n);
+            mark(state, &mut runner, &[n]);
         } else {
             if self.single.is_some() && command != Command::Skip {
                 runner.instance = self.single_instance(state);
@@ -173,15 +184,22 @@ impl ComponentModel {
         } else {
             let row = state.running.as_ref().unwrap().row;
             match self.rows[row].body[runner.next] {
-                Command::Mark(n) => mark(state, &mut runner, n),
-                _ => runner.next += 1,
+                Command::Mark(n) => mark(state, &mut runner, &self.marks(state, n)),
+                Command::Heard => {
+                    let request = state.running.as_ref().and_then(|firing| firing.request).unwrap();
+                    mark(state, &mut runner, &[state.requests[request].argument]);
+                }
+                _ => {
+                    runner.next += 1;
+                    state.hosts.extend(self.follows.then_some(runner.instance));
+                }
             }
         }
         // Everything up to the next step belongs to this one.
         let body = &self.rows[state.running.as_ref().unwrap().row].body;
-        while runner.half.is_none() && runner.next < body.len() {
+        while runner.half.is_none() && runner.marks == 0 && runner.next < body.len() {
             match &body[runner.next] {
-                Command::Mark(_) | Command::Skip => break,
+                Command::Mark(_) | Command::Heard | Command::Skip => break,
                 command => self.perform(state, &mut runner, command),
             }
             runner.next += 1;
@@ -190,6 +208,17 @@ impl ComponentModel {
         state.looper = runner;
         if is_over {
             self.end(state, true);
+        }
+    }
+
+    // The marks of a callback of the running instance and of its followers, in order.
+    fn marks(&self, state: &State, n: i64) -> Vec<i64> {
+        let of = state.running.as_ref().unwrap().instance;
+        let followers = state.hosts.iter().filter(|host| **host == of).count();
+        match n {
+            1 => [vec![1], vec![3; followers]].concat(),
+            2 => [vec![1; followers], vec![2]].concat(),
+            _ => vec![n],
         }
     }
 
@@ -208,13 +237,16 @@ impl ComponentModel {
     fn perform(&self, state: &mut State, runner: &mut Runner, command: &Command) {
         let of = runner.instance;
         match *command {
-            Command::Mark(_) | Command::Skip => {}
+            Command::Mark(_) | Command::Heard | Command::Skip => {}
             Command::Make => runner.instance = self.make(state),
             Command::Again => _ = self.make(state),
-            Command::Ask(row) => {
+            Command::Ask(row, argument) => {
                 runner.request = state.requests.len();
-                let request = OneRequest { row, instance: of, fired: false, begun: false, withdrawn: false };
-                state.requests.push(request);
+                state.requests.push(OneRequest::new(row, of, argument));
+            }
+            Command::AskAll(row, argument) => {
+                let all = 0..state.instances.len();
+                state.requests.extend(all.map(|instance| OneRequest::new(row, instance, argument)));
             }
             Command::Withdraw => {
                 let request = &mut state.requests[runner.request];
@@ -274,12 +306,14 @@ impl ComponentModel {
     }
 }
 
-fn mark(state: &mut State, runner: &mut Runner, n: i64) {
+// Performs the next step of a command with these marks.
+fn mark(state: &mut State, runner: &mut Runner, marks: &[i64]) {
     match runner.half.take() {
         None => runner.half = Some(state.x),
         Some(read) => {
-            state.x = read * 4 + n;
-            runner.next += 1;
+            state.x = read * 4 + marks[runner.marks];
+            runner.marks = (runner.marks + 1) % marks.len();
+            runner.next += usize::from(runner.marks == 0);
         }
     }
 }

@@ -108,7 +108,6 @@ fn components(log: &str) -> BTreeMap<(&'static str, String), Vec<Item>> {
 /// Returns the model of a component, in which a run fails with the message "the order" when all of it has happened.
 fn text(kind: &str, items: &[Item]) -> String {
     let mut text = String::from("looper main\nvar at = 0\nvar asked = 0\n");
-    let count = |is: fn(&Item) -> bool| items.iter().filter(|item| is(item)).count();
     let (mut want, mut called, mut asked) = (String::new(), 0, 0);
     let mut app = String::new();
     for item in items {
@@ -139,13 +138,12 @@ fn text(kind: &str, items: &[Item]) -> String {
     };
     match kind {
         "activity" => {
-            // Other activities come over it, and it may be finished at any time.
-            let pauses = count(|item| *item == Item::Called(PAUSE));
-            writeln!(text, "use android {{ rounds = {pauses}; rotations = 0 }}").unwrap();
+            // Another activity may come over it, and it may be finished at any time.
+            let rounds = items.iter().filter(|item| **item == Item::Called(RESUME)).count().saturating_sub(1);
+            writeln!(text, "use android {{ rounds = {rounds}; rotations = 0 }}").unwrap();
             text += &of("activity", (0, 5));
             text += "activity Other on main { }\n";
-            let others = "    if * { start Other }\n".repeat(pauses);
-            app = format!("    let a = start S\n{others}    if * {{ finish a }}\n");
+            app = "    let a = start S\n    if * { start Other }\n    if * { finish a }\n".to_owned();
         }
         "service" => text += &format!("use android\n{}", of("service", (5, 11))),
         _ => text += &format!("use android\n{}", of("registered_receiver", (11, 12))),

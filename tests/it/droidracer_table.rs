@@ -46,6 +46,15 @@ What each rule is for, by fields that are reported in vain without it (of remind
 | services | aarddict 2 |
 | receivers, and the order of intents | aarddict 1 |
 
+## Life cycles
+
+The components of the logs against the kinds of the library `android` (`tests/it/droidracer_life_cycles`): of each activity, service and receiver with callbacks in a log, the order of these callbacks, with what the app asked for between them, must be a run
+that the rows of its kind allow. A search decides it, on a model that is written for the component. It holds for 23 of 25 instances: 14 of 16 activities, 7 of 7 services, 2 of 2 receivers. Twelve further receivers got nothing.
+
+The other two are activities that finish before they are resumed (music `MusicBrowserActivity`, Twitter `StartActivity`). The log has a `PAUSE-ACT` of each, which is the message, and not a callback: Android does not call `onPause` of an activity that
+[finished before it was resumed](https://android.googlesource.com/platform/frameworks/base/+/refs/tags/android-4.0.1_r1/core/java/android/app/ActivityThread.java) (`performPauseActivity`). Without this line their order is allowed as well.
+
+Of 53 orders in which two callbacks that follow each other have changed places, 50 are refused. The other three are those of a service whose command and whose bind, or connection, may come in either order.
 ";
 
 /// Returns the races under the rules that the paper prints.

@@ -1,7 +1,8 @@
-//! Compares the shared flows of the library `coroutines` with the numbering of values that the documentation of
-//! `MutableSharedFlow` describes (a buffer with a replay cache, and a place in it for each collector:
-//! <https://kotlinlang.org/api/kotlinx.coroutines/kotlinx-coroutines-core/kotlinx.coroutines.flow/-mutable-shared-flow/>).
-//! The library keeps a list for each collector instead. Random coroutines run on one looper, so there is one order.
+//! Compares the shared flows of the library `coroutines` with the numbering of values that the [documentation] of
+//! `MutableSharedFlow` describes: a buffer with a replay cache, and a place in it for each collector. The library keeps
+//! a list for each collector instead. Random coroutines run on one looper, so there is one order.
+//!
+//! [documentation]: https://kotlinlang.org/api/kotlinx.coroutines/kotlinx-coroutines-core/kotlinx.coroutines.flow/
 
 use crate::explore::search;
 use crate::load::load_bytes;

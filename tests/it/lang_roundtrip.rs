@@ -114,6 +114,7 @@ fn leaf() -> impl Strategy<Value = Expr> {
         name().prop_map(ExprKind::New),
         word().prop_map(ExprKind::Name),
         word().prop_map(ExprKind::Name),
+        word().prop_map(|name| ExprKind::Plain(Box::new(e(ExprKind::Name(name))))),
         Just(ExprKind::Op(Box::new(Op::SpawnLooper))),
         Just(ExprKind::Op(Box::new(Op::SpawnScope))),
     ]
@@ -442,6 +443,7 @@ fn item() -> impl Strategy<Value = Item> {
         (name(), option::of(name())).prop_map(|(name, prefer)| RwLock { name, prefer }),
         (name(), expr()).prop_map(|(name, value)| Semaphore { name, value }),
         (name(), expr()).prop_map(|(name, value)| Barrier { name, value }),
+        (name(), expr()).prop_map(|(name, value)| Pool { name, value }),
         name().prop_map(|name| WaitGroup { name }),
         (name(), option::of(expr()), ty()).prop_map(|(name, count, of)| Channel { name, count, of }),
         (name(), name()).prop_map(|(name, looper)| Handler { name, looper }),

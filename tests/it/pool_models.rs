@@ -84,7 +84,8 @@ impl PoolModel {
                 if needs_task && from == TASKS.len() {
                     continue;
                 }
-                let task = TASKS[from + rng.below((TASKS.len() - from).max(1) as u32) as usize % TASKS.len()];
+                let later = rng.below((TASKS.len() - from).max(1) as u32) as usize;
+                let task = TASKS[(from + later).min(TASKS.len() - 1)];
                 let delay = ["2", "3"][rng.below(2) as usize];
                 body.push(text.replace("$post", &format!("$post({task})")).replace("$t", task).replace("$d", delay));
             }

@@ -5,6 +5,7 @@
 //! uses more.
 
 use crate::load::load;
+use crate::mixed_models;
 use crate::pool_models;
 use crate::small;
 use crate::support::read;
@@ -222,6 +223,7 @@ fn detection_misses_no_pair_of_small_models() {
     let mut all = Share::default();
     share(&mut all, small::model, 20_000..20_300);
     share(&mut all, pool_models::model, 20_000..20_150);
+    share(&mut all, mixed_models::model, 20_000..20_150);
     share(&mut all, racy, 20_000..20_300);
     println!("{all:?}");
     assert!(all.pairs > 250, "{all:?}");

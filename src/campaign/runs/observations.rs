@@ -82,7 +82,7 @@ pub(in crate::campaign) fn touched(
     op: &Op,
     value: Value,
 ) -> Option<(TouchTarget, String)> {
-    if let Some(access) = op.access() {
+    if let Some(access) = world.performed_access(op, value) {
         return Some((TouchTarget::Memory(access), place_name(world, access.place)));
     }
     match things(world, thread?, op, value) {

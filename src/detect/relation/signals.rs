@@ -95,7 +95,7 @@ impl Signals {
                     let job = event.context.and_then(|context| world.job_of(context)).unwrap_or(thread);
                     self.perform(world, job, (&transfer.first_half(), *value), changes, &mut passed);
                 }
-                Op::Begin if made.is_none() => passed.receives.extend(self.quits.get(&thread)),
+                Op::Begin if made.is_none() => passed.receives.extend(self.quits.get(&world.queue_owner(thread))),
                 op => self.perform(world, thread, (op, *value), changes, &mut passed),
             }
         }
@@ -150,7 +150,9 @@ impl Signals {
             Op::ReadInterrupt(other) if value != 0 => passed.receives.extend(self.interrupts.get(&other)),
             Op::Register { listener, .. } => passed.sends.push(*self.listeners.entry(listener).or_insert_with(next)),
             Op::Perform(listener) => passed.receives.extend(self.listeners.get(&listener)),
-            Op::Quit { looper, .. } => passed.sends.push(*self.quits.entry(looper).or_insert_with(next)),
+            Op::Quit { looper, .. } => {
+                passed.sends.push(*self.quits.entry(world.queue_owner(looper)).or_insert_with(next));
+            }
             Op::WriteUnlock(lock) => passed.sends.push(*self.written.entry(lock).or_insert_with(next)),
             Op::ReadUnlock(lock) => passed.sends.push(*self.read.entry(lock).or_insert_with(next)),
             Op::ReadLock(lock) => passed.receives.extend(self.written.get(&lock)),

@@ -28,10 +28,10 @@ const INIT: ThreadNo = ThreadNo(1);
 pub struct TraceRecorder {
     builder: Builder,
     signals: Signals,
-    // Whether threads and tasks get names. The names of a chain of tasks take space quadratic in its length.
+    // Whether threads and tasks get names, which take space quadratic in the length of a chain of tasks.
     named: bool,
     started: bool,
-    // The thread of the trace for each thread of the run.
+    // By thread of the run.
     threads: IndexVec<ThreadId, ThreadNo>,
     pools: PoolTasks,
     tasks: BTreeMap<ContextId, TaskNo>,
@@ -153,10 +153,6 @@ impl TraceRecorder {
         }
     }
 
-    fn number(&self, thread: ThreadId) -> ThreadNo {
-        self.threads[thread]
-    }
-
     // The events of `init` are not recorded: its posts and enables are taken from the first state.
     fn adopt(&mut self, world: &World) {
         let mut queued = Vec::new();
@@ -190,8 +186,7 @@ impl TraceRecorder {
                 self.push(thread, Action::ThreadInit, site);
                 // A declared looper has its queue from the start, and no code of its own.
                 let has_loop = |t: ThreadId| world.thread(t).queue.is_some() && !world.shares_queue(t);
-                let is_born = event.thread.is_some_and(has_loop);
-                if is_born {
+                if event.thread.is_some_and(has_loop) {
                     self.push(thread, Action::AttachQueue, SiteNo::NONE);
                     self.push(thread, Action::Loop, SiteNo::NONE);
                 }
@@ -224,7 +219,7 @@ impl TraceRecorder {
                 self.push(ENVIRONMENT, Action::Post(task), site);
             }
             // An access that is refused has read the life of its object.
-            EventKind::Performed { op, refused: true, .. } => self.access(world, thread, op, site),
+            EventKind::Performed { op, value, refused: true, .. } => self.access(world, thread, (op, *value), site),
             EventKind::Performed { op, value, made, refused: false } => {
                 if let Some(live) = event.thread {
                     self.perform(world, (live, thread), (op, *value, *made), site);
@@ -279,7 +274,6 @@ impl TraceRecorder {
             }
             Op::Begin if world.shares_queue(live) => {
                 made.into_iter().for_each(|task| self.begin_in_pool(live, task, site));
-                made.into_iter().for_each(|task| _ = self.resumed.remove(&task));
             }
             Op::Begin => self.begin(thread, made, site),
             Op::Enable { event, .. } => self.enable(world, thread, event, site),
@@ -298,7 +292,7 @@ impl TraceRecorder {
                 let depth = self.waited.remove(&live).unwrap_or(1);
                 self.hold(world, thread, lock, depth, site);
             }
-            _ => self.access(world, thread, op, site),
+            _ => self.access(world, thread, (op, value), site),
         }
     }
 
@@ -366,13 +360,16 @@ impl TraceRecorder {
         (0..times).for_each(|_| self.push(thread, Action::Release(lock), site));
     }
 
-    fn access(&mut self, world: &World, thread: ThreadNo, op: &Op, site: SiteNo) {
-        let Some(access) = op.access() else { return };
+    // A common lock keeps two operations on an atomic apart, but not a plain access of it.
+    fn access(&mut self, world: &World, thread: ThreadNo, (op, value): (&Op, i64), site: SiteNo) {
+        let Some(access) = world.performed_access(op, value) else { return };
+        let name = world.place_name(access.place);
+        let lock = access.atomic.then(|| self.builder.lock(&name));
+        lock.into_iter().for_each(|lock| self.push(thread, Action::Acquire(lock), site));
         if let AccessPlace::Cell(Location { object: Some(object), .. }) = access.place {
             let life = self.builder.location(&world.object_name(object), "life");
             self.push(thread, Action::Read(life), site);
         }
-        let name = world.place_name(access.place);
         let field = match access.place {
             AccessPlace::Life(_) => "life",
             AccessPlace::Cell(_) => name.rsplit('/').next().unwrap_or(&name),
@@ -380,5 +377,6 @@ impl TraceRecorder {
         let at = self.builder.location(&name, field);
         let writes = access.kind == AccessKind::Write;
         self.push(thread, if writes { Action::Write(at) } else { Action::Read(at) }, site);
+        lock.into_iter().for_each(|lock| self.push(thread, Action::Release(lock), site));
     }
 }

@@ -13,7 +13,11 @@ use std::sync::Arc;
 impl Checker {
     /// Adds the exception of cancellations to the program, if the file has async tasks.
     pub(super) fn async_exceptions(&mut self, file: &ast::File) {
-        let is_async = |item: &ast::Item| matches!(&item.kind, ItemKind::Task { mode, .. } if *mode != TaskMode::Plain);
+        let is_async = |item: &ast::Item| match &item.kind {
+            ItemKind::Task { mode, .. } => *mode != TaskMode::Plain,
+            ItemKind::Member(member) => member.mode != TaskMode::Plain,
+            _ => false,
+        };
         if file.items.iter().any(is_async) {
             self.exception(ThrownException::Cancelled.name());
         }

@@ -71,7 +71,7 @@ impl Checker {
                 let class = self.class(name)?;
                 Some(Expr::new(ExprKind::New(class), Type::Object(class)))
             }
-            Ast::Name(_) | Ast::Field { .. } | Ast::Index { .. } => {
+            Ast::Name(_) | Ast::Field { .. } | Ast::Index { .. } | Ast::Plain(_) => {
                 let target = self.target(e)?;
                 self.load(target, e)
             }

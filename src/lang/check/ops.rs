@@ -72,8 +72,8 @@ impl Checker {
             InstanceName::Expr(e) => {
                 self.error_help(
                     e.at,
-                    "`as` with an expression is not yet supported",
-                    "this has to be a name in quotes",
+                    "`as` takes a name in quotes",
+                    "this is an expression",
                     "write a name, as in `as \"MainActivity\"`",
                 );
                 None

@@ -263,7 +263,13 @@ impl Checker {
                 self.error_help(target, message, "of which one?", help);
                 return None;
             }
-            (None, VerbMode::Makes) => values.extend(self.host_argument(component, at)?),
+            (None, VerbMode::Makes) => {
+                values.extend(self.host_argument(component, at)?);
+                if let Some(source) = self.components.sources.get(&component) {
+                    // The verb determines this instance itself.
+                    values.push(word(NULL, Type::Object(self.out.components.all[*source].class)));
+                }
+            }
             (None, VerbMode::All) => {}
             (Some(instance), VerbMode::One) => values.push(instance),
             (Some(_), _) => {

@@ -60,9 +60,9 @@ impl Libraries {
         declares.then(|| qualified(one.name, name))
     }
 
-    /// Returns the items of the libraries that belong to a file, with their full names. Settings and platform memory are
-    /// always there, and a looper if it is in `used`. A class, a task or a fixed name is there if it is named by the
-    /// file (`items` are its items, written out) or by another item of a library that is there.
+    /// Returns the items of the libraries that belong to a file, with their full names. Settings and platform memory
+    /// are always there, and a looper if it is in `used`. A class, a task or a fixed name is there if it is named by
+    /// the file (`items` are its items, written out) or by another item of a library that is there.
     pub(super) fn items(&self, used: &BTreeSet<String>, items: &[Item]) -> Vec<Item> {
         let mut items = self.named_items(items);
         for one in &self.all {

@@ -2,7 +2,7 @@
 
 use super::super::ast::{
     At, Component, ComponentPart, Expr, ExprKind, Following, ItemKind, Kind, KindPart, Name, Op, Params, Row, Span,
-    VerbMode,
+    TaskMode, VerbMode,
 };
 use super::super::token::TokenKind;
 use super::super::words::CANCEL;
@@ -48,7 +48,18 @@ impl Parser<'_> {
             }
             "state" => {
                 self.bump();
-                self.field("the name of a state variable").map(KindPart::State)
+                let of = if self.name_at(0) && self.kind_at(1) == TokenKind::Dot {
+                    let of = self.name("the name of a kind")?;
+                    self.bump();
+                    Some(of)
+                } else {
+                    None
+                };
+                let field = self.field("the name of a state variable")?;
+                Ok(match of {
+                    Some(of) => KindPart::Kept { of, field },
+                    None => KindPart::State(field),
+                })
             }
             "single" => {
                 let start = self.start();
@@ -96,7 +107,9 @@ impl Parser<'_> {
         }
         let host = self.name("the name of a callback of the host")?;
         self.expect(TokenKind::Arrow)?;
-        Ok(Following { before, host, own: self.name("the name of a callback")? })
+        let own = self.name("the name of a callback")?;
+        let value = if self.eat(TokenKind::Assign) { Some(self.expr()?) } else { None };
+        Ok(Following { before, host, own, value })
     }
 
     fn row(&mut self) -> Parse<KindPart> {
@@ -192,12 +205,13 @@ impl Parser<'_> {
         let kind = self.name("the name of a kind")?;
         let name = self.name("the name of the component")?;
         let params = self.optional_params()?;
+        let source = if self.eat_word("of") { Some(self.name("the name of a component")?) } else { None };
         let host = if self.eat_word("in") { Some(self.name("the name of a component")?) } else { None };
         let looper = if self.eat_word("on") { Some(self.name("the name of a looper")?) } else { None };
         let start = self.start();
         self.open_brace("the component")?;
         let parts = self.in_braces(start, "part", Self::component_part)?;
-        Ok(ItemKind::Component(Box::new(Component { kind, name, params, host, looper, parts })))
+        Ok(ItemKind::Component(Box::new(Component { kind, name, params, source, host, looper, parts })))
     }
 
     fn component_part(&mut self) -> Parse<ComponentPart> {
@@ -224,12 +238,22 @@ impl Parser<'_> {
                 let at_most = if self.eat_word("at") { Some(self.most()?) } else { None };
                 Ok(ComponentPart::Event { name, at_most, body: self.block("the event")? })
             }
-            "task" => {
+            "task" | "async" | "daemon" => {
+                let word = self.word();
                 self.bump();
-                let name = self.name("the name of the task")?;
-                let params = self.params()?;
-                let result = self.annotation()?;
-                Ok(ComponentPart::Task { name, params, result, body: self.block("the task")? })
+                let mode = match word {
+                    "task" => TaskMode::Plain,
+                    "async" => TaskMode::Async,
+                    _ => {
+                        self.expect_word("async")?;
+                        TaskMode::AsyncDaemon
+                    }
+                };
+                if mode != TaskMode::Plain {
+                    self.expect_word("task")?;
+                }
+                let (mode, name, params, result, body) = self.task_parts(mode)?;
+                Ok(ComponentPart::Task { mode, name, params, result, body })
             }
             "unit" => {
                 self.bump();
@@ -238,7 +262,7 @@ impl Parser<'_> {
                 let members = self.commas(|parser| parser.name("the name of a callback or task"))?;
                 Ok(ComponentPart::Unit { name, members })
             }
-            _ => Err(self.expected("`var`, `atomic`, `on`, `event`, `task` or `unit`")),
+            _ => Err(self.expected("`var`, `atomic`, `on`, `event`, `task`, `async task` or `unit`")),
         }
     }
 

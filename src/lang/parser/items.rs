@@ -1,11 +1,16 @@
 //! Parses the items of a file.
 
-use super::super::ast::{Expr, Field, Item, ItemKind, LockKind, Name, Prop, Storage, TaskMode, When};
+use super::super::ast::{
+    Block, Expr, Field, Item, ItemKind, LockKind, Name, Param, Prop, Storage, TaskMode, Type, When,
+};
 use super::super::diagnostic::Diagnostic;
 use super::super::near::near;
 use super::super::token::TokenKind;
 use super::super::words::ITEMS;
 use super::{Parse, Parser, ReportedError};
+
+/// The parts of a task: its mode, name, parameters, result and body.
+pub(super) type TaskParts = (TaskMode, Name, Vec<Param>, Option<Type>, Block);
 
 impl Parser<'_> {
     /// Parses all items. Items with errors are reported and skipped.
@@ -235,12 +240,18 @@ impl Parser<'_> {
     }
 
     fn task(&mut self, mode: TaskMode) -> Parse<ItemKind> {
+        let (mode, name, params, result, body) = self.task_parts(mode)?;
+        Ok(ItemKind::Task { mode, name, params, result, body })
+    }
+
+    /// Parses a task after its word.
+    pub(super) fn task_parts(&mut self, mode: TaskMode) -> Parse<TaskParts> {
         let name = self.name("the name of the task")?;
         let params = self.params()?;
         let result = self.annotation()?;
         let micro = mode == TaskMode::Async && self.eat_word("micro");
         let mode = if micro { TaskMode::AsyncMicro } else { mode };
-        Ok(ItemKind::Task { mode, name, params, result, body: self.block("the task")? })
+        Ok((mode, name, params, result, self.block("the task")?))
     }
 
     fn property(&mut self) -> Parse<ItemKind> {

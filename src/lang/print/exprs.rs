@@ -85,6 +85,10 @@ impl TreePrinter {
             ExprKind::Str(text) => self.text(text),
             ExprKind::Bool(value) => self.push(if *value { "true" } else { "false" }),
             ExprKind::Null => self.push("null"),
+            ExprKind::Plain(place) => {
+                self.push("plain ");
+                self.place(place);
+            }
             ExprKind::SelfThread => self.push("self"),
             ExprKind::This => self.push("this"),
             ExprKind::New(name) => {
@@ -177,6 +181,7 @@ fn tightness(expr: &Expr) -> u8 {
         ExprKind::Binary { op, .. } => op.precedence(),
         ExprKind::Unary { .. } => precedence::UNARY,
         ExprKind::Int(value) if *value < 0 => precedence::UNARY,
+        ExprKind::Plain(_) => precedence::UNARY,
         _ => precedence::POSTFIX,
     }
 }

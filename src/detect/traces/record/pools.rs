@@ -21,6 +21,11 @@ pub(super) struct PoolTasks {
 }
 
 impl TraceRecorder {
+    /// Returns the number of a thread in the trace.
+    pub(super) fn number(&self, thread: ThreadId) -> ThreadNo {
+        self.threads[thread]
+    }
+
     /// Returns the thread of the trace in which a thread acts now.
     pub(super) fn acting(&self, thread: ThreadId) -> ThreadNo {
         self.pools.running.get(&thread).copied().unwrap_or_else(|| self.number(thread))
@@ -39,6 +44,7 @@ impl TraceRecorder {
 
     /// Records that a worker begins a task.
     pub(super) fn begin_in_pool(&mut self, worker: ThreadId, task: ContextId, site: SiteNo) {
+        self.resumed.remove(&task);
         if let Some(thread) = self.pools.queued.remove(&task) {
             self.pools.running.insert(worker, thread);
             self.push(thread, Action::ThreadInit, site);
