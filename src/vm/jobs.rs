@@ -205,7 +205,13 @@ impl Visible {
     }
 }
 
-/// Returns the operation of a suspension.
-pub(super) fn suspension(at: SuspendAt, regs: &[Value]) -> Result<Op, ThrownException> {
-    at.resolve(regs).map(Op::Suspend)
+/// Returns the operation of a suspension of the job that a thread runs.
+pub(super) fn suspension(
+    at: SuspendAt,
+    regs: &[Value],
+    world: &World,
+    thread: ThreadId,
+) -> Result<Op, ThrownException> {
+    let job = world.running_job(thread).ok_or(ThrownException::IllegalState)?;
+    at.resolve(regs).map(|on| Op::Suspend { job, on })
 }

@@ -4,8 +4,9 @@
 //! suspension point. There the looper gives the job up. When what the job waits for has happened, its resumption is
 //! queued at its looper as a message. The model is that of kotlinx.coroutines on the dispatcher of a looper:
 //!
-//! - The resumption is queued in the step that fulfils the wait. Jobs that one step resumes are queued in the order in
-//!   which they began to wait.
+//! - The resumption is queued in the step that fulfils the wait. It is due at the instant of that step, or at the
+//!   deadline of a wait that times out, which the clock may have passed by. Jobs that one step resumes are queued in
+//!   the order in which they began to wait.
 //! - A wait is over when it is fulfilled, not when the job runs again: a permit is taken, and the condition of an
 //!   `await` may no longer hold when the job continues.
 //! - Cancellation is a request. The present or next suspension throws `Cancelled` in the task. A wait that
@@ -249,7 +250,7 @@ impl World {
             self.enter_job(thread, job);
             return Ok(Reply::Start { job, body, args, launched: true });
         }
-        self.queue_job(job, args, false);
+        self.queue_job(job, args, (self.now, false));
         Ok(Reply::Value(i64::from(job.0)))
     }
 
@@ -263,8 +264,9 @@ impl World {
         i64::from(scope.0)
     }
 
-    // Queues the start or a resumption of a job, as a microtask or as a message. A looper that has quit drops it.
-    pub(super) fn queue_job(&mut self, job: ThreadId, args: Args, micro: bool) {
+    // Queues the start or a resumption of a job, as a microtask or as a message that is due at this instant. A looper
+    // that has quit drops it.
+    pub(super) fn queue_job(&mut self, job: ThreadId, args: Args, (when, micro): (u64, bool)) {
         let Some(looper) = self.job(job).map(Job::looper) else { return };
         let accepts = !self.finished(looper) && self.threads[looper].queue.as_ref().is_some_and(|q| !q.quit || micro);
         if !accepts {
@@ -283,10 +285,9 @@ impl World {
             instance: None,
             job: Some(job),
         };
-        let now = self.now;
         self.with_room(looper, |queue| match micro {
             true => queue.push_micro(task),
-            false => queue.push(now, MessageKind::Task(task)),
+            false => queue.push(when, MessageKind::Task(task)),
         });
     }
 

@@ -426,7 +426,7 @@ impl World {
             Op::Launch { body, args, place, parent, kind } => {
                 return self.launch(thread, (body, args), (place, parent, kind), made);
             }
-            Op::Suspend(on) => return self.suspend(thread, on),
+            Op::Suspend { on, .. } => return self.suspend(thread, on),
             Op::CancelJob(job) => {
                 self.request_cancel(job, None);
                 0

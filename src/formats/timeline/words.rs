@@ -173,7 +173,7 @@ impl Words {
                 };
                 format!("{word} {}{args}{place}", child(b))
             }
-            Op::Suspend(on) => suspension(world, *on),
+            Op::Suspend { on, .. } => suspension(world, *on),
             Op::Resume(on) => {
                 let result = match (value, on) {
                     (CANCELLED, _) => ": cancelled",
