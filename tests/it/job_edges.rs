@@ -7,21 +7,21 @@
 //! - The events of a job are in order, also across its suspensions.
 //! - A launch comes before the job. A launch with `now` runs the job inside, up to its first suspension or its end,
 //!   which comes before what the launching code does next.
-//! - A resumption is a message of the environment: it comes after the job's suspension, and after nothing that fulfilled
-//!   the wait. It is due at once and passes fences; only its begin takes part in FIFO, because nothing posts it.
+//! - A resumption is a message of the environment: it comes after the job's suspension, and not after what fulfilled
+//!   the wait. It is due at once and passes fences. FIFO puts it after other messages, and none after it, because no
+//!   code posts it.
 //! - A job ends after its task and its children. A join comes after that end.
 //!
 //! The precise relation, which ranks the pairs, also has these:
 //!
 //! - What a job does after its wait comes after the step that fulfilled the wait, and after each `up` of the semaphore
-//!   whose permit it took. If no step is known to have made the condition of an `await` hold, it comes after all writes.
+//!   whose permit it took. If it is not known which step made the condition of an `await` hold, it comes after all
+//!   earlier writes.
 
 use crate::small_jobs;
 use raceflip::base::mix;
 use raceflip::detect::{ContextKind, Hybrid, Pair, Rank};
-use raceflip::event::{
-    ContextId, Event, EventKind, LaunchPlace, Op, PostTime, Suspension, ThreadId,
-};
+use raceflip::event::{ContextId, Event, EventKind, LaunchPlace, Op, PostTime, Suspension, ThreadId};
 use raceflip::exec::{Observer, run};
 use raceflip::sched::RandomWalk;
 use raceflip::vm::Model;
@@ -115,7 +115,8 @@ impl<'r> Rules<'r> {
     fn new(run: &'r Recorded, is_precise: bool) -> Self {
         let mut rules = Self { run, is_precise, before: Vec::new(), direct: BTreeSet::new() };
         for j in 0..run.events.len() {
-            let edges: Vec<(usize, usize)> = (0..j).filter(|i| rules.has_edge(*i, j) || rules.carries(*i, j)).map(|i| (j, i)).collect();
+            let edges: Vec<(usize, usize)> =
+                (0..j).filter(|i| rules.has_edge(*i, j) || rules.carries(*i, j)).map(|i| (j, i)).collect();
             rules.direct.extend(edges);
         }
         rules.close();

@@ -138,7 +138,12 @@ impl Held {
 #[test]
 fn each_mistake_is_noticed() {
     let held = Held::new();
-    println!("{} small models, {} loops, {} facts about queues and jobs", held.small.len(), held.loops.len(), held.queue.len());
+    println!(
+        "{} small models, {} loops, {} facts about queues and jobs",
+        held.small.len(),
+        held.loops.len(),
+        held.queue.len()
+    );
     assert_eq!(held.notice(Mutant::None), [0, 0, 0, 0]);
     std::panic::set_hook(Box::new(|_| {}));
     let counts: Vec<_> = Mutant::ALL.into_iter().map(|mutant| (mutant, held.notice(mutant))).collect();
