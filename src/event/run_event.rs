@@ -148,7 +148,7 @@ pub enum FailureKind {
     Fail,
     /// An exception that no handler caught.
     Exception,
-    /// An exception of a promise that nobody has handled.
+    /// An exception of a promise that no job or thread has handled.
     Rejection,
     /// A property that does not hold.
     Property,

@@ -6,7 +6,7 @@
 use super::ast::Span;
 use super::lexer::lex;
 use super::source::{MAX_SOURCE, Source};
-use super::token::TokenKind;
+use super::token::{Token, TokenKind};
 use super::words::{is_item_word, is_verb_word};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -44,7 +44,8 @@ pub(super) fn library(name: &str) -> Option<Library> {
 /// Returns the full names of the constants of a library.
 pub(super) fn settings(name: &str) -> Vec<String> {
     let Some(library) = library(name) else { return Vec::new() };
-    let constants = word_pairs(library.text).into_iter().filter(|(at, pair)| at.outside && pair[0] == "const");
+    let pairs = word_pairs(library.text, &lex(library.text).tokens, 0);
+    let constants = pairs.into_iter().filter(|(at, pair)| at.outside && pair[0] == "const");
     constants.map(|(_, [_, constant])| qualified(name, constant)).collect()
 }
 
@@ -87,8 +88,10 @@ pub(super) fn library_kinds() -> impl Iterator<Item = &'static str> {
     WORDS.iter().flat_map(|(_, words)| words.kinds.iter().copied())
 }
 
-static WORDS: LazyLock<Vec<(&str, ComponentWords<'static>)>> =
-    LazyLock::new(|| libraries().map(|library| (library.name, ComponentWords::declared(library.text))).collect());
+static WORDS: LazyLock<Vec<(&str, ComponentWords<'static>)>> = LazyLock::new(|| {
+    let words = |text| ComponentWords::declared(&word_pairs(text, &lex(text).tokens, 0));
+    libraries().map(|library| (library.name, words(library.text))).collect()
+});
 
 /// The names that begin components and statements of verbs.
 #[derive(Clone, Default, Debug)]
@@ -100,11 +103,11 @@ pub(super) struct ComponentWords<'t> {
 }
 
 impl<'t> ComponentWords<'t> {
-    // The words that a text declares.
-    fn declared(text: &'t str) -> Self {
+    // The words that a text with these pairs of words declares.
+    fn declared(pairs: &[WordPair<'t>]) -> Self {
         let mut words = Self::default();
-        for (at, pair) in word_pairs(text) {
-            match pair {
+        for (at, pair) in pairs {
+            match *pair {
                 // The checker refuses other names, and the words keep their own meaning.
                 ["kind", name] if at.outside && !is_item_word(name) => words.kinds.insert(name),
                 ["verb", name] if !at.outside && !is_verb_word(name) => words.verbs.insert(name),
@@ -115,13 +118,14 @@ impl<'t> ComponentWords<'t> {
     }
 
     /// Returns the words that begin components and verbs in a text: its own kinds and verbs, the kinds of all
-    /// libraries, and the verbs of those libraries that it uses. A text without components and kinds has no verbs.
-    pub(super) fn of(text: &'t str) -> Self {
-        let mut words = Self::declared(text);
+    /// libraries, and the verbs of those libraries that it uses. A text without components and kinds has no verbs. The
+    /// tokens are those of the text, with offsets from `base`.
+    pub(super) fn of(text: &'t str, tokens: &[Token], base: u32) -> Self {
+        let pairs = word_pairs(text, tokens, base);
+        let mut words = Self::declared(&pairs);
         for kind in library_kinds() {
             words.kinds.insert(kind);
         }
-        let pairs = word_pairs(text);
         let items = || pairs.iter().filter(|(at, _)| at.outside && at.begins).map(|(_, pair)| pair);
         if !items().any(|[word, _]| matches!(*word, "use" | "kind") || words.kinds.contains(word)) {
             words.verbs.clear();
@@ -147,10 +151,12 @@ struct PairPlace {
     begins: bool,
 }
 
+type WordPair<'t> = (PairPlace, [&'t str; 2]);
+
 // The pairs of words that stand next to each other on one line.
-fn word_pairs(text: &str) -> Vec<(PairPlace, [&str; 2])> {
-    let (tokens, mut depth, mut pairs) = (lex(text).tokens, 0u32, Vec::new());
-    let word = |span: Span| &text[span.start as usize..span.end as usize];
+fn word_pairs<'t>(text: &'t str, tokens: &[Token], base: u32) -> Vec<WordPair<'t>> {
+    let (mut depth, mut pairs) = (0u32, Vec::new());
+    let word = |span: Span| &text[(span.start - base) as usize..(span.end - base) as usize];
     for (i, two) in tokens.windows(2).enumerate() {
         match two[0].kind {
             TokenKind::LeftBrace => depth += 1,

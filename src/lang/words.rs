@@ -179,8 +179,8 @@ pub const PARTICLES: [&str; 57] = [
 ];
 
 /// Returns whether a statement or an item of the language begins with this word, so that a kind cannot have a verb of
-/// this name. `cancel`, `register` and `unregister` are exceptions: the type of the operand, or what follows it, tells the
-/// two apart.
+/// this name. `cancel`, `register` and `unregister` are exceptions: the type of the operand, or what follows it, tells
+/// the two apart.
 pub fn is_verb_word(word: &str) -> bool {
     let known = STATEMENTS.contains(&word) || Verb::from_word(word).is_some() || word == "plain";
     (known || is_reserved(word)) && !matches!(word, "cancel" | "register" | "unregister")

@@ -254,7 +254,7 @@ impl Vm {
         world.end_job(thread, job, end);
     }
 
-    /// Reports the failure of a job that no other job keeps, or of a promise that nobody has handled.
+    /// Reports the failure of a job that no other job keeps, or of a promise without a handler.
     pub(super) fn report(&self, world: &mut World, job: ThreadId, exception: Exception) {
         if world.setup().uncaught_ends_thread {
             return;

@@ -60,17 +60,18 @@ impl CanonicalWriter<'_> {
     }
 
     // Writes the order in which the waiting jobs began to wait, which is the order in which one step resumes them, and
-    // the promises that nobody has handled.
+    // the promises that have failed without a handler.
     pub(super) fn waiting_jobs(&mut self) {
         let world = self.world;
         if !world.jobs.waiting.is_empty() {
             self.threads_in_order(&world.jobs.waiting);
         }
-        if !world.jobs.rejected.is_empty() {
+        if !world.jobs.uncaught.is_empty() {
+            let rejected: Vec<ThreadId> = world.jobs.uncaught.iter().map(|(job, _)| *job).collect();
             self.word(u64::MAX);
-            self.threads_in_order(&world.jobs.rejected);
+            self.threads_in_order(&rejected);
         }
-        if !world.jobs.waiting.is_empty() || !world.jobs.rejected.is_empty() {
+        if !world.jobs.waiting.is_empty() || !world.jobs.uncaught.is_empty() {
             self.room.part(Part::Jobs);
         }
     }

@@ -134,27 +134,27 @@ impl World {
     }
 
     /// Returns how a select with this value has touched its channels: as the send or receive of its case, or, if no
-    /// case could go, as a look at all of them. Empty for any other operation, and for a select that has parked.
+    /// case could go, as a look at all of them. Empty for a select that has parked, and `None` for any other operation.
     #[must_use]
-    pub fn selected_effects(&self, op: &Op, value: Value) -> SmallVec<[ThingEffect; 2]> {
+    pub fn selected_effects(&self, op: &Op, value: Value) -> Option<SmallVec<[ThingEffect; 2]>> {
         let (Op::Select { cases, .. }
         | Op::Selected { cases }
         | Op::Suspend(Suspension::Transfer(Transfer::Select { cases, .. }))
         | Op::Resume(Suspension::Transfer(Transfer::Select { cases, .. }))) = *op
         else {
-            return SmallVec::new();
+            return None;
         };
         if value == NULL || value == CANCELLED {
-            return SmallVec::new();
+            return Some(SmallVec::new());
         }
         let touch = |case: SelectCase, how| case.channel.map(|channel| (Thing::Channel(channel), how));
-        match self.case(cases, value) {
+        Some(match self.case(cases, value) {
             Some(case) => {
                 let how = if case.sends.is_some() { How::Send } else { How::Receive };
                 touch(case, how).into_iter().collect()
             }
             None => self.cases(cases).filter_map(|case| touch(case, How::Look)).collect(),
-        }
+        })
     }
 
     /// Returns the decisions for threads that are parked and have not gone on yet.

@@ -107,11 +107,9 @@ impl World {
         self.record(thread, Some(by), None, || EventKind::JobExit(job));
         self.refresh_pending_at_thread(job);
         let reports = parent.and_then(|p| self.job(p)).is_none_or(|p| p.is_scope || p.stage == JobStage::Done);
-        if let Some(exception) = failure.filter(|_| reports && !kind.keeps_failure) {
+        let is_rejection = kind.micro && !self.setup.uncaught_ends_thread && !self.is_joined(job);
+        if let Some(exception) = failure.filter(|_| reports && (!kind.keeps_failure || is_rejection)) {
             self.jobs.uncaught.push((job, exception));
-        }
-        if reports && kind.micro && failure.is_some() && !self.setup.uncaught_ends_thread && !self.is_joined(job) {
-            self.jobs.rejected.push(job);
         }
         if let Some(parent) = parent.filter(|p| self.job(*p).is_some_and(|p| p.stage != JobStage::Done)) {
             self.job_mut(parent).children.retain(|child| *child != job);
@@ -127,27 +125,24 @@ impl World {
 
     /// Records that a job or thread has waited for the end of a job, or has asked for its result.
     pub(super) fn handle_failure(&mut self, job: ThreadId) {
-        if self.jobs.rejected.contains(&job) {
-            self.jobs.rejected.retain(|rejected| *rejected != job);
+        let before = self.jobs.uncaught.len();
+        self.jobs.uncaught.retain(|(failed, _)| *failed != job);
+        if self.jobs.uncaught.len() < before {
             self.job_mut(job);
         }
     }
 
-    /// Moves promises that have failed to those whose failure has to be reported, if nobody has handled them up to the
-    /// end of the message in which they failed, with its microtasks (`unhandledRejection` of Node.js).
-    pub(super) fn give_up_rejected(&mut self) {
-        let ended = |world: &World, job: ThreadId| {
-            let looper = world.job(job).map_or(job, |own| own.looper);
-            let about = &world.threads[looper];
-            let next = about.queue.as_ref().and_then(|queue| queue.messages().next());
-            !about.in_task() && !next.is_some_and(Message::is_micro)
+    /// Returns the next failure that the guest has to report. That of a promise has time until the end of the message
+    /// in which it failed, with its microtasks (`unhandledRejection` of Node.js).
+    pub(super) fn next_uncaught(&mut self) -> Option<(ThreadId, Value)> {
+        let is_due = |job: ThreadId| {
+            let Some(own) = self.job(job).filter(|own| own.kind.micro) else { return true };
+            let looper = &self.threads[own.looper];
+            let next = looper.queue.as_ref().and_then(|queue| queue.messages().next());
+            !looper.in_task() && !next.is_some_and(Message::is_micro)
         };
-        for job in self.jobs.rejected.clone() {
-            if let (true, Some(JobEnd::Failed(exception))) = (ended(self, job), self.job(job).and_then(|own| own.end)) {
-                self.jobs.rejected.retain(|rejected| *rejected != job);
-                self.jobs.uncaught.push((job, exception));
-            }
-        }
+        let at = self.jobs.uncaught.iter().position(|(job, _)| is_due(*job))?;
+        Some(self.jobs.uncaught.remove(at))
     }
 
     /// Answers a question about a job.

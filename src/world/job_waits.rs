@@ -67,7 +67,7 @@ impl World {
             (false, false) => self.completes_at_once(thread, on),
         };
         if let (Suspension::Transfer(transfer), false) = (on, cancelled)
-            && let Some(reply) = self.transfer_of_job(job, transfer, argument)
+            && let Some(reply) = self.transfer_of_job((thread, job), transfer, argument)
         {
             return reply;
         }
@@ -125,11 +125,11 @@ impl World {
         }
     }
 
-    // Performs a transfer of a job that does not have to wait, and returns its reply. Otherwise parks the job and returns
-    // `None`. A promise always suspends, so that a transfer that it has performed counts as a decision for it.
+    // Performs a transfer of a job that does not have to wait, and returns its reply. Otherwise parks the job and
+    // returns `None`. A promise always suspends, so that a transfer that it has performed counts as a decision for it.
     fn transfer_of_job(
         &mut self,
-        job: ThreadId,
+        (thread, job): (ThreadId, ThreadId),
         transfer: Transfer,
         argument: u64,
     ) -> Option<Result<Reply, ThrownException>> {
@@ -143,13 +143,12 @@ impl World {
         if ended.is_none() || self.job(job).is_some_and(|j| j.kind.micro) {
             return None;
         }
-        let thread = self.runner(job);
         self.record_resumption(thread, job, 0);
         Some(self.end_transfer(job))
     }
 
-    /// Returns the reply with which a job goes on that was suspended at a channel or at the end of a block. `None` if it
-    /// was suspended at something else.
+    /// Returns the reply with which a job goes on that was suspended at a channel or at the end of a block. `None` if
+    /// it was suspended at something else.
     pub(crate) fn reply_after(&mut self, job: ThreadId) -> Option<Reply> {
         let reply = match self.job(job)?.suspension {
             Suspension::Transfer(_) => self.end_transfer(job),
@@ -190,6 +189,9 @@ impl World {
     /// Looks after all jobs at the end of a step: queues the resumptions of those whose wait is over, and ends those
     /// whose message was dropped.
     pub(super) fn tend_jobs(&mut self, by: Option<ThreadId>) {
+        if by.is_none() {
+            self.sort_due_jobs();
+        }
         let mut at = 0;
         let mut resumed = 0;
         while self.outcome.is_none() {
@@ -215,19 +217,26 @@ impl World {
             if value == CANCELLED || matches!(self.threads[job].pending, Op::Selected { .. }) {
                 self.unpark_job(job, value);
             }
-            self.threads[job].deadline = None;
+            let deadline = self.threads[job].deadline.take();
+            let when = deadline.map_or(self.now, |deadline| deadline.min(self.now));
             self.timed.set(job, false);
             self.job_mut(job).stage = JobStage::Ready(value);
             self.record_ready(job, &mut resumed);
-            self.queue_job(job, Args::default(), micro);
-        }
-        if !self.jobs.rejected.is_empty() {
-            self.give_up_rejected();
+            self.queue_job(job, Args::default(), micro, when);
         }
     }
 
-    // Makes a job leave its channels whose wait is over: it was cancelled, or it waited at a select, whose time may have
-    // passed.
+    // Puts the jobs whose time has passed first, in the order of their deadlines. The clock may pass several deadlines
+    // in one step, and must then do what it does if it moves to one after the other.
+    fn sort_due_jobs(&mut self) {
+        let (threads, now) = (&self.threads, self.now);
+        self.jobs
+            .waiting
+            .sort_by_key(|job| threads[*job].deadline.filter(|deadline| *deadline <= now).unwrap_or(u64::MAX));
+    }
+
+    // Makes a job leave its channels whose wait is over: it was cancelled, or it waited at a select, whose time may
+    // have passed.
     fn unpark_job(&mut self, job: ThreadId, value: Value) {
         if value == CANCELLED {
             self.leave_channels(job);

@@ -5,7 +5,7 @@
 //! queued at its looper as a message. The model is that of kotlinx.coroutines on the dispatcher of a looper:
 //!
 //! - The resumption is queued in the step that fulfils the wait. Jobs that one step resumes are queued in the order in
-//!   which they began to wait.
+//!   which they began to wait, and those whose time has passed in the order of their deadlines, due then.
 //! - A wait is over when it is fulfilled, not when the job runs again: a permit is taken, and the condition of an
 //!   `await` may no longer hold when the job continues.
 //! - Cancellation is a request. The present or next suspension throws `Cancelled` in the task. A wait that
@@ -123,10 +123,9 @@ pub(super) struct Jobs {
     pub(super) live: u32,
     /// Jobs that wait at a suspension point, in the order in which they began to wait.
     pub(super) waiting: Vec<ThreadId>,
-    /// Jobs without a parent that have failed, each with its exception. The guest has to report them.
+    /// Failures that the guest has to report, each with its exception: of jobs without a parent, and of promises that
+    /// no job or thread has handled.
     pub(super) uncaught: Vec<(ThreadId, Value)>,
-    /// Promises that have failed and that nobody has handled yet, in the order in which they failed.
-    pub(super) rejected: Vec<ThreadId>,
     /// Counts the changes of jobs.
     changes: u64,
     /// Whether a queue has dropped messages since jobs were last looked after.
@@ -135,7 +134,7 @@ pub(super) struct Jobs {
     pub(super) actor: Option<(ThreadId, ContextId)>,
 }
 
-crate::clone_in_place!(Jobs { live, waiting, uncaught, rejected, changes, dropped, actor });
+crate::clone_in_place!(Jobs { live, waiting, uncaught, changes, dropped, actor });
 
 impl Rare for Jobs {
     #[inline(always)]
@@ -149,13 +148,12 @@ impl Jobs {
         (self.live, self.changes, self.dropped, self.actor) = (0, 0, false, None);
         self.waiting.clear();
         self.uncaught.clear();
-        self.rejected.clear();
     }
 
     /// Returns whether there are jobs to look after at the end of a step.
     #[inline(always)]
     pub(super) fn any(&self) -> bool {
-        self.live > 0 || !self.uncaught.is_empty() || !self.rejected.is_empty()
+        self.live > 0 || !self.uncaught.is_empty()
     }
 
     /// Returns a number that differs after every change of a job.
@@ -169,10 +167,6 @@ impl Jobs {
 
     pub(super) fn no_actor(&mut self) {
         self.actor = None;
-    }
-
-    pub(super) fn next_uncaught(&mut self) -> Option<(ThreadId, Value)> {
-        if self.uncaught.is_empty() { None } else { Some(self.uncaught.remove(0)) }
     }
 }
 
@@ -284,7 +278,7 @@ impl World {
             self.enter_job(thread, job);
             return Ok(Reply::Start { job, body, args, launched: true });
         }
-        self.queue_job(job, args, false);
+        self.queue_job(job, args, false, self.now);
         Ok(Reply::Value(i64::from(job.0)))
     }
 
@@ -298,8 +292,9 @@ impl World {
         i64::from(scope.0)
     }
 
-    // Queues the start or a resumption of a job, as a microtask or as a message. A looper that has quit drops it.
-    pub(super) fn queue_job(&mut self, job: ThreadId, args: Args, micro: bool) {
+    // Queues the start or a resumption of a job, as a microtask or as a message that is due at this
+    // instant. A looper that has quit drops it.
+    pub(super) fn queue_job(&mut self, job: ThreadId, args: Args, micro: bool, when: u64) {
         let Some(looper) = self.job(job).map(Job::looper) else { return };
         let accepts = !self.finished(looper) && self.threads[looper].queue.as_ref().is_some_and(|q| !q.quit || micro);
         if !accepts {
@@ -318,10 +313,9 @@ impl World {
             instance: None,
             job: Some(job),
         };
-        let now = self.now;
         self.with_room(looper, |queue| match micro {
             true => queue.push_micro(task),
-            false => queue.push(now, MessageKind::Task(task)),
+            false => queue.push(when, MessageKind::Task(task)),
         });
     }
 

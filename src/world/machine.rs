@@ -70,8 +70,9 @@ pub trait Guest {
         let _ = world;
     }
 
-    /// Reports that a job has failed and nothing keeps its failure, or that nobody has handled that of a promise: `exception` is what the guest has handed to
-    /// [`JobEnd::Failed`](super::JobEnd). By default nothing happens, as for every guest without jobs.
+    /// Reports that a job has failed and nothing keeps its failure, or that a promise has failed without a handler:
+    /// `exception` is what the guest has handed to [`JobEnd::Failed`](super::JobEnd). By default nothing happens, as
+    /// for every guest without jobs.
     fn uncaught(&mut self, world: &mut World, job: ThreadId, exception: Value) {
         let _ = (world, job, exception);
     }
@@ -352,7 +353,7 @@ impl<G: Guest> Machine<G> {
         }
         self.world.tend_jobs(by);
         while self.world.outcome.is_none()
-            && let Some((job, exception)) = self.world.jobs.next_uncaught()
+            && let Some((job, exception)) = self.world.next_uncaught()
         {
             self.guest.uncaught(&mut self.world, job, exception);
         }

@@ -377,14 +377,7 @@ impl World {
             }
             Op::Perform(listener) => return Ok(Reply::Callbacks(listener)),
             Op::Interrupt(other) => {
-                // As in Java, interrupting a thread that has ended has no effect.
-                if !self.finished(other) {
-                    self.threads[other].interrupted = true;
-                    if matches!(self.threads[other].pending, Op::Wake | Op::Reacquire { .. }) {
-                        self.refresh(other);
-                        self.check_cycle(other);
-                    }
-                }
+                self.interrupt(other);
                 0
             }
             Op::Sleep(delay) => {

@@ -101,13 +101,6 @@ impl World {
         self.threads[self.queue_owner(thread)].queue.as_deref()
     }
 
-    /// Returns the thread that runs a job: its looper, or the worker of its pool that has begun it.
-    pub(super) fn runner(&self, job: ThreadId) -> ThreadId {
-        let looper = self.job(job).map_or(job, super::Job::looper);
-        let runs = |worker: &ThreadId| self.threads[*worker].running == Some(job);
-        self.pool(looper).and_then(|pool| pool.workers().find(runs)).unwrap_or(looper)
-    }
-
     /// Returns the name of the thread or pool that has a queue: `main`, `io`.
     #[must_use]
     pub fn queue_name(&self, looper: ThreadId) -> String {

@@ -249,6 +249,18 @@ impl World {
         self.threads[thread].context = home;
     }
 
+    /// Interrupts a thread. As in Java, interrupting a thread that has ended has no effect.
+    pub(super) fn interrupt(&mut self, thread: ThreadId) {
+        if self.finished(thread) {
+            return;
+        }
+        self.threads[thread].interrupted = true;
+        if matches!(self.threads[thread].pending, Op::Wake | Op::Reacquire { .. }) {
+            self.refresh(thread);
+            self.check_cycle(thread);
+        }
+    }
+
     /// Returns whether the thread has ended.
     #[inline]
     #[must_use]

@@ -183,8 +183,8 @@ fn go_ends(program: &[Vec<Deed>]) -> BTreeSet<String> {
     ends
 }
 
-/// Returns a program as a model: each thread keeps what it sees in a list of its own. The threads whose bits in `jobs` are
-/// set are async tasks, each on a looper of its own.
+/// Returns a program as a model: each thread keeps what it sees in a list of its own. The threads whose bits in `jobs`
+/// are set are async tasks, each on a looper of its own.
 fn text(program: &[Vec<Deed>], jobs: usize) -> String {
     let mut text = String::new();
     for (i, size) in SIZES.iter().enumerate() {

@@ -136,3 +136,65 @@ fn a_firing_comes_after_what_has_let_it() {
     assert!(pairs.iter().any(|pair| pair.contains(&"beside".to_owned())), "{pairs:?}");
     assert!(pairs.iter().all(|pair| pair.contains(&"beside".to_owned())), "{pairs:?}");
 }
+
+/// Signs that blink when a bell rings, in windows that come and go twice. `LIT` is the state that says whether the
+/// window is open: kept there by the kind of the signs, or written by hand in the kind of the windows.
+const SIGNS: &str = "looper main
+kind bell { single; callback rung; stage there; verb ring { rung() } }
+kind window {
+    callback open, close
+    stage fresh, shown, gone
+    HAS
+    verb show makes { ask appear() }
+    appear: fresh | gone -> shown by request { open() AFTER }
+    leave: shown -> gone at most 1 { BEFORE close() }
+    verb again_shown { ask appear() }
+}
+kind sign {
+    callback blink(n)
+    stage there
+    FOLLOWS
+    follows bell: rung -> hear
+    verb add makes { }
+    task none() { }
+    task hear() { if host.lit > 0 { blink(host.lit) } }
+}
+bell Door on main { }
+window Main on main {
+    on open { add Left; add Right }
+    on close { skip }
+    task look() { ring Door }
+}
+sign Left of Door in Main { on blink(n) { seen = seen * 10 + n } }
+sign Right of Door in Main { on blink(n) { seen = seen * 10 + 5 + n } }
+var seen = 0
+thread visitor {
+    let first = show Main
+    let second = show Main
+    again_shown first
+    post first.look() to main
+}
+";
+
+/// A state that a kind keeps in the kind that it follows is what a state of that kind would be, whose text assigns it.
+#[test]
+fn a_kept_state_is_a_state_of_the_host() {
+    let text = |parts: [&str; 4]| {
+        let all = ["HAS", "AFTER", "BEFORE", "FOLLOWS"].into_iter().zip(parts);
+        all.fold(SIGNS.to_owned(), |text, (name, part)| text.replace(name, part))
+    };
+    let kept = "state window.lit = 0\n    follows window: open -> lit = 1, before close -> lit = 0";
+    let kept = text(["", "", "", kept]);
+    let by_hand = text(["state lit = 0", "; lit = 1", "lit = 0;", "follows window: open -> none"]);
+    let found = [kept, by_hand].map(|text| {
+        let model = Model::from_text("signs", &text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let plan = SearchPlan { observe: words(&model.program), ..SearchPlan::new(&model) };
+        let found = search(&plan);
+        assert!(found.complete());
+        let end = |end: &_| format!("{end:?}");
+        let ends: Vec<(String, u64)> = found.ends.iter().map(|(e, way)| (end(&e.ended), way.steps)).collect();
+        (found.states, found.transitions, ends)
+    });
+    assert!(found[0].2.len() > 2, "{:?}", found[0]);
+    assert_eq!(found[0], found[1]);
+}

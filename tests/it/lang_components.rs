@@ -94,7 +94,8 @@ fn a_file_without_components_stays() {
     }
 }
 
-/// `cancel` is a verb of a kind of the library, and a statement about messages and jobs. The type of its operand decides.
+/// `cancel` is a verb of a kind of the library, and a statement about messages and jobs. The type of its operand
+/// decides.
 #[test]
 fn cancel_means_what_its_operand_is() {
     let text = "use android { rounds = 0 }

@@ -21,8 +21,8 @@ const DECLARATIONS: [(&str, &str); 10] = [
     ("value", "async task value(): int { $w; return 3 }"),
 ];
 
-/// Statements of an async task. `$d` stands for a delay, `$i` for a number, `$k` for the size of a channel, `$n` for a new
-/// name, `$w` for another of the first of these statements.
+/// Statements of an async task. `$d` stands for a delay, `$i` for a number, `$k` for the size of a channel, `$n` for a
+/// new name, `$w` for another of the first of these statements.
 const ASYNC: [&str; 42] = [
     "log.push($i)",
     "x = $i",
@@ -62,7 +62,7 @@ const ASYNC: [&str; 42] = [
     "for $n in c { log.push($n) }",
     "close c",
     "scope { launch leaf($i); $w }",
-    "try { scope { launch leaf($i); launch leaf($i) } } catch Oops { log.push(4) }",
+    "try { scope { launch leaf($i); launch leaf($i) } } catch { log.push(4) }",
     "supervise { launch leaf($i); $w }",
     "try { $w } finally { uncancellable { $w } }",
     "uncancellable { launch leaf($i); $w }",

@@ -93,7 +93,7 @@ impl Causes {
             let gave_up = how == How::Down && op.taken(value).is_none();
             if how.signal() == Signal::Receives && !gave_up { self.sent.get(&thing).copied() } else { None }
         };
-        let selected = world.selected_effects(op, value);
+        let selected = world.selected_effects(op, value).unwrap_or_default();
         let let_go = effects.touches().chain(selected.iter().copied()).find_map(received);
         let let_go = let_go.filter(|i| self.done[*i].performer.is_some_and(|(_, c)| c != context));
         let outermost = self.held.get(&thread).and_then(|locks| locks.first()).map(|(_, i)| *i);

@@ -4,6 +4,7 @@
 use crate::detect::relation::signals::atomic;
 use crate::event::{AccessKind, AccessPlace, BodyId, HandlerId, ObjectId, Op, Target, ThreadId, Value};
 use crate::world::{How, LockHold, Thing, World};
+use smallvec::SmallVec;
 
 /// The ways of touching one thing whose order with this one may matter, as ranges in the order of [`How`]; empty of an
 /// operation that makes no order pair. Acquisitions make pairs by their sections (`section`).
@@ -71,8 +72,13 @@ pub(in crate::detect) fn touched(
     value: Value,
 ) -> impl Iterator<Item = (Thing, How)> + use<> {
     let done = atomic(world, op, value);
-    let selected = world.selected_effects(op, value);
-    world.effects(thread, op).touches().chain(selected).filter_map(move |(thing, how)| match thing {
+    let mut touches = world.effects(thread, op).touches();
+    let mut selected = world.selected_effects(op, value).map(SmallVec::into_iter);
+    let all = std::iter::from_fn(move || match &mut selected {
+        Some(selected) => selected.next(),
+        None => touches.next(),
+    });
+    all.filter_map(move |(thing, how)| match thing {
         Thing::Memory(_) | Thing::ChannelsOfSelect => None,
         Thing::Atomic(_) => done.map(|(_, writes)| (thing, if writes { How::Write } else { How::Read })),
         _ => Some((thing, how)),

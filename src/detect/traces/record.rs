@@ -7,6 +7,7 @@
 //! pools.
 //! An access to an object's cell also reads the object's life, which a free writes.
 
+mod jobs;
 mod memory;
 mod pools;
 
@@ -252,11 +253,7 @@ impl TraceRecorder {
                     self.push(thread, Action::Join(self.number(other)), site);
                 }
             }
-            Op::Resume(Suspension::CloseBlock { block, .. }) => {
-                for child in self.ended.remove(&block).into_iter().flatten() {
-                    self.push(thread, Action::Join(self.number(child)), site);
-                }
-            }
+            Op::Resume(Suspension::CloseBlock { block, .. }) => self.join_children(thread, block, site),
             Op::Launch { place, .. } => {
                 let Some(context) = made else { return };
                 let looper = match place {
@@ -296,77 +293,6 @@ impl TraceRecorder {
                 self.hold(world, thread, lock, depth, site);
             }
             _ => self.access(world, thread, (op, value), site),
-        }
-    }
-
-    // A job gives up its looper: its task of the trace ends, and enables the next one.
-    fn suspend(&mut self, world: &World, event: &Event, thread: ThreadNo) {
-        let Some(context) = event.context else { return };
-        let job = world.job_of(context).and_then(|job| world.job(job));
-        if job.is_some_and(|job| world.shares_queue(job.looper())) {
-            self.post_to_pool(world, thread, context, SiteNo::NONE);
-        } else if !self.resumed.contains(&context) {
-            // The resumption is recorded first if the same step queues it.
-            let cause = self.enable_next(world, context, thread);
-            self.suspended.insert(context, cause);
-        }
-        self.end(context, (event.thread, thread));
-    }
-
-    // A job enables its next task of the trace.
-    fn enable_next(&mut self, world: &World, context: ContextId, thread: ThreadNo) -> EventNo {
-        let name = if self.named { world.contexts().name(world.setup(), context) } else { String::new() };
-        let cause = self.builder.new_event(&name);
-        self.push(thread, Action::Enable(cause), SiteNo::NONE);
-        cause
-    }
-
-    // The environment posts the resumption of a job. Channels order it after what has caused it.
-    fn resume(&mut self, world: &World, event: &Event, thread: ThreadNo, (context, looper): (ContextId, ThreadId)) {
-        self.resumed.insert(context);
-        if world.shares_queue(looper) {
-            return self.post_to_pool(world, thread, context, SiteNo::NONE);
-        }
-        let cause = match event.context == Some(context) {
-            true => Some(self.enable_next(world, context, thread)),
-            false => self.suspended.remove(&context),
-        };
-        let task = self.task(world, context, looper, (PostTime::Now, true));
-        cause.into_iter().for_each(|cause| self.builder.handles(task, cause));
-        self.push(ENVIRONMENT, Action::Post(task), SiteNo::NONE);
-    }
-
-    // Ends the task of the trace that a job runs in. A job that runs inside another task leaves that one open.
-    fn end(&mut self, context: ContextId, (live, thread): (Option<ThreadId>, ThreadNo)) {
-        if !self.nested.remove(&context)
-            && !self.end_in_pool(live)
-            && let Some(task) = self.builder.running(thread)
-        {
-            self.push(thread, Action::End(task), SiteNo::NONE);
-        }
-    }
-
-    fn end_of_job(&mut self, world: &World, event: &Event, thread: ThreadNo) {
-        let Some((context, job)) = event.context.and_then(|c| Some((c, world.job_of(c)?))) else { return };
-        self.push(thread, Action::Fork(self.number(job)), SiteNo::NONE);
-        self.push(self.number(job), Action::ThreadInit, SiteNo::NONE);
-        self.ended.entry(job).or_default();
-        self.end(context, (event.thread, thread));
-    }
-
-    // A job ends after its task and after its children.
-    fn exit_of_job(&mut self, world: &World, job: ThreadId) {
-        // The end of a block joins the children of the block.
-        if world.job(job).is_some_and(|job| job.is_block()) {
-            return;
-        }
-        let Some(children) = self.ended.get(&job).cloned() else { return };
-        for child in children {
-            self.push(self.number(job), Action::Join(self.number(child)), SiteNo::NONE);
-        }
-        self.push(self.number(job), Action::ThreadExit, SiteNo::NONE);
-        if let Some(parent) = world.job(job).and_then(|job| job.parent()) {
-            self.ended.entry(parent).or_default().push(job);
         }
     }
 

@@ -233,7 +233,7 @@ impl Checker {
         }
     }
 
-    /// Lowers a verb of a kind that is applied to a component, or to an instance of it, which stands at `target`.
+    /// Lowers a verb of a kind that is applied to a component, or to an instance of it. `target` is its position.
     pub(super) fn verb_of_component(
         &mut self,
         verb: &Name,

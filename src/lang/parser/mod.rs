@@ -134,7 +134,7 @@ impl<'s> Parser<'s> {
         Self {
             text,
             base,
-            known: ComponentWords::of(text),
+            known: ComponentWords::of(text, &lexed.tokens, base),
             in_kind: false,
             tokens: lexed.tokens,
             strings: lexed.strings,

@@ -58,7 +58,7 @@ impl<'p> Compiler<'p> {
         self.visible(Visible::Suspend(SuspendAt::CloseBlock { block, end }), WordKind::Word, site);
     }
 
-    /// Compiles a block of an async task. Its end is told how control has reached it. After an exception it throws
+    /// Compiles a block of an async task. Its end knows how control has reached it. After an exception it throws
     /// that one or the first failure of a child, so that it is not passed.
     pub(super) fn job_block(&mut self, kind: BlockKind, body: &'p [Stmt], (open, close): (SiteId, SiteId)) {
         let block = self.visible(Visible::OpenBlock(kind), WordKind::Thread, open);
