@@ -268,9 +268,9 @@ pub enum Op {
     Yield,
     /// Launches an async task. Its value: the new job.
     Launch { body: BodyId, args: Args, place: LaunchPlace, parent: LaunchParent, kind: LaunchKind },
-    /// Reaches a suspension point of the async task that the thread runs. If the task has to wait, the thread gives it
-    /// up and goes on with other messages.
-    Suspend(Suspension),
+    /// Reaches a suspension point of `job`, whose task the thread runs. If the task has to wait, the thread gives it up
+    /// and goes on with other messages.
+    Suspend { job: ThreadId, on: Suspension },
     /// Second half of a suspension, in the task that goes on. No thread is ever pending at it. Its value: that of the
     /// operation, or [`CANCELLED`](super::CANCELLED). Of a send: whether the value was sent, of a receive: whether a
     /// value was received.

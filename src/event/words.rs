@@ -73,7 +73,7 @@ impl Op {
             Op::Skip => SiteKind::Skip.word(),
             Op::Yield => SiteKind::Yield.word(),
             Op::Launch { .. } => SiteKind::Launch.word(),
-            Op::Suspend(_) => "suspend",
+            Op::Suspend { .. } => "suspend",
             Op::Resume(_) => "resume",
             Op::CancelJob(_) => SiteKind::CancelJob.word(),
             Op::AskJob { .. } => SiteKind::AskJob.word(),

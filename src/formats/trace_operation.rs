@@ -123,7 +123,7 @@ pub(super) fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
                 LaunchPlace::Here | LaunchPlace::Now => None,
             };
         }
-        Op::Suspend(on) | Op::Resume(on) => {
+        Op::Suspend { on, .. } | Op::Resume(on) => {
             row.detail = Some(on.blocking().word().to_owned());
             row.value = matches!(op, Op::Resume(_)).then_some(value);
             match on {

@@ -318,7 +318,13 @@ impl Visible {
     }
 }
 
-/// Returns the operation of a suspension.
-pub(super) fn suspension(at: SuspendAt, regs: &[Value], world: &mut World) -> Result<Op, ThrownException> {
-    at.resolve(regs, world).map(Op::Suspend)
+/// Returns the operation of a suspension of the job that a thread runs.
+pub(super) fn suspension(
+    at: SuspendAt,
+    regs: &[Value],
+    world: &mut World,
+    thread: ThreadId,
+) -> Result<Op, ThrownException> {
+    let job = world.running_job(thread).ok_or(ThrownException::IllegalState)?;
+    at.resolve(regs, world).map(|on| Op::Suspend { job, on })
 }

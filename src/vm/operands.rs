@@ -66,7 +66,7 @@ fn pend_any(
     world: &mut World,
     thread: ThreadId,
 ) -> Result<Next, ThrownException> {
-    let op = pending(*op, regs, world)?;
+    let op = pending(*op, regs, world, thread)?;
     world.pend(thread, op, site);
     Ok(Next::Pending)
 }
@@ -102,8 +102,8 @@ fn keep_more(args: &[Value], more: PostMore, regs: &[Value], world: &mut World) 
     (world.keep_args(&values).truncated(args.len()), options)
 }
 
-// Resolves the operands of a visible operation. Fails if an operand throws, such as a null reference.
-fn pending(op: Visible, regs: &[Value], world: &mut World) -> Result<Op, ThrownException> {
+// Resolves the operands of a visible operation of thread `by`. Fails if an operand throws, such as a null reference.
+fn pending(op: Visible, regs: &[Value], world: &mut World, by: ThreadId) -> Result<Op, ThrownException> {
     let get = |r: Reg| regs[usize::from(r)];
     let at = |a| location(a, regs);
     let index = |r: Reg| u32::try_from(get(r)).map_err(|_| ThrownException::NullPointer);
@@ -238,7 +238,7 @@ fn pending(op: Visible, regs: &[Value], world: &mut World) -> Result<Op, ThrownE
             let (place, parent) = launched((place, parent), regs, target)?;
             Op::Launch { body, args: world.keep_args(range(regs, args)), place, parent, kind }
         }
-        Visible::Suspend(at) => suspension(at, regs, world)?,
+        Visible::Suspend(at) => suspension(at, regs, world, by)?,
         Visible::CancelJob(r) => Op::CancelJob(thread(r)?),
         Visible::AskJob { job, what } => Op::AskJob { job: thread(job)?, what },
         Visible::SpawnScope => Op::SpawnScope,

@@ -139,7 +139,7 @@ impl World {
     pub fn selected_effects(&self, op: &Op, value: Value) -> Option<SmallVec<[ThingEffect; 2]>> {
         let (Op::Select { cases, .. }
         | Op::Selected { cases }
-        | Op::Suspend(Suspension::Transfer(Transfer::Select { cases, .. }))
+        | Op::Suspend { on: Suspension::Transfer(Transfer::Select { cases, .. }), .. }
         | Op::Resume(Suspension::Transfer(Transfer::Select { cases, .. }))) = *op
         else {
             return None;
@@ -250,7 +250,7 @@ impl World {
                 self.open_cases(thread, cases, due(self.threads[thread].deadline, self.now)).len()
             }
             // The time of a job's select begins when it is performed.
-            Op::Suspend(Suspension::Transfer(Transfer::Select { cases, timeout, .. })) => {
+            Op::Suspend { on: Suspension::Transfer(Transfer::Select { cases, timeout, .. }), .. } => {
                 match self.running_job(thread).filter(|job| !self.is_cancelled(*job)) {
                     Some(job) => self.open_cases(job, cases, timeout.is_some_and(|t| t <= 0)).len(),
                     None => 0,

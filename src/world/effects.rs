@@ -538,8 +538,7 @@ impl World {
                     uses_clock: true,
                 }
             }
-            Op::Suspend(on) => {
-                let job = Thing::Job(self.running_job(thread).unwrap_or(thread));
+            Op::Suspend { job, on } => {
                 let other = match on {
                     Suspension::Await { .. } => Some((Thing::AllMemory, How::Await)),
                     Suspension::Join(other) | Suspension::CloseBlock { block: other, .. } => {
@@ -551,7 +550,7 @@ impl World {
                     Suspension::Transfer(transfer) => self.effects(thread, &transfer.first_half()).touches().next(),
                     Suspension::Sleep(_) | Suspension::Yield | Suspension::Switch(_) => None,
                 };
-                Effects { touches: [Some((job, How::Suspend)), other, None], uses_clock: true }
+                Effects { touches: [Some((Thing::Job(job), How::Suspend)), other, None], uses_clock: true }
             }
             Op::CancelJob(job) => one(Thing::Job(job), How::CancelJob).timed(),
             Op::AskJob { job, .. } => one(Thing::Job(job), How::AskJob),

@@ -217,12 +217,13 @@ impl World {
             if value == CANCELLED || matches!(self.threads[job].pending, Op::Selected { .. }) {
                 self.unpark_job(job, value);
             }
-            let deadline = self.threads[job].deadline.take();
-            let when = deadline.map_or(self.now, |deadline| deadline.min(self.now));
+            // The clock may have passed several instants in one step. A wait that has timed out was over at its
+            // deadline, so that its job goes on before the messages that became due after that.
+            let when = self.threads[job].deadline.take().map_or(self.now, |deadline| deadline.min(self.now));
             self.timed.set(job, false);
             self.job_mut(job).stage = JobStage::Ready(value);
             self.record_ready(job, &mut resumed);
-            self.queue_job(job, Args::default(), micro, when);
+            self.queue_job(job, Args::default(), (when, micro));
         }
     }
 

@@ -278,7 +278,7 @@ impl World {
             self.enter_job(thread, job);
             return Ok(Reply::Start { job, body, args, launched: true });
         }
-        self.queue_job(job, args, false, self.now);
+        self.queue_job(job, args, (self.now, false));
         Ok(Reply::Value(i64::from(job.0)))
     }
 
@@ -292,9 +292,9 @@ impl World {
         i64::from(scope.0)
     }
 
-    // Queues the start or a resumption of a job, as a microtask or as a message that is due at this
-    // instant. A looper that has quit drops it.
-    pub(super) fn queue_job(&mut self, job: ThreadId, args: Args, micro: bool, when: u64) {
+    // Queues the start or a resumption of a job, as a microtask or as a message that is due at this instant. A looper
+    // that has quit drops it.
+    pub(super) fn queue_job(&mut self, job: ThreadId, args: Args, (when, micro): (u64, bool)) {
         let Some(looper) = self.job(job).map(Job::looper) else { return };
         let accepts = !self.finished(looper) && self.threads[looper].queue.as_ref().is_some_and(|q| !q.quit || micro);
         if !accepts {

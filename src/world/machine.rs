@@ -213,7 +213,7 @@ impl<G: Guest> Machine<G> {
     #[inline(never)]
     fn perform(&mut self, thread: ThreadId, argument: u64) {
         self.world.recorded.clear();
-        if let Op::Suspend(Suspension::Await { .. }) = self.world.threads[thread].pending {
+        if let Op::Suspend { on: Suspension::Await { .. }, .. } = self.world.threads[thread].pending {
             self.world.threads[thread].condition = self.guest.condition(&self.world, thread);
         }
         let reply = self.world.perform(thread, argument);

@@ -109,7 +109,7 @@ impl World {
             Reply::Value(value) | Reply::Awaited(value) => value,
             Reply::Selected { case, .. } => Value::from(case),
             Reply::Again if matches!(op, Op::Select { .. }) => NULL,
-            Reply::Suspended(job) if matches!(op, Op::Suspend(Suspension::Transfer(_))) => {
+            Reply::Suspended(job) if matches!(op, Op::Suspend { on: Suspension::Transfer(_), .. }) => {
                 self.handover(job).map_or(NULL, |handover| i64::from(handover.case))
             }
             Reply::Task(..) | Reply::Continue { .. } | Reply::Skipped | Reply::Start { launched: false, .. } => {
@@ -424,7 +424,7 @@ impl World {
             Op::Launch { body, args, place, parent, kind } => {
                 return self.launch(thread, (body, args), (place, parent, kind), made);
             }
-            Op::Suspend(on) => return self.suspend(thread, on, argument),
+            Op::Suspend { on, .. } => return self.suspend(thread, on, argument),
             Op::CancelJob(job) => {
                 self.request_cancel(job, None);
                 0

@@ -28,7 +28,7 @@ impl World {
             return match self.threads[thread].pending {
                 Op::Branch => Some(Question::Branch),
                 Op::Notify { on, all: false } => self.which_waiter(on),
-                Op::Select { .. } | Op::Suspend(Suspension::Transfer(Transfer::Select { .. })) => {
+                Op::Select { .. } | Op::Suspend { on: Suspension::Transfer(Transfer::Select { .. }), .. } => {
                     self.which_case(thread)
                 }
                 Op::Post { target, time: PostTime::Idle { .. }, .. } => {

@@ -60,7 +60,7 @@ fn rows_are_what_they_mean() {
 #[test]
 #[ignore = "takes minutes: cargo test --release --test it components -- --ignored"]
 fn rows_of_two_thousand_models_are_what_they_mean() {
-    let (interpreted, enumerated) = compare_models(0..2_200);
+    let (interpreted, enumerated) = compare_models(0..2_450);
     assert!(interpreted > 2_000 && enumerated > 400, "{interpreted} {enumerated}");
 }
 

@@ -163,8 +163,8 @@ fn is_allowed(kind: &str, items: &[Item]) -> bool {
 }
 
 // Returns the order without the pause of an activity that has not been resumed. The message of a pause comes to it,
-// but Android does not call `onPause` of an activity that finished before it was resumed (`performPauseActivity` in
-// https://android.googlesource.com/platform/frameworks/base/+/refs/tags/android-4.0.1_r1/core/java/android/app/ActivityThread.java).
+// but Android does not call `onPause` of an activity that finished before it was resumed: `performPauseActivity` in
+// `ActivityThread.java`, to which `docs/results/droidracer.md` has the link.
 fn without_idle_pause(items: &[Item]) -> Vec<Item> {
     let resumed = items.iter().position(|item| *item == Item::Called(RESUME)).unwrap_or(items.len());
     let is_idle = |(at, item): (usize, &Item)| at < resumed && *item == Item::Called(PAUSE);

@@ -65,6 +65,7 @@ mod harness_outcomes;
 mod harness_table;
 mod hold;
 mod hybrid_traces;
+mod job_edges;
 mod judged;
 mod lang_check;
 mod lang_components;

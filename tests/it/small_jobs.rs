@@ -3,10 +3,14 @@
 
 use crate::agree::compare;
 use crate::small::has_word;
-use crate::stateless::{facts, words};
+use crate::stateless::{Facts, facts, words};
 use raceflip::base::Rng;
+use raceflip::exec::{NoObserver, RunResult, run};
+use raceflip::sched::RandomWalk;
 use raceflip::vm::Model;
+use raceflip::world::Limits;
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 
 const DECLARATIONS: [(&str, &str); 10] = [
     ("x", "var x = 0"),
@@ -69,7 +73,7 @@ const ASYNC: [&str; 42] = [
 ];
 
 /// Statements of a plain thread or task.
-const PLAIN: [&str; 18] = [
+const PLAIN: [&str; 19] = [
     "launch first() on main",
     "let $n = launch first() on main; cancel $n",
     "let $n = launch first() on main; join $n",
@@ -83,6 +87,7 @@ const PLAIN: [&str; 18] = [
     "up s",
     "down s",
     "post say($i) to main",
+    "post say($i) to main after $d",
     "quit main",
     "send c $i",
     "x = recv c",
@@ -128,7 +133,7 @@ impl Generator {
 }
 
 /// Returns the random model of a seed.
-fn model(seed: u64) -> String {
+pub(crate) fn model(seed: u64) -> String {
     let mut g = Generator { rng: Rng::seeded(seed), names: 0 };
     let micro = if g.rng.below(4) == 0 { " micro" } else { "" };
     let daemon = if micro.is_empty() && g.rng.below(8) == 0 { "daemon " } else { "" };
@@ -162,7 +167,7 @@ fn compare_models(seeds: std::ops::Range<u64>, most_steps: u64) -> (u64, u64) {
             continue;
         };
         models += 1;
-        if let Err(difference) = compare(&model, &facts) {
+        if let Err(difference) = compare(&model, &facts).and_then(|_| walks_end_so(&model, &facts)) {
             wrong.insert(seed, format!("jobs {seed}: {difference}\n{text}"));
         }
     }
@@ -171,11 +176,40 @@ fn compare_models(seeds: std::ops::Range<u64>, most_steps: u64) -> (u64, u64) {
     (models, large)
 }
 
-/// The search has the same ends and pairs as the enumeration of all runs, for models with async tasks.
+/// Walks a model at random, on a clock that passes several instants in one step: each run must end as one of all runs,
+/// in which the clock moves by milliseconds.
+fn walks_end_so(model: &Model, facts: &Facts) -> Result<(), String> {
+    let observe = words(&model.program);
+    for seed in 0..40 {
+        let mut machine = model.machine(Limits::default());
+        let summary = run(&mut machine, &mut RandomWalk::new(), seed, &mut NoObserver, &AtomicBool::new(false));
+        let outcome = summary.outcome().ok_or("the run has no end")?;
+        let ended = RunResult::new(&model.program, &observe, outcome, &machine.world);
+        if !facts.ends.keys().any(|(end, _)| *end == ended) {
+            return Err(format!("the walk of seed {seed} ends with {ended:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// The search has the same ends and pairs as the enumeration of all runs, for models with async tasks; and random walks
+/// have no other ends.
 #[test]
 fn jobs_end_as_in_all_runs() {
     let (models, large) = compare_models(0..600, 4_000);
     assert!(models > 300, "{models} models, {large} too large");
+}
+
+/// A clock that passes two deadlines in one step: a wait that has timed out was over before the later message was due.
+#[test]
+fn a_job_goes_on_at_its_deadline() {
+    let text = "var log: list[int]\nlooper main\nasync task early() { sleep 2; log.push(1) }\n\
+                task late() { log.push(2) }\n\
+                task go() { launch early() now; post late() to main after 3 }\nthread a { post go() to main }\n";
+    let model = Model::from_text("deadlines", text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let facts = facts(&model, &words(&model.program), 30_000).expect("a small model");
+    assert_eq!(facts.ends.len(), 1, "{:?}", facts.ends);
+    compare(&model, &facts).and_then(|_| walks_end_so(&model, &facts)).unwrap_or_else(|e| panic!("{e}"));
 }
 
 /// As [`jobs_end_as_in_all_runs`], with more and larger models.

@@ -91,9 +91,8 @@ impl Signals {
             match op {
                 Op::Resume(on) => self.resume(world, (event.context, *on, *value), &mut passed),
                 // At a channel, a job is what a thread is otherwise.
-                Op::Suspend(Suspension::Transfer(transfer)) => {
-                    let job = event.context.and_then(|context| world.job_of(context)).unwrap_or(thread);
-                    self.perform(world, job, (&transfer.first_half(), *value), changes, &mut passed);
+                Op::Suspend { on: Suspension::Transfer(transfer), job } => {
+                    self.perform(world, *job, (&transfer.first_half(), *value), changes, &mut passed);
                 }
                 Op::Begin if made.is_none() => passed.receives.extend(self.quits.get(&world.queue_owner(thread))),
                 op => self.perform(world, thread, (op, *value), changes, &mut passed),

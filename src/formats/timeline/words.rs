@@ -173,8 +173,10 @@ impl Words {
                 };
                 format!("{word} {}{args}{place}", child(b))
             }
-            Op::Suspend(Suspension::Transfer(transfer)) => self.operation(world, &transfer.first_half(), value, None),
-            Op::Suspend(on) => suspension(world, *on),
+            Op::Suspend { on: Suspension::Transfer(transfer), .. } => {
+                self.operation(world, &transfer.first_half(), value, None)
+            }
+            Op::Suspend { on, .. } => suspension(world, *on),
             Op::Resume(on) => {
                 let result = match (value, on) {
                     (CANCELLED, _) => ": cancelled".to_owned(),
