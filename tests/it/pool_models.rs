@@ -155,5 +155,5 @@ impl PoolModel {
 
 /// Returns the random model of a seed, with every kind of statement.
 pub(crate) fn model(seed: u64) -> String {
-    PoolModel::new(seed, 2 + (seed % 2) as u32, true).with_pool()
+    PoolModel::new(seed, 1 + (seed % 3) as u32, true).with_pool()
 }

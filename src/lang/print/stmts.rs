@@ -1,7 +1,8 @@
 //! Prints statements.
 
 use super::super::ast::{
-    BaseType, Block, Cond, Else, Expr, Field, Label, Name, Over, Range, SelectCase, SelectKind, Stmt, StmtKind, Type,
+    BaseType, Block, Cond, Else, Expr, ExprKind, Field, Label, Name, Over, Range, SelectCase, SelectKind, Stmt,
+    StmtKind, Type,
 };
 use super::TreePrinter;
 
@@ -16,7 +17,10 @@ impl TreePrinter {
                 self.field(field);
             }
             StmtKind::Assign { place, op, value } => {
-                self.place(place);
+                match place.kind {
+                    ExprKind::Plain(_) => self.expr(place),
+                    _ => self.place(place),
+                }
                 self.push(" ");
                 self.push(op.map_or("", |op| op.word()));
                 self.push("= ");
