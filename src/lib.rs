@@ -24,7 +24,7 @@
 //!
 //! An app starts and requests a service from the system, which answers later. Meanwhile the user opens a menu, which
 //! uses the service. Both tasks run on the main looper, and nothing orders them. The model is `docs/menu.race`;
-//! `docs/language.md` describes the language.
+//! `docs/language.md` and `docs/language_more.md` describe the language.
 //!
 //! ```text
 #![doc = include_str!("../docs/menu.race")]

@@ -15,6 +15,7 @@ mod set;
 mod shown;
 
 pub use binomial::{all_in_one, at_most, at_most_by, fisher, interval};
+pub use clone::Rare;
 pub use digest::Digester;
 pub use ids::{Id, IndexVec};
 pub use pool::Pool;

@@ -48,6 +48,9 @@
 //! - A microtask belongs to the message before it: what NOPRE puts after the message comes after its microtasks too.
 //!   FIFO puts an idle handler after the messages that were due when it was registered, and nothing after an idle
 //!   handler. A message that returns to its queue is a post by the run that begins.
+//! - A task of a pool with several workers is like a thread that its post forks: neither FIFO nor NOPRE order it with
+//!   another task of the pool, since a task begins after the begins of earlier ones, and not after their ends. The
+//!   begins themselves access nothing. A pool with one worker is a looper.
 //! - Barriers add edges: no schedule takes a generation apart.
 //! - Lock sets count across threads only: a lock never orders two tasks of one looper.
 //! - A firing of an event has no poster: the environment has no program order.
@@ -58,7 +61,7 @@
 //! - Pairs that the run ordered by an edge that another run does not have: a join or attach behind a branch, the k-th
 //!   enable that pays for another firing, a barrier whose generations are composed differently, a FIFO edge through a
 //!   post that might have been canceled.
-//! - Atomics: they never race, however they are used.
+//! - Atomics that are never accessed plainly (`plain n`): they do not race. Two operations on an atomic never do.
 //! - Order pairs of an await whose condition no operation turned while a thread was pending there: the memory that
 //!   the condition reads is not known.
 //! - Deadlocks other than those of two locks: longer cycles, and a reader that reads again while a writer waits.

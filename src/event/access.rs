@@ -9,6 +9,8 @@ pub struct Access {
     pub place: AccessPlace,
     /// Whether the access reads or writes.
     pub kind: AccessKind,
+    /// Whether the access is an operation on an atomic. Two of them do not race.
+    pub atomic: bool,
 }
 
 /// The memory that an access touches.
@@ -21,8 +23,8 @@ pub enum AccessPlace {
 }
 
 impl Op {
-    /// Returns the access that the operation performs. `None` for every operation that does not touch plain memory:
-    /// atomics synchronize and never race.
+    /// Returns the plain access that the operation performs. `None` for every operation that does not touch plain
+    /// memory. `World::access` also returns accesses of atomics that are accessed plainly elsewhere.
     #[must_use]
     pub fn access(&self) -> Option<Access> {
         let (place, kind) = match self {
@@ -32,17 +34,35 @@ impl Op {
             Op::Free(object) => (AccessPlace::Life(*object), AccessKind::Write),
             _ => return None,
         };
-        Some(Access { place, kind })
+        Some(Access { place, kind, atomic: false })
+    }
+
+    /// Returns the access of an operation on an atomic. A compare-and-swap counts as a write.
+    pub(crate) fn atomic_access(&self) -> Option<Access> {
+        let (at, kind) = match *self {
+            Op::AtomicRead(at) => (at, AccessKind::Read),
+            Op::AtomicWrite(at, _) | Op::Cas { at, .. } | Op::FetchAdd(at, _) | Op::Exchange(at, _) => {
+                (at, AccessKind::Write)
+            }
+            _ => return None,
+        };
+        Some(Access { place: AccessPlace::Cell(at), kind, atomic: true })
     }
 }
 
 impl Access {
+    /// Returns whether the two accesses can race: they conflict, and not both of them are operations on an atomic.
+    #[must_use]
+    pub fn races(&self, other: &Access) -> bool {
+        self.conflicts(other) && !(self.atomic && other.atomic)
+    }
+
     /// Returns whether the two accesses conflict: both touch the same memory and at least one of them writes. The free
     /// of an object conflicts with every access to the object.
     #[must_use]
     pub fn conflicts(&self, other: &Access) -> bool {
         let frees = |a: &Access, b: &Access| match (a, b.place) {
-            (Access { place: AccessPlace::Life(o), kind: AccessKind::Write }, AccessPlace::Cell(at)) => {
+            (Access { place: AccessPlace::Life(o), kind: AccessKind::Write, .. }, AccessPlace::Cell(at)) => {
                 at.object == Some(*o)
             }
             _ => false,

@@ -1,6 +1,6 @@
 //! The operations of jobs. A job is one launch of an async task.
 
-use super::{Op, SemaphoreId, Target, ThreadId};
+use super::{Args, ChannelId, Op, SemaphoreId, Target, ThreadId, Value};
 
 /// What an async task waits for at a suspension point. Its looper goes on with other messages meanwhile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,6 +20,81 @@ pub enum Suspension {
     Yield,
     /// Goes on at another looper.
     Switch(ThreadId),
+    /// Ends a block: waits for the jobs that belong to it.
+    CloseBlock { block: ThreadId, end: BlockEnd },
+    /// Waits for a partner at a channel, or for room or a value in its buffer.
+    Transfer(Transfer),
+}
+
+/// A block of an async task. The jobs that are launched inside belong to the block, which ends after them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BlockKind {
+    /// A failure of a child cancels the block with its other children, and is thrown at the end of the block.
+    Scope,
+    /// A failure of a child concerns no other job.
+    Supervise,
+    /// As [`BlockKind::Scope`], and a cancellation of the job does not reach into the block.
+    Uncancellable,
+}
+
+impl BlockKind {
+    /// All kinds.
+    pub const ALL: [BlockKind; 3] = [BlockKind::Scope, BlockKind::Supervise, BlockKind::Uncancellable];
+
+    /// Returns the word that begins the block.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            BlockKind::Scope => "scope",
+            BlockKind::Supervise => "supervise",
+            BlockKind::Uncancellable => "uncancellable",
+        }
+    }
+}
+
+/// How control has reached the end of a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BlockEnd {
+    /// Without an exception.
+    Normal,
+    /// With the exception of a cancellation.
+    Cancelled,
+    /// With another exception, in the guest's form.
+    Failed(Value),
+}
+
+/// A send, a receive or a select at a suspension point. The operations of threads are [`Op::Send`], [`Op::Receive`] and
+/// [`Op::Select`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "the operations of threads name the operands")]
+pub enum Transfer {
+    Send { channel: Option<ChannelId>, value: Value },
+    Receive { channel: Option<ChannelId>, iterates: bool },
+    Select { cases: Args, timeout: Option<i64>, otherwise: bool },
+}
+
+impl Transfer {
+    /// Returns the operation of a thread that does the same.
+    #[must_use]
+    pub fn first_half(self) -> Op {
+        match self {
+            Transfer::Send { channel, value } => Op::Send { channel, value },
+            Transfer::Receive { channel, iterates } => Op::Receive { channel, iterates },
+            Transfer::Select { cases, timeout, otherwise } => Op::Select { cases, timeout, otherwise },
+        }
+    }
+
+    /// Returns the operation at which a thread is pending that has parked. A thread never parks at a null channel, and
+    /// stays pending at its first half.
+    #[must_use]
+    pub fn second_half(self) -> Op {
+        match self {
+            Transfer::Send { channel: Some(channel), .. } => Op::Sent { channel },
+            Transfer::Receive { channel: Some(channel), iterates } => Op::Received { channel, iterates },
+            Transfer::Select { cases, .. } => Op::Selected { cases },
+            Transfer::Send { channel: None, .. } | Transfer::Receive { channel: None, .. } => self.first_half(),
+        }
+    }
 }
 
 impl Suspension {
@@ -29,10 +104,11 @@ impl Suspension {
         match self {
             Suspension::Sleep(_) => Op::Wake,
             Suspension::Await { timeout } => Op::Await { timeout },
-            Suspension::Join(other) => Op::Join(other),
+            Suspension::Join(other) | Suspension::CloseBlock { block: other, .. } => Op::Join(other),
             Suspension::Down(semaphore) => Op::Down(semaphore),
             Suspension::DownFor { semaphore, timeout } => Op::DownFor { semaphore, timeout },
             Suspension::Yield | Suspension::Switch(_) => Op::Yield,
+            Suspension::Transfer(transfer) => transfer.second_half(),
         }
     }
 

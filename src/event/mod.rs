@@ -16,7 +16,9 @@ mod words;
 pub use access::{Access, AccessPlace};
 pub use choice::{Actor, Choice};
 pub use end_value::EndValue;
-pub use job::{CANCELLED, JobQuestion, LaunchKind, LaunchParent, LaunchPlace, Suspension};
+pub use job::{
+    BlockEnd, BlockKind, CANCELLED, JobQuestion, LaunchKind, LaunchParent, LaunchPlace, Suspension, Transfer,
+};
 pub use op::{
     Acquisition, Args, ChannelRead, ListRead, ListWrite, Location, NULL, Op, PostOptions, PostTime, Target, Value,
     WaitSet,

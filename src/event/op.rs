@@ -1,8 +1,8 @@
 //! The visible operations: the steps that a thread can perform, with resolved operands.
 
 use super::{
-    BarrierId, BodyId, ChannelId, ConditionId, EventId, GroupId, HandlerId, JobQuestion, LaunchKind, LaunchParent,
-    LaunchPlace, ListId, ListenerId, LockId, ObjectId, RwLockId, SemaphoreId, Suspension, ThreadId,
+    BarrierId, BlockKind, BodyId, ChannelId, ConditionId, EventId, GroupId, HandlerId, JobQuestion, LaunchKind,
+    LaunchParent, LaunchPlace, ListId, ListenerId, LockId, ObjectId, RwLockId, SemaphoreId, Suspension, ThreadId,
 };
 
 /// A value of the running app: an integer, a truth value (0 or 1), or the index of a thread, object, handler, lock or
@@ -272,7 +272,8 @@ pub enum Op {
     /// and goes on with other messages.
     Suspend { job: ThreadId, on: Suspension },
     /// Second half of a suspension, in the task that goes on. No thread is ever pending at it. Its value: that of the
-    /// operation, or [`CANCELLED`](super::CANCELLED).
+    /// operation, or [`CANCELLED`](super::CANCELLED). Of a send: whether the value was sent, of a receive: whether a
+    /// value was received.
     Resume(Suspension),
     /// Requests the cancellation of a job and of its children.
     CancelJob(ThreadId),
@@ -280,6 +281,8 @@ pub enum Op {
     AskJob { job: ThreadId, what: JobQuestion },
     /// Creates a scope: a job without a task, which ends when it is cancelled. Its value: the scope.
     SpawnScope,
+    /// Opens a block of the async task that the thread runs. Its value: the job that stands for the block.
+    OpenBlock(BlockKind),
 }
 
 impl Op {

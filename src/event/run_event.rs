@@ -148,6 +148,8 @@ pub enum FailureKind {
     Fail,
     /// An exception that no handler caught.
     Exception,
+    /// An exception of a promise that nobody has handled.
+    Rejection,
     /// A property that does not hold.
     Property,
 }

@@ -71,13 +71,13 @@ impl Site {
     pub fn can_conflict(&self, other: &Site) -> bool {
         let (Some(mine), Some(theirs)) = (self.kind.access(), other.kind.access()) else { return false };
         let writes = mine == AccessKind::Write || theirs == AccessKind::Write;
-        writes && self.variable() == other.variable()
+        writes && self.variable() == other.variable() && !(self.kind.is_atomic() && other.kind.is_atomic())
     }
 
     /// Returns whether the site is an operation that is not a plain access and whose order may matter.
     #[must_use]
     pub fn is_operation(&self) -> bool {
-        self.kind.access().is_none()
+        (self.kind.access().is_none() || self.kind.is_atomic())
             && !matches!(self.kind, SiteKind::Branch | SiteKind::Check | SiteKind::Skip | SiteKind::Yield)
     }
 
@@ -108,7 +108,8 @@ impl Site {
         let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
         let rest = &self.place[name.len()..];
         let elements = rest.chars().all(|c| matches!(c, '[' | ']'));
-        (matches!(self.kind, SiteKind::Read | SiteKind::Write) && is_name && elements).then_some(name)
+        let in_cell = matches!(self.kind, SiteKind::Read | SiteKind::Write) || self.kind.is_atomic();
+        (in_cell && is_name && elements).then_some(name)
     }
 }
 
@@ -198,18 +199,34 @@ site_kinds! {
     CancelJob = "cancel job",
     AskJob = "ask job",
     SpawnScope = "spawn scope",
+    OpenBlock = "open block",
+    CloseBlock = "close block",
+    /// An atomic read of an atomic that some statement accesses plainly.
+    MixedRead = "atomic read",
+    /// An atomic write of such an atomic.
+    MixedWrite = "atomic write",
+    /// An atomic update of such an atomic.
+    MixedUpdate = "atomic update",
     /// No operation: the place of an assert, a fail or a throw.
     Check = "check",
 }
 
 impl SiteKind {
-    /// Returns the kind of access to plain shared memory, or `None` for every other operation.
+    /// Returns the kind of access to memory that can race, or `None` for every other operation. An atomic access can
+    /// race if its atomic is accessed plainly as well.
     #[must_use]
     pub fn access(self) -> Option<AccessKind> {
         match self {
-            SiteKind::Read | SiteKind::Use => Some(AccessKind::Read),
-            SiteKind::Write | SiteKind::Free => Some(AccessKind::Write),
+            SiteKind::Read | SiteKind::Use | SiteKind::MixedRead => Some(AccessKind::Read),
+            SiteKind::Write | SiteKind::Free | SiteKind::MixedWrite | SiteKind::MixedUpdate => Some(AccessKind::Write),
             _ => None,
         }
+    }
+
+    /// Returns whether this is an operation on an atomic.
+    #[must_use]
+    pub fn is_atomic(self) -> bool {
+        use SiteKind::{AtomicRead, AtomicUpdate, AtomicWrite, MixedRead, MixedUpdate, MixedWrite};
+        matches!(self, AtomicRead | AtomicUpdate | AtomicWrite | MixedRead | MixedUpdate | MixedWrite)
     }
 }

@@ -78,6 +78,7 @@ impl Op {
             Op::CancelJob(_) => SiteKind::CancelJob.word(),
             Op::AskJob { .. } => SiteKind::AskJob.word(),
             Op::SpawnScope => SiteKind::SpawnScope.word(),
+            Op::OpenBlock(_) => SiteKind::OpenBlock.word(),
         }
     }
 }

@@ -62,7 +62,7 @@ pub fn livelocks<P: Program<Guest: Snapshot>>(
         let lives = |thread: ThreadId| {
             let t = world.thread(thread);
             let bit = super::worker::bit(&numbers, crate::event::Actor::Thread(thread));
-            let between = t.queue.is_some() && (begins & bit != 0 || !t_in_task(t));
+            let between = world.queue(thread).is_some() && (begins & bit != 0 || !t_in_task(t));
             t.status == ThreadStage::Alive && !t.daemon && !between
         };
         let threads: Vec<ThreadId> = world.threads().ids().filter(|t| lives(*t)).collect();

@@ -119,13 +119,16 @@ struct OrderObserver {
 impl Observer for OrderObserver {
     fn event(&mut self, world: &World, event: &Event) {
         let (Some(site), Some(context)) = (event.site, event.context) else { return };
-        let EventKind::Performed { op, .. } = &event.what else { return };
-        let Some(access) = op.access().filter(|_| site == self.first || site == self.then) else { return };
+        let EventKind::Performed { op, value, .. } = &event.what else { return };
+        let Some(access) = world.performed_access(op, *value).filter(|_| site == self.first || site == self.then)
+        else {
+            return;
+        };
         let visits = self.visits.entry((site, context)).or_default();
         *visits += 1;
         let instance = StatementInstance { site, pedigree: world.contexts().chain(context), visit: *visits };
         if site == self.then && self.found.is_none() {
-            let before = self.firsts.iter().find(|(_, c, a)| *c != context && a.conflicts(&access));
+            let before = self.firsts.iter().find(|(_, c, a)| *c != context && a.races(&access));
             self.found = before.map(|(first, ..)| (first.clone(), instance.clone()));
         }
         if site == self.first {
@@ -142,6 +145,7 @@ fn conflicting<P: Program>(plan: &SearchPlan<'_, P>, found: &SearchReport) -> BT
         let last = place.rsplit('.').next().unwrap_or(place);
         last.split('[').next().unwrap_or(last).to_owned()
     };
+    let atomic = |site: SiteId| sites[site].kind.is_atomic();
     let accesses: Vec<(SiteId, AccessKind, String, bool)> = sites
         .enumerate()
         .filter_map(|(id, s)| {
@@ -152,7 +156,7 @@ fn conflicting<P: Program>(plan: &SearchPlan<'_, P>, found: &SearchReport) -> BT
     for (i, (a, x, place, frees)) in accesses.iter().enumerate() {
         for (b, y, other, also) in &accesses[i..] {
             let writes = *x == AccessKind::Write || *y == AccessKind::Write;
-            if writes && (place == other || *frees || *also) {
+            if writes && (place == other || *frees || *also) && !(atomic(*a) && atomic(*b)) {
                 pairs.insert(Pair::new(*a, *b));
             }
         }
@@ -179,12 +183,12 @@ struct SiteOrder {
 impl Monitor for SiteOrder {
     const WATCHES: bool = true;
 
-    fn event(&mut self, _: &World, event: &Event) {
+    fn event(&mut self, world: &World, event: &Event) {
         let (Some(site), Some(context)) = (event.site, event.context) else { return };
-        let EventKind::Performed { op, .. } = &event.what else { return };
-        let Some(access) = op.access() else { return };
+        let EventKind::Performed { op, value, .. } = &event.what else { return };
+        let Some(access) = world.performed_access(op, *value) else { return };
         if site == self.then {
-            self.found |= self.marks.iter().any(|m| m.context != context && m.access.conflicts(&access));
+            self.found |= self.marks.iter().any(|m| m.context != context && m.access.races(&access));
         }
         let mark = Mark { access, context };
         if site == self.first && !self.marks.contains(&mark) {
@@ -277,8 +281,8 @@ impl Monitor for InstanceOrder {
 
     fn event(&mut self, world: &World, event: &Event) {
         let (Some(site), Some(context)) = (event.site, event.context) else { return };
-        let EventKind::Performed { op, .. } = &event.what else { return };
-        let Some(access) = op.access() else { return };
+        let EventKind::Performed { op, value, .. } = &event.what else { return };
+        let Some(access) = world.performed_access(op, *value) else { return };
         let mut arrived = [false; 2];
         for (i, instance) in [&self.first, &self.then].into_iter().enumerate() {
             if site == instance.site && world.contexts().chain(context) == instance.pedigree {

@@ -249,13 +249,13 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
     fn adjacent(&mut self, world: &World, first: Sight) {
         let pending_access = |id: ThreadId| {
             let t = world.thread(id);
-            let access = (t.status == ThreadStage::Alive).then(|| t.pending.access()).flatten()?;
+            let access = (t.status == ThreadStage::Alive).then(|| world.access(&t.pending)).flatten()?;
             Some((t.site?, access))
         };
         for (i, a) in world.enabled().iter().enumerate() {
             let Some((site, access)) = pending_access(a) else { continue };
             for (other, second) in world.enabled().iter().skip(i + 1).filter_map(pending_access) {
-                if access.conflicts(&second) {
+                if access.races(&second) {
                     note(&mut self.finds.adjacent, Pair::new(site, other), first);
                 }
             }

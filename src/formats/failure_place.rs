@@ -98,6 +98,7 @@ pub fn headline(failure: &Failure) -> String {
     let Failure { kind, name, message, .. } = failure;
     let operand = failure.operand.as_ref().map(|o| o.text.as_str());
     let about = operand.map_or(String::new(), |text| format!(" ({text})"));
+    let rejected = if *kind == FailureKind::Rejection { "unhandled rejection: " } else { "" };
     match kind {
         FailureKind::Property if message.is_empty() => format!("property {name}"),
         FailureKind::Property => {
@@ -106,8 +107,8 @@ pub fn headline(failure: &Failure) -> String {
                 operand.map_or(String::new(), |text| format!(": {text}"))
             )
         }
-        FailureKind::Exception if message.is_empty() => format!("{name}{about}"),
-        FailureKind::Exception => format!("{name}: {message}"),
+        FailureKind::Exception | FailureKind::Rejection if message.is_empty() => format!("{rejected}{name}{about}"),
+        FailureKind::Exception | FailureKind::Rejection => format!("{rejected}{name}: {message}"),
         // The message of an assertion says more than its condition, so the condition is left out.
         FailureKind::Assert if message.is_empty() => format!("assert{about}"),
         FailureKind::Assert | FailureKind::Fail => message.clone(),

@@ -270,7 +270,7 @@ pub(crate) fn remaining(world: &World) -> Vec<LeftMessage> {
                 && !task.options.has(PostOptions::DAEMON)
             {
                 let task = world.contexts().name(world.setup(), task.context);
-                all.push(LeftMessage { looper: world.thread_name(id), task });
+                all.push(LeftMessage { looper: world.queue_name(id), task });
             }
         }
     }
@@ -299,6 +299,7 @@ pub(super) fn ending(world: &World, end: &LoopEnd) -> Ending {
                     FailureKind::Assert => "assert",
                     FailureKind::Fail => "fail",
                     FailureKind::Exception => "exception",
+                    FailureKind::Rejection => "rejection",
                     FailureKind::Property => "property",
                 }
                 .to_owned(),

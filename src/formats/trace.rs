@@ -235,7 +235,7 @@ fn init_rows(world: &World) -> Vec<Row> {
     for (thread, about) in world.threads().enumerate() {
         for (task, time) in about.queue.iter().flat_map(|queue| queue.posted_at_start()) {
             let made = Some(world.contexts().name(setup, task.context));
-            let target = Some(world.thread_name(thread));
+            let target = Some(world.queue_name(thread));
             let mut row = Row { made, target, is_async: task.is_async, ..init("post") };
             row.due(time);
             posts.push((task.context, row));
@@ -291,7 +291,7 @@ fn row(world: &World, event: &Event, names: &mut ShortNames) -> Row {
         EventKind::Suspended => row.kind = "suspended".to_owned(),
         EventKind::Resumed { context, looper, .. } => {
             row.kind = "resumed".to_owned();
-            row.target = Some(world.thread_name(*looper));
+            row.target = Some(world.queue_name(*looper));
             row.made = Some(name(*context));
         }
         EventKind::JobExit(job) => {

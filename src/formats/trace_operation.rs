@@ -17,7 +17,7 @@ pub(super) fn kind(op: &Op) -> String {
 pub(super) fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
     let setup = world.setup();
     let cell = |at| Some(world.place_name(AccessPlace::Cell(at)));
-    let target = |t| Some(world.thread_name(world.thread_of(t)));
+    let target = |t| Some(world.queue_name(world.thread_of(t)));
     let handler = |t| match t {
         Target::Handler(id) => setup.handlers.get(id.0 as usize).map(|(name, _)| name.clone()),
         Target::Thread(_) => None,
@@ -98,10 +98,10 @@ pub(super) fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
             row.due(*time);
         }
         Op::Fence(looper) | Op::Quit { looper, .. } | Op::NewHandler(looper) => {
-            row.target = Some(world.thread_name(*looper));
+            row.target = Some(world.queue_name(*looper));
         }
         Op::CancelMessage(message) => {
-            row.target = World::looper_of_message(*message).map(|looper| world.thread_name(looper));
+            row.target = World::looper_of_message(*message).map(|looper| world.queue_name(looper));
             row.value = Some(value);
         }
         Op::Cancel { target: t, body: b, .. } => {
@@ -129,18 +129,26 @@ pub(super) fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
             match on {
                 Suspension::Sleep(delay) => row.delay = Some(*delay),
                 Suspension::Await { timeout } => row.delay = *timeout,
-                Suspension::Join(other) => row.place = Some(world.thread_name(*other)),
+                Suspension::Join(other) | Suspension::CloseBlock { block: other, .. } => {
+                    row.place = Some(world.thread_name(*other))
+                }
                 Suspension::Down(id) => row.place = Some(setup.semaphores[id.0 as usize].0.clone()),
                 Suspension::DownFor { semaphore, timeout } => {
                     let name = &setup.semaphores[semaphore.0 as usize].0;
                     (row.place, row.delay) = (Some(name.clone()), Some(*timeout));
                 }
                 Suspension::Yield => {}
+                Suspension::Transfer(transfer) => {
+                    let (first, result) = (transfer.first_half(), row.value);
+                    operation(world, &first, value, row);
+                    (row.detail, row.value) = (Some(first.word().to_owned()), result);
+                }
                 Suspension::Switch(to) => {
-                    (row.detail, row.target) = (Some("switch".to_owned()), Some(world.thread_name(*to)));
+                    (row.detail, row.target) = (Some("switch".to_owned()), Some(world.queue_name(*to)));
                 }
             }
         }
+        Op::OpenBlock(kind) => row.detail = Some(kind.word().to_owned()),
         Op::CancelJob(job) => row.place = Some(world.thread_name(*job)),
         Op::AskJob { job, .. } => (row.place, row.value) = (Some(world.thread_name(*job)), Some(value)),
         Op::SpawnLooper

@@ -1,9 +1,11 @@
-//! The syntax tree of a `.race` file, as in the grammar of `docs/language.md`. Names are not resolved and constants are
-//! not folded.
+//! The syntax tree of a `.race` file, as in the grammar of `docs/language_more.md`. Names are not resolved and
+//! constants are not folded.
 //!
 //! Comparison of trees ignores positions: [`At`] is equal to every other [`At`], so `parse(print(tree)) == tree`.
 
 mod components;
+
+use crate::event::BlockKind;
 
 pub use components::{
     Component, ComponentPart, Following, Instances, Kind, KindPart, Member, Params, Role, Row, VerbMode,
@@ -88,6 +90,8 @@ pub enum ItemKind {
     Barrier { name: Name, value: Expr },
     /// `looper name { block }`
     Looper { name: Name, body: Option<Block> },
+    /// `pool name = expr`
+    Pool { name: Name, value: Expr },
     /// `handler name on looper`
     Handler { name: Name, looper: Name },
     /// `listener name(params)` (CAFA's register and perform)
@@ -129,6 +133,17 @@ pub enum TaskMode {
     AsyncDaemon,
     /// An async function of JavaScript: its jobs are promises.
     AsyncMicro,
+}
+
+impl TaskMode {
+    /// Returns the words before `task`.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Async | Self::AsyncMicro => "async ",
+            Self::AsyncDaemon => "daemon async ",
+        }
+    }
 }
 
 /// The kinds of storage of a variable.
@@ -304,6 +319,8 @@ pub enum StmtKind {
     Side { acquire: bool, mode: SyncMode, object: Expr },
     /// `transaction "name" { }`
     Transaction { name: Option<TextLiteral>, body: Block },
+    /// `scope { }`, `supervise { }`, `uncancellable { }`
+    JobBlock { kind: BlockKind, body: Block },
     /// `verb e`, a statement of a verb with one operand
     Verb { verb: Verb, operand: Expr },
     /// `send channel value`
@@ -465,6 +482,8 @@ pub enum ExprKind {
     Bool(bool),
     /// `null`
     Null,
+    /// `plain place`: an access of an atomic that does not synchronize
+    Plain(Box<Expr>),
     /// `self`
     SelfThread,
     /// `this`

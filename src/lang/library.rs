@@ -1,5 +1,5 @@
-//! The libraries that ship inside the program: texts of the model language with kinds of components. `use name` brings
-//! one in. A new library is a file and a row in [`LIBRARIES`].
+//! The libraries that ship inside the program: texts of the model language with kinds of components, classes and tasks.
+//! `use name` brings one in. A new library is a file and a row in [`LIBRARIES`].
 //!
 //! The spans of a library's text lie above those of every file, so that a span says which text it is in.
 
@@ -13,7 +13,8 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 /// The libraries: name and text.
-const LIBRARIES: [(&str, &str); 1] = [("android", include_str!("library/android.race"))];
+const LIBRARIES: [(&str, &str); 2] =
+    [("android", include_str!("library/android.race")), ("coroutines", include_str!("library/coroutines.race"))];
 
 // The offset of the first library, and the distance between two. A text has at most `MAX_SOURCE` bytes.
 const FIRST: u32 = 1 << 24;
@@ -113,20 +114,27 @@ impl<'t> ComponentWords<'t> {
         words
     }
 
-    /// Returns the words that begin components and verbs in a text: its own and those of the libraries. A text without
-    /// components and kinds has no verbs.
+    /// Returns the words that begin components and verbs in a text: its own kinds and verbs, the kinds of all
+    /// libraries, and the verbs of those libraries that it uses. A text without components and kinds has no verbs.
     pub(super) fn of(text: &'t str) -> Self {
         let mut words = Self::declared(text);
         for kind in library_kinds() {
             words.kinds.insert(kind);
         }
-        let begins = |word: &str| matches!(word, "use" | "kind") || words.kinds.contains(word);
-        if word_pairs(text).iter().any(|(at, pair)| at.outside && at.begins && begins(pair[0])) {
-            for verb in WORDS.iter().flat_map(|(_, words)| &words.verbs) {
-                words.verbs.insert(verb);
-            }
-        } else {
+        let pairs = word_pairs(text);
+        let items = || pairs.iter().filter(|(at, _)| at.outside && at.begins).map(|(_, pair)| pair);
+        if !items().any(|[word, _]| matches!(*word, "use" | "kind") || words.kinds.contains(word)) {
             words.verbs.clear();
+        }
+        for (library, of_library) in WORDS.iter() {
+            // A kind of the file's own does not say whether a verb of a library was meant, so all of them count.
+            let counts = |[word, name]: &[&str; 2]| match *word {
+                "use" => name == library,
+                word => word == "kind" || of_library.kinds.contains(word),
+            };
+            if items().any(counts) {
+                words.verbs.extend(&of_library.verbs);
+            }
         }
         words
     }

@@ -12,7 +12,7 @@ pub use components::{
 
 use super::ast::{AccessSelector, BinaryOp, Span, SyncMode, TaskMode, UnaryOp, When};
 use crate::base::IndexVec;
-use crate::event::{BodyId, ChannelRead, EventId, JobQuestion, ListenerId, Site, SiteId};
+use crate::event::{BlockKind, BodyId, ChannelRead, EventId, JobQuestion, ListenerId, Site, SiteId};
 pub use crate::event::{ComponentId, EndValue, GlobalId};
 pub use crate::world::Capacity;
 use crate::world::Prefer;
@@ -52,6 +52,10 @@ pub struct Program {
     /// Threads that start with the app, in source order. A parametrized thread has one entry for each value of its
     /// parameter. The index of a thread is its thread value.
     pub threads: Vec<ThreadDef>,
+    /// Pools. Their workers are among `threads`.
+    pub pools: Vec<PoolDef>,
+    /// Whether some expression uses the running thread (`self`) as more than the queue of its messages.
+    pub thread_values: bool,
     /// Locks and mutexes. An array of locks has one entry for each element (`x[0]`). The index of a lock is its lock
     /// value.
     pub locks: Vec<LockDef>,
@@ -152,6 +156,8 @@ pub enum Type {
     Thread,
     /// A looper, or null.
     Looper,
+    /// A pool of workers.
+    Pool,
     /// A handler, or null.
     Handler,
     /// A lock or mutex, or null.
@@ -272,6 +278,8 @@ pub struct Global {
     pub ty: Type,
     /// Whether the variable is atomic, so that its accesses synchronize.
     pub atomic: bool,
+    /// Whether the variable is an atomic that some statement accesses plainly.
+    pub mixed: bool,
     /// The first cell: an address in memory for a global, an offset from the base of the object for a field.
     pub offset: u32,
     /// Number of cells: the product of the array lengths; 1 for any other type, including a list.
@@ -304,6 +312,17 @@ pub struct ThreadDef {
     pub body: Option<BodyId>,
     /// The argument of a parametrized thread.
     pub arg: Option<i64>,
+}
+
+/// A pool of workers, which are threads that start with the app.
+#[derive(Clone, Debug)]
+pub struct PoolDef {
+    /// The name of the pool.
+    pub name: String,
+    /// The index in `threads` of the first worker.
+    pub first: usize,
+    /// Number of workers.
+    pub workers: u32,
 }
 
 /// A lock or a mutex.
@@ -426,6 +445,8 @@ pub enum Stmt {
     Rw { object: Expr, write: bool, body: Vec<Stmt>, announce: Option<SiteId>, acquire: SiteId, release: SiteId },
     /// `transaction "name" { }`
     Transaction { name: Option<TextId>, body: Vec<Stmt> },
+    /// `scope { }`, `supervise { }`, `uncancellable { }`
+    JobBlock { kind: BlockKind, body: Vec<Stmt>, open: SiteId, close: SiteId },
     /// An operation whose operands are only expressions.
     Do { op: Simple, site: SiteId },
     /// A block that remains of a folded `if`.

@@ -94,6 +94,9 @@ fn unused(kind: &ItemKind) -> Option<Diagnostic> {
         ItemKind::Looper { name, body: None } => {
             Some(warn(name, format!("nothing is posted to the looper `{}`", name.text), "it has nothing to do"))
         }
+        ItemKind::Pool { name, .. } => {
+            Some(warn(name, format!("nothing is posted to the pool `{}`", name.text), "it has nothing to do"))
+        }
         ItemKind::Lock { kind: LockKind::Lock, name, .. } => unused("lock", name),
         ItemKind::Lock { kind: LockKind::Mutex, name, .. } => unused("mutex", name),
         ItemKind::Lock { kind: LockKind::Condition, name, .. } => unused("condition", name),
@@ -133,6 +136,7 @@ fn name(kind: &ItemKind) -> Option<&Name> {
         ItemKind::Task { name, .. }
         | ItemKind::Event { name, .. }
         | ItemKind::Looper { name, .. }
+        | ItemKind::Pool { name, .. }
         | ItemKind::Lock { name, .. }
         | ItemKind::RwLock { name, .. }
         | ItemKind::Semaphore { name, .. }

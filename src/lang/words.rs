@@ -9,7 +9,7 @@ pub const RESERVED: [&str; 24] = [
 ];
 
 /// The words that begin an item.
-pub const ITEMS: [&str; 28] = [
+pub const ITEMS: [&str; 29] = [
     "app",
     "const",
     "var",
@@ -25,6 +25,7 @@ pub const ITEMS: [&str; 28] = [
     "waitgroup",
     "channel",
     "looper",
+    "pool",
     "handler",
     "listener",
     "daemon",
@@ -40,8 +41,11 @@ pub const ITEMS: [&str; 28] = [
     "state",
 ];
 
+/// A statement about messages and jobs, which may also be a verb of a kind. The type of its operand decides.
+pub(super) const CANCEL: &str = "cancel";
+
 /// The words that begin a statement, except verbs. Used for suggestions.
-pub const STATEMENTS: [&str; 38] = [
+pub const STATEMENTS: [&str; 41] = [
     "let",
     "if",
     "while",
@@ -80,6 +84,9 @@ pub const STATEMENTS: [&str; 38] = [
     "select",
     "launch",
     "switch",
+    "scope",
+    "supervise",
+    "uncancellable",
 ];
 
 /// The words that begin an expectation, after `expect` and `no`.
@@ -87,12 +94,13 @@ pub const EXPECTATIONS: [&str; 9] =
     ["race", "order", "failure", "deadlock", "stuck", "livelock", "atomicity", "outcomes", "races"];
 
 /// The names of the built-in types.
-pub const TYPES: [&str; 19] = [
+pub const TYPES: [&str; 20] = [
     "int",
     "bool",
     "Object",
     "thread",
     "looper",
+    "pool",
     "handler",
     "lock",
     "mutex",
@@ -110,7 +118,7 @@ pub const TYPES: [&str; 19] = [
 ];
 
 /// The words that occur inside items, statements and expectations.
-pub const PARTICLES: [&str; 56] = [
+pub const PARTICLES: [&str; 57] = [
     "after",
     "again",
     "all",
@@ -149,6 +157,7 @@ pub const PARTICLES: [&str; 56] = [
     "ok",
     "on",
     "or",
+    "plain",
     "prefer",
     "queue",
     "readers",
@@ -170,9 +179,10 @@ pub const PARTICLES: [&str; 56] = [
 ];
 
 /// Returns whether a statement or an item of the language begins with this word, so that a kind cannot have a verb of
-/// this name. `cancel`, `register` and `unregister` are exceptions: what follows their operand tells the two apart.
+/// this name. `cancel`, `register` and `unregister` are exceptions: the type of the operand, or what follows it, tells the
+/// two apart.
 pub fn is_verb_word(word: &str) -> bool {
-    let known = STATEMENTS.contains(&word) || Verb::from_word(word).is_some();
+    let known = STATEMENTS.contains(&word) || Verb::from_word(word).is_some() || word == "plain";
     (known || is_reserved(word)) && !matches!(word, "cancel" | "register" | "unregister")
 }
 

@@ -135,7 +135,10 @@ impl Chains {
         let Actor::Thread(thread) = choice.actor else { return };
         match world.thread(thread).pending {
             Op::Post { target, time, is_async, .. } => {
-                self.posting = Some((world.thread_of(target), PostClass { time: Time::of(time), is_async }));
+                // Tasks of a pool are in no order.
+                let looper = world.thread_of(target);
+                self.posting =
+                    (!world.shares_queue(looper)).then_some((looper, PostClass { time: Time::of(time), is_async }));
             }
             Op::Join(joined) if world.finished(joined) => {
                 let joined = world.thread(joined).home.index();

@@ -230,16 +230,16 @@ impl Directed {
 
     // Algorithm 2: the postponed threads whose pending access conflicts with that of `thread`.
     fn racing(&self, view: &View<'_>, thread: ThreadId) -> SmallVec<[ThreadId; 4]> {
-        let Some(access) = view.world.thread(thread).pending.access() else { return SmallVec::new() };
-        let races =
-            |other: ThreadId| view.world.thread(other).pending.access().is_some_and(|theirs| access.conflicts(&theirs));
+        let pending = |thread: ThreadId| view.world.access(&view.world.thread(thread).pending);
+        let Some(access) = pending(thread) else { return SmallVec::new() };
+        let races = |other: ThreadId| pending(other).is_some_and(|theirs| access.races(&theirs));
         self.postponed.iter().map(|(t, _)| *t).filter(|t| *t != thread && races(*t)).collect()
     }
 
     fn in_race_set(&self, view: &View<'_>, thread: ThreadId) -> bool {
         let at = view.world.thread(thread).site.and_then(|s| self.race_set.binary_search(&s).ok());
         at.is_some_and(|at| self.passing.get(at).is_none_or(|(first, passed)| passed + 1 >= *first))
-            && view.world.thread(thread).pending.access().is_some()
+            && view.world.access(&view.world.thread(thread).pending).is_some()
     }
 
     // Line 9 of algorithm 1: records the race of `thread` with each thread of R. `goes_first` is the coin's result for

@@ -299,7 +299,7 @@ impl Holding {
 /// Returns whether an advance of the clock can enable the thread: it waits for a deadline, or it has a message that is
 /// due later.
 pub(super) fn resumes_later(world: &World, thread: ThreadId) -> bool {
-    let due = world.thread(thread).queue.as_ref().and_then(|q| q.messages().map(|m| m.when).min());
+    let due = world.queue(thread).and_then(|q| q.messages().map(|m| m.when).min());
     world.deadline(thread).is_some() || due.is_some_and(|when| when > world.now())
 }
 

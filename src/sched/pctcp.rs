@@ -149,7 +149,7 @@ impl Pctcp {
         let t = world.thread(thread);
         // A looper between tasks begins the next task with its next step, so it has the priority of that task's chain
         // already.
-        let next = match (&t.pending, &t.queue) {
+        let next = match (&t.pending, world.queue(thread)) {
             (Op::Begin, Some(queue)) if t.context == t.home => queue.next_task().map(|task| task.context),
             _ => None,
         };

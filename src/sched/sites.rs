@@ -92,9 +92,15 @@ impl SiteSpec {
         }
     }
 
-    // Whether the site has the kind and place of the selection. Without a kind every plain access is selected.
+    // Whether the site has the kind and place of the selection. Without a kind every access that can race is selected.
     fn takes(&self, site: &Site) -> bool {
-        let kind = self.access.map_or(site.kind.access().is_some(), |access| site.kind == access);
+        let is = |access: SiteKind| match site.kind {
+            SiteKind::MixedRead => access == SiteKind::Read,
+            SiteKind::MixedWrite => access == SiteKind::Write,
+            SiteKind::MixedUpdate => matches!(access, SiteKind::Read | SiteKind::Write),
+            kind => kind == access,
+        };
+        let kind = self.access.map_or(site.kind.access().is_some(), is);
         kind && self.of.as_ref().is_none_or(|of| site.is_of(of))
     }
 

@@ -134,7 +134,7 @@ impl Surw {
                 let enabled = world.enabled().contains(thread);
                 let t = world.thread(thread);
                 let later = || match t.pending {
-                    Op::Begin => t.queue.as_ref().is_some_and(|queue| !queue.is_empty()),
+                    Op::Begin => world.queue(thread).is_some_and(|queue| !queue.is_empty()),
                     _ => world.deadline(thread).is_some(),
                 };
                 if t.status != ThreadStage::Alive || !enabled && !later() {
@@ -298,7 +298,20 @@ impl Surw {
             let left = std::mem::take(&mut self.contexts[load.running.index()].1);
             load.weight = load.weight.saturating_sub(left);
         }
+        let begins = load.running != t.context && t.context != t.home;
         load.running = t.context;
+        // A worker of a pool takes over the weight of its task from the thread that has the queue.
+        let owner = world.queue_owner(thread);
+        if begins && owner != thread {
+            let weight = self.contexts[t.context.index()].1;
+            let load = &mut self.threads[owner.index()].weight;
+            let of = std::mem::replace(load, load.saturating_sub(weight));
+            let own = &mut self.threads[thread.index()].weight;
+            *own = own.saturating_add(weight);
+            if self.intended == Some(Actor::Thread(owner)) {
+                self.moved.push(WeightTransfer { from: Actor::Thread(owner), to: Actor::Thread(thread), weight, of });
+            }
+        }
     }
 
     // Computes the weight of a thread anew from its contexts and its queue.
@@ -408,7 +421,7 @@ impl Strategy for Surw {
             Op::Disable(event) => self.events[event.index()] = 0,
             Op::Cancel { target, .. } => self.last.emptied = Some(world.thread_of(target)),
             Op::CancelMessage(message) => self.last.emptied = World::looper_of_message(message),
-            Op::Quit { looper, .. } => self.last.emptied = Some(looper),
+            Op::Quit { looper, .. } => self.last.emptied = Some(world.queue_owner(looper)),
             _ => {}
         }
     }

@@ -2,7 +2,7 @@
 //! preceding step.
 
 use super::jobs::{LaunchAt, ParentRef, SuspendAt};
-use crate::event::{BodyId, ChannelRead, ComponentId, EventId, JobQuestion, LaunchKind, ListenerId, SiteId};
+use crate::event::{BlockKind, BodyId, ChannelRead, ComponentId, EventId, JobQuestion, LaunchKind, ListenerId, SiteId};
 use crate::lang::ast::{BinaryOp, UnaryOp};
 use crate::lang::program::{ExceptionId, KindId, StageSet, StateId, TextId};
 
@@ -267,6 +267,7 @@ pub(super) enum Visible {
         what: JobQuestion,
     },
     SpawnScope,
+    OpenBlock(BlockKind),
 }
 
 /// What an instruction does with platform memory. The registers of instances hold their objects; null throws
@@ -468,15 +469,18 @@ pub(super) enum Instr {
 }
 
 impl Instr {
+    /// Returns whether an async task waits at a channel here.
+    pub(super) fn suspends_at_channel(&self) -> bool {
+        use SuspendAt::{Receive, Select, Send};
+        matches!(self, Instr::Visible { op: Visible::Suspend(Send { .. } | Receive { .. } | Select { .. }), .. })
+    }
+
     /// Returns the instruction with its jump targets moved by `entry`, the index of its body's first instruction.
     pub(super) fn moved(mut self, entry: u32) -> Self {
         match &mut self {
             Instr::Jump(to) | Instr::JumpIf { to, .. } | Instr::JumpUnless { to, .. } => *to += entry,
             Instr::ForNext { body, .. } => *body += entry,
-            Instr::Visible {
-                op: Visible::ListRead(_, ListGet::Next { exit, .. }) | Visible::Receive { exit: Some(exit), .. },
-                ..
-            } => *exit += entry,
+            Instr::Visible { op, .. } => op.exit_mut().into_iter().for_each(|exit| *exit += entry),
             _ => {}
         }
         self

@@ -4,25 +4,61 @@
 use super::blame::blamed;
 use super::fiber::{Fiber, FrameKind};
 use super::guest::Vm;
-use super::instr::{Instr, Reg, Visible};
-use super::operands::Values;
+use super::instr::{Instr, ListGet, Reg, Regs, Visible};
+use super::operands::{Values, range};
 use super::pure::evaluate;
 use super::unwind::{Exception, ExceptionDetail};
 use crate::event::{
-    CANCELLED, Failure, FailureKind, LaunchParent, LaunchPlace, Op, Outcome, SemaphoreId, Suspension, ThreadId, Value,
+    BlockEnd, CANCELLED, ChannelId, Failure, FailureKind, LaunchParent, LaunchPlace, Op, Outcome, SemaphoreId,
+    Suspension, ThreadId, Transfer, Value,
 };
-use crate::world::{JobEnd, Next, Reply, ThrownException, World};
+use crate::world::{Job, JobEnd, Next, Reply, ThrownException, World};
 
 /// What a suspension waits for, with its operands in registers. [`Suspension`] has the same with resolved operands.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum SuspendAt {
     Sleep(Reg),
-    Await { condition: super::instr::FragmentId, timeout: Option<Reg> },
+    Await {
+        condition: super::instr::FragmentId,
+        timeout: Option<Reg>,
+    },
     Join(Reg),
     Down(Reg),
-    DownFor { semaphore: Reg, timeout: Reg },
+    DownFor {
+        semaphore: Reg,
+        timeout: Reg,
+    },
     Yield,
     Switch(Reg),
+    CloseBlock {
+        block: Reg,
+        end: CloseAt,
+    },
+    Send {
+        channel: Reg,
+        value: Reg,
+    },
+    /// Like the receive of a thread ([`Visible::Receive`]).
+    Receive {
+        channel: Reg,
+        exit: Option<u32>,
+    },
+    /// Like the select of a thread ([`Visible::Select`]).
+    Select {
+        cases: Regs,
+        timeout: Option<Reg>,
+        otherwise: bool,
+        values: Regs,
+        received: Reg,
+    },
+}
+
+/// How control has reached the end of a block, with an exception in a register.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum CloseAt {
+    Normal,
+    Cancelled,
+    Failed(Reg),
 }
 
 /// Where a job starts, with its operand in a register.
@@ -43,8 +79,9 @@ pub(super) enum ParentRef {
 
 impl SuspendAt {
     /// Returns the suspension with resolved operands.
-    pub(super) fn resolve(self, regs: &[Value]) -> Result<Suspension, ThrownException> {
+    pub(super) fn resolve(self, regs: &[Value], world: &mut World) -> Result<Suspension, ThrownException> {
         let get = |r: Reg| regs[usize::from(r)];
+        let channel = |r: Reg| u32::try_from(get(r)).ok().map(ChannelId);
         let thread = |r: Reg| World::thread_value(get(r));
         let semaphore = |r: Reg| u32::try_from(get(r)).map(SemaphoreId).map_err(|_| ThrownException::NullPointer);
         Ok(match self {
@@ -57,6 +94,24 @@ impl SuspendAt {
             }
             SuspendAt::Yield => Suspension::Yield,
             SuspendAt::Switch(to) => Suspension::Switch(thread(to)?),
+            SuspendAt::CloseBlock { block, end } => {
+                let end = match end {
+                    CloseAt::Normal => BlockEnd::Normal,
+                    CloseAt::Cancelled => BlockEnd::Cancelled,
+                    CloseAt::Failed(exception) => BlockEnd::Failed(get(exception)),
+                };
+                Suspension::CloseBlock { block: thread(block)?, end }
+            }
+            SuspendAt::Send { channel: to, value } => {
+                Suspension::Transfer(Transfer::Send { channel: channel(to), value: get(value) })
+            }
+            SuspendAt::Receive { channel: from, exit } => {
+                Suspension::Transfer(Transfer::Receive { channel: channel(from), iterates: exit.is_some() })
+            }
+            SuspendAt::Select { cases, timeout, otherwise, .. } => {
+                let cases = world.keep_args(range(regs, cases));
+                Suspension::Transfer(Transfer::Select { cases, timeout: timeout.map(get), otherwise })
+            }
         })
     }
 
@@ -67,6 +122,21 @@ impl SuspendAt {
             SuspendAt::DownFor { semaphore, timeout } => {
                 f(semaphore);
                 f(timeout);
+            }
+            SuspendAt::Send { channel, value } => {
+                f(channel);
+                f(value);
+            }
+            SuspendAt::CloseBlock { block, end } => {
+                f(block);
+                if let CloseAt::Failed(exception) = end {
+                    f(exception);
+                }
+            }
+            SuspendAt::Receive { channel, .. } => f(channel),
+            SuspendAt::Select { cases, timeout, .. } => {
+                timeout.into_iter().for_each(&mut *f);
+                (cases.first..cases.first + cases.count).for_each(f);
             }
             SuspendAt::Await { timeout, .. } => timeout.into_iter().for_each(f),
             SuspendAt::Yield => {}
@@ -116,6 +186,14 @@ impl Vm {
                 let (from, to) = self.two(job, thread);
                 if !world.take_cells(to.append(from)) {
                     return Ok(Next::Ended);
+                }
+                if value != CANCELLED
+                    && let Some(reply) = world.reply_after(job)
+                {
+                    return match self.deliver_job(world, thread, reply) {
+                        Ok(next) => Ok(next),
+                        Err(reply) => Ok(self.deliver_rare(world, thread, reply)),
+                    };
                 }
                 if let Some(next) = self.after_suspension(world, thread, value) {
                     return Ok(next);
@@ -176,7 +254,7 @@ impl Vm {
         world.end_job(thread, job, end);
     }
 
-    /// Reports the failure of a job that no other job keeps.
+    /// Reports the failure of a job that no other job keeps, or of a promise that nobody has handled.
     pub(super) fn report(&self, world: &mut World, job: ThreadId, exception: Exception) {
         if world.setup().uncaught_ends_thread {
             return;
@@ -186,7 +264,11 @@ impl Vm {
             _ => String::new(),
         };
         let name = &self.code.exceptions[exception.name];
-        let failure = world.failure(FailureKind::Exception, job, name, &message, exception.site);
+        let kind = match world.job(job).is_some_and(Job::is_promise) {
+            true => FailureKind::Rejection,
+            false => FailureKind::Exception,
+        };
+        let failure = world.failure(kind, job, name, &message, exception.site);
         let operand = match exception.says {
             ExceptionDetail::Blame(id) => self.code.blames.operand(name, id),
             _ => None,
@@ -196,6 +278,37 @@ impl Vm {
 }
 
 impl Visible {
+    /// Returns where an iteration goes on at the end of its list or channel. `None` for every other instruction.
+    pub(super) fn exit(&self) -> Option<u32> {
+        match *self {
+            Visible::ListRead(_, ListGet::Next { exit, .. })
+            | Visible::Receive { exit: Some(exit), .. }
+            | Visible::Suspend(SuspendAt::Receive { exit: Some(exit), .. }) => Some(exit),
+            _ => None,
+        }
+    }
+
+    /// Returns the same as [`exit`](Self::exit), to change it.
+    pub(super) fn exit_mut(&mut self) -> Option<&mut u32> {
+        match self {
+            Visible::ListRead(_, ListGet::Next { exit, .. })
+            | Visible::Receive { exit: Some(exit), .. }
+            | Visible::Suspend(SuspendAt::Receive { exit: Some(exit), .. }) => Some(exit),
+            _ => None,
+        }
+    }
+
+    /// Returns the registers of a select for the received values, and for whether one was sent. `None` for every other
+    /// instruction.
+    pub(super) fn select_results(&self) -> Option<(Regs, Reg)> {
+        match *self {
+            Visible::Select { values, received, .. } | Visible::Suspend(SuspendAt::Select { values, received, .. }) => {
+                Some((values, received))
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the condition that the instruction waits for.
     pub(super) fn condition(&self) -> Option<super::instr::FragmentId> {
         match *self {
@@ -209,9 +322,9 @@ impl Visible {
 pub(super) fn suspension(
     at: SuspendAt,
     regs: &[Value],
-    world: &World,
+    world: &mut World,
     thread: ThreadId,
 ) -> Result<Op, ThrownException> {
     let job = world.running_job(thread).ok_or(ThrownException::IllegalState)?;
-    at.resolve(regs).map(|on| Op::Suspend { job, on })
+    at.resolve(regs, world).map(|on| Op::Suspend { job, on })
 }

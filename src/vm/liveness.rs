@@ -33,7 +33,9 @@ pub(super) fn live(code: &[Instr], handlers: &[Handler], regs: usize, fragments:
             }
             let mut write = |reg: Reg| out[usize::from(reg) / 64] &= !(1 << (reg % 64));
             written(&code[at]).into_iter().for_each(&mut write);
-            if let Instr::Visible { op: Visible::Select { values, received, .. }, .. } = code[at] {
+            if let Instr::Visible { op, .. } = code[at]
+                && let Some((values, received)) = op.select_results()
+            {
                 // Only the value of the case that goes is written, but no other one is read after that.
                 each(values, &mut write);
                 write(received);
@@ -84,13 +86,10 @@ fn successors(code: &[Instr], at: usize) -> impl Iterator<Item = usize> {
     let (a, b) = match code[at] {
         Instr::Jump(to) => (Some(to as usize), None),
         Instr::JumpIf { to, .. } | Instr::JumpUnless { to, .. } => (Some(next), Some(to as usize)),
-        Instr::Visible {
-            op: Visible::ListRead(_, ListGet::Next { exit, .. }) | Visible::Receive { exit: Some(exit), .. },
-            ..
-        } => (Some(next), Some(exit as usize)),
         Instr::Return(_) | Instr::Fail { .. } | Instr::Throw { .. } | Instr::Rethrow(_) => (None, None),
         // A looper takes message after message at one instruction, so that instruction is its own successor.
         Instr::Visible { op: Visible::Begin, .. } => (Some(next), Some(at)),
+        Instr::Visible { op, .. } => (Some(next), op.exit().map(|exit| exit as usize)),
         _ => (Some(next), None),
     };
     a.into_iter().chain(b)
@@ -114,11 +113,7 @@ fn written(instr: &Instr) -> Option<Reg> {
         | Instr::PeekList { dst, .. }
         | Instr::Platform { dst, .. } => Some(dst),
         // At the end of its list an iteration writes no element.
-        Instr::Visible {
-            op: Visible::ListRead(_, ListGet::Next { .. }) | Visible::Receive { exit: Some(_), .. },
-            ..
-        } => None,
-        Instr::Visible { dst, .. } => Some(dst),
+        Instr::Visible { op, dst, .. } => op.exit().is_none().then_some(dst),
         _ => None,
     }
 }
@@ -324,6 +319,7 @@ fn operands(op: &Visible, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
         | Visible::Now
         | Visible::Skip
         | Visible::Yield
-        | Visible::SpawnScope => {}
+        | Visible::SpawnScope
+        | Visible::OpenBlock(_) => {}
     }
 }

@@ -242,5 +242,6 @@ fn pending(op: Visible, regs: &[Value], world: &mut World, by: ThreadId) -> Resu
         Visible::CancelJob(r) => Op::CancelJob(thread(r)?),
         Visible::AskJob { job, what } => Op::AskJob { job: thread(job)?, what },
         Visible::SpawnScope => Op::SpawnScope,
+        Visible::OpenBlock(kind) => Op::OpenBlock(kind),
     })
 }

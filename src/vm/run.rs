@@ -7,7 +7,7 @@ use super::blame::blamed;
 use super::code::Code;
 use super::fiber::{Fiber, FrameKind};
 use super::guest::Vm;
-use super::instr::{Instr, ListGet, Reg, Visible};
+use super::instr::{Instr, Reg, Visible};
 use super::operands::{Values, in_place, pend, range};
 use super::pure::{Stop, evaluate, local};
 use super::unwind::{Exception, ExceptionDetail};
@@ -55,7 +55,7 @@ impl Vm {
     }
 
     #[inline(never)]
-    fn deliver_rare(&mut self, world: &mut World, thread: ThreadId, reply: Reply) -> Next {
+    pub(super) fn deliver_rare(&mut self, world: &mut World, thread: ThreadId, reply: Reply) -> Next {
         let code = self.code.clone();
         let fiber = &mut self.fibers[thread];
         // An exception in the condition of an `await` ends the wait, and is thrown in the thread.
@@ -83,7 +83,7 @@ impl Vm {
             Reply::Selected { case, value, received } => {
                 let base = fiber.base as usize;
                 fiber.regs[base + usize::from(dst)] = Value::from(case);
-                if let Visible::Select { values, received: flag, .. } = op {
+                if let Some((values, flag)) = op.select_results() {
                     if case < u32::from(values.count) {
                         fiber.regs[base + usize::from(values.first) + case as usize] = value;
                     }
@@ -93,8 +93,7 @@ impl Vm {
             }
             Reply::LeaveLoop => fiber.pc += 1,
             Reply::Exhausted => {
-                if let Visible::ListRead(_, ListGet::Next { exit, .. }) | Visible::Receive { exit: Some(exit), .. } = op
-                {
+                if let Some(exit) = op.exit() {
                     fiber.pc = exit;
                 }
             }

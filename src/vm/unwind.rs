@@ -152,6 +152,10 @@ impl Vm {
             fiber.pop();
         }
         if world.setup().uncaught_ends_thread {
+            // A pool replaces a worker that an exception has ended.
+            if world.pool(thread).is_some() {
+                return Some(self.leave_task(world, thread));
+            }
             fiber.clear();
             world.abandon_queue(thread);
             return Some(Next::Finished);

@@ -47,6 +47,8 @@ pub(super) enum Part {
     Platform,
     /// The order of the waiting jobs.
     Jobs,
+    /// The queue of a pool.
+    Pool(usize),
     /// Words that the caller has added (`Canonicalizer::distinguish`).
     Else,
 }
@@ -69,6 +71,7 @@ impl Part {
             Part::Channel(n) => (12, n),
             Part::Group(n) => (13, n),
             Part::Jobs => (14, 0),
+            Part::Pool(n) => (15, n),
         };
         kind << 32 | number as u64
     }
@@ -196,18 +199,19 @@ impl Canonicalizer {
     }
 
     /// Numbers the declared threads and objects. The buffer must be empty.
-    pub(super) fn start(&mut self, declared: DeclaredCounts) {
-        (0..declared.threads).for_each(|t| _ = self.threads.of(ThreadId::new(t)));
+    pub(super) fn start(&mut self, threads: impl Iterator<Item = ThreadId>, declared: DeclaredCounts) {
+        threads.for_each(|thread| _ = self.threads.of(thread));
         (0..declared.objects).for_each(|o| _ = self.objects.of(ObjectId::new(o)));
     }
 
-    /// Prepares the buffer for some parts of a state in which only declared things are numbered.
+    /// Prepares the buffer for some parts of a state in which only declared things are numbered, and in the order of
+    /// their declaration.
     pub(super) fn clear_parts(&mut self, declared: DeclaredCounts) {
         self.bytes.clear();
         self.parts.clear();
         if !self.is_plain(declared) {
             self.clear();
-            self.start(declared);
+            self.start((0..declared.threads).map(ThreadId::new), declared);
         }
     }
 

@@ -42,23 +42,35 @@ impl CanonicalWriter<'_> {
         if job.stage == JobStage::Done {
             return;
         }
-        self.thread(job.looper);
+        self.looper(job.looper);
         self.optional_thread(job.parent);
         self.word(job.failure.map_or(u64::MAX, |exception| exception as u64));
         let LaunchKind { daemon, keeps_failure, micro } = job.kind;
         let flags = [daemon, keeps_failure, micro, job.is_scope];
-        self.word(flags.into_iter().fold(0, |word, flag| word << 1 | u64::from(flag)));
+        let flags = flags.into_iter().fold(0, |word, flag| word << 1 | u64::from(flag));
+        let block = job.block.map_or(0, |kind| kind as u64 + 1);
+        self.word(flags | block << 4 | (job.blocks.len() as u64) << 8);
         self.threads_in_order(&job.children);
+        if !job.blocks.is_empty() {
+            self.threads_in_order(&job.blocks);
+        }
         if matches!(job.stage, JobStage::Waiting | JobStage::Ready(_)) {
             self.mark_pending(guest, thread);
         }
     }
 
-    // Writes the order in which the waiting jobs began to wait. It is the order in which one step resumes them.
+    // Writes the order in which the waiting jobs began to wait, which is the order in which one step resumes them, and
+    // the promises that nobody has handled.
     pub(super) fn waiting_jobs(&mut self) {
         let world = self.world;
         if !world.jobs.waiting.is_empty() {
             self.threads_in_order(&world.jobs.waiting);
+        }
+        if !world.jobs.rejected.is_empty() {
+            self.word(u64::MAX);
+            self.threads_in_order(&world.jobs.rejected);
+        }
+        if !world.jobs.waiting.is_empty() || !world.jobs.rejected.is_empty() {
             self.room.part(Part::Jobs);
         }
     }

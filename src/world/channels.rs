@@ -5,8 +5,13 @@
 //! the channel in a step of its own, and the second one completes both. That a thread has parked can be observed (a
 //! `select` with an `else` finds a partner or does not), so it must be a step.
 //!
-//! A select with a case of a rendezvous parks at all of its channels. It then takes part in buffered channels as well:
-//! the first partner of any of its cases decides the case. All other operations on buffered channels never park.
+//! An async task that has to wait parks at channels of every kind, since its looper goes on with other messages, which
+//! can be observed. Where a program has such a task, every thread parks that has to wait, so that all that wait are
+//! served in the order in which they began to wait ([`Setup::waits_park`](super::Setup::waits_park)).
+//!
+//! Otherwise, a select with a case of a rendezvous parks at all of its channels. It then takes part in buffered
+//! channels as well: the first partner of any of its cases decides the case. All other operations on buffered channels
+//! never park.
 //!
 //! Invariant: a thread that is parked at a channel, and whose deadline has not passed, has no case that can go. So two
 //! parked threads never fit each other.
@@ -16,7 +21,7 @@ use super::clock::due;
 use super::effects::{How, Thing, ThingEffect};
 use super::kind::WordKind;
 use super::sync::ThreadSet;
-use crate::event::{Args, ChannelId, NULL, Op, ThreadId, Value};
+use crate::event::{Args, CANCELLED, ChannelId, NULL, Op, Suspension, ThreadId, Transfer, Value};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
@@ -101,7 +106,7 @@ pub struct SelectCase {
 }
 
 /// Number of words of a case in the arguments of a select: the channel, whether the case sends, the value.
-pub(super) const CASE: usize = 3;
+const CASE: usize = 3;
 
 impl Channel {
     /// Makes the channel empty and open.
@@ -132,8 +137,14 @@ impl World {
     /// case could go, as a look at all of them. Empty for any other operation, and for a select that has parked.
     #[must_use]
     pub fn selected_effects(&self, op: &Op, value: Value) -> SmallVec<[ThingEffect; 2]> {
-        let (Op::Select { cases, .. } | Op::Selected { cases }) = *op else { return SmallVec::new() };
-        if value == NULL {
+        let (Op::Select { cases, .. }
+        | Op::Selected { cases }
+        | Op::Suspend { on: Suspension::Transfer(Transfer::Select { cases, .. }), .. }
+        | Op::Resume(Suspension::Transfer(Transfer::Select { cases, .. }))) = *op
+        else {
+            return SmallVec::new();
+        };
+        if value == NULL || value == CANCELLED {
             return SmallVec::new();
         }
         let touch = |case: SelectCase, how| case.channel.map(|channel| (Thing::Channel(channel), how));
@@ -162,6 +173,11 @@ impl World {
     #[must_use]
     pub fn is_rendezvous(&self, channel: ChannelId) -> bool {
         self.capacity(channel) == Capacity::Bounded(0)
+    }
+
+    // Returns whether a thread that has to wait at the channel parks.
+    fn parks_at(&self, channel: ChannelId) -> bool {
+        self.setup.waits_park || self.is_rendezvous(channel)
     }
 
     /// Returns the size of the channel's buffer.
@@ -218,30 +234,40 @@ impl World {
     }
 
     /// Returns the indices of the cases that can go; the deadline, if it has passed, has the index after the last case.
-    pub(super) fn open_cases(&self, thread: ThreadId, cases: Args) -> SmallVec<[u32; 8]> {
+    pub(super) fn open_cases(&self, own: ThreadId, cases: Args, timed_out: bool) -> SmallVec<[u32; 8]> {
         let mut open: SmallVec<[u32; 8]> =
-            self.cases(cases).zip(0..).filter(|(case, _)| self.can_go(*case, thread)).map(|(_, i)| i).collect();
-        if due(self.threads[thread].deadline, self.now) {
-            open.push((cases.count as usize / CASE) as u32);
+            self.cases(cases).zip(0..).filter(|(case, _)| self.can_go(*case, own)).map(|(_, i)| i).collect();
+        if timed_out {
+            open.push(case_count(cases));
         }
         open
     }
 
-    /// Returns the number of cases of a pending select that can go.
-    pub(super) fn open_case_count(&self, thread: ThreadId, cases: Args) -> usize {
-        self.open_cases(thread, cases).len()
+    /// Returns the number of cases that can go of the select at which a thread is pending.
+    pub(super) fn open_case_count(&self, thread: ThreadId) -> usize {
+        match self.threads[thread].pending {
+            Op::Select { cases, .. } => {
+                self.open_cases(thread, cases, due(self.threads[thread].deadline, self.now)).len()
+            }
+            // The time of a job's select begins when it is performed.
+            Op::Suspend { on: Suspension::Transfer(Transfer::Select { cases, timeout, .. }), .. } => {
+                match self.running_job(thread).filter(|job| !self.is_cancelled(*job)) {
+                    Some(job) => self.open_cases(job, cases, timeout.is_some_and(|t| t <= 0)).len(),
+                    None => 0,
+                }
+            }
+            _ => 0,
+        }
     }
 
     /// Returns whether an operation on channels is enabled.
     pub(super) fn channel_enabled(&self, thread: ThreadId, op: &Op) -> bool {
         match *op {
-            Op::Send { channel: Some(channel), .. } => self.is_rendezvous(channel) || self.can_send(channel, thread),
-            Op::Receive { channel: Some(channel), .. } => {
-                self.is_rendezvous(channel) || self.can_receive(channel, thread)
-            }
+            Op::Send { channel: Some(channel), .. } => self.parks_at(channel) || self.can_send(channel, thread),
+            Op::Receive { channel: Some(channel), .. } => self.parks_at(channel) || self.can_receive(channel, thread),
             Op::Select { cases, otherwise, .. } => {
-                let parks = |case: SelectCase| case.channel.is_some_and(|channel| self.is_rendezvous(channel));
-                otherwise || self.cases(cases).any(parks) || !self.open_cases(thread, cases).is_empty()
+                let parks = |case: SelectCase| case.channel.is_some_and(|channel| self.parks_at(channel));
+                otherwise || self.cases(cases).any(parks) || self.open_case_count(thread) > 0
             }
             Op::Sent { .. } | Op::Received { .. } => self.handover(thread).is_some(),
             Op::Selected { .. } => self.handover(thread).is_some() || due(self.threads[thread].deadline, self.now),
@@ -272,7 +298,7 @@ impl World {
     /// channels depend on each other, because such a select connects its channels. With `timed`: whether such a select
     /// has a deadline, on which the operations on its channels depend.
     pub(super) fn has_parked_select(&self, timed: bool) -> bool {
-        self.selecting.iter().any(|thread| {
+        self.selecting.iter().chain(self.jobs.waiting.iter().copied()).any(|thread| {
             let t = &self.threads[thread];
             matches!(t.pending, Op::Selected { .. })
                 && self.handover(thread).is_none()
@@ -318,6 +344,11 @@ impl super::CanonicalWriter<'_> {
             }
         }
     }
+}
+
+/// Returns the number of cases with a channel. It is the index of the deadline; the `else` has the next one.
+pub(super) fn case_count(cases: Args) -> u32 {
+    (cases.count as usize / CASE) as u32
 }
 
 fn channel_of(word: Value) -> Option<ChannelId> {

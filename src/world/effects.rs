@@ -334,7 +334,7 @@ impl Thing {
             Thing::AllMemory => String::new(),
             Thing::Lock(lock) => world.lock_name(lock),
             Thing::RwLock(lock) => format!("rwlock {}", setup.rwlocks[lock.0 as usize].0),
-            Thing::Queue(looper) => format!("the queue of {}", world.thread_name(looper)),
+            Thing::Queue(looper) => format!("the queue of {}", world.queue_name(looper)),
             Thing::WaitSet(WaitSet::Lock(lock)) => format!("the wait set of {}", world.lock_name(lock)),
             Thing::WaitSet(WaitSet::Condition(id)) => format!("condition {}", setup.conditions[id.0 as usize]),
             Thing::Semaphore(id) => format!("semaphore {}", setup.semaphores[id.0 as usize].0),
@@ -460,7 +460,7 @@ impl World {
                 one(Thing::Queue(self.thread_of(target)), How::PostIdle).timed()
             }
             Op::Post { target, body, time, args, options, .. } => {
-                let queue = Thing::Queue(self.thread_of(target));
+                let (queue, target) = (Thing::Queue(self.thread_of(target)), self.addressee(target));
                 let effects = match self.token_of(args, options) {
                     None => one(queue, How::Post(target, body)),
                     Some(token) => Effects::two(
@@ -471,12 +471,12 @@ impl World {
                 // The due time of a message at the front does not depend on the clock.
                 Effects { uses_clock: time != PostTime::Front, ..effects }
             }
-            Op::Begin => one(Thing::Queue(thread), How::Begin).timed(),
+            Op::Begin => one(Thing::Queue(self.queue_owner(thread)), How::Begin).timed(),
             Op::AttachQueue => one(Thing::Queue(thread), How::Attach),
             Op::Fence(looper) => one(Thing::Queue(looper), How::AddFence).timed(),
             Op::Lift(token) => one(Thing::Fence(token), How::RemoveFence),
             Op::Cancel { target, body, token } => {
-                let queue = Thing::Queue(self.thread_of(target));
+                let (queue, target) = (Thing::Queue(self.thread_of(target)), self.addressee(target));
                 match (Memory::object_of(token), body) {
                     (None, _) => one(queue, How::Cancel(target, body)),
                     (Some(token), Some(body)) => one(queue, How::CancelWith(target, body, token)),
@@ -490,7 +490,7 @@ impl World {
                 Some((looper, _)) => one(Thing::Queue(looper), How::Remove).timed(),
                 None => Effects::NONE,
             },
-            Op::Quit { looper, .. } => one(Thing::Queue(looper), How::Quit).timed(),
+            Op::Quit { looper, .. } => one(Thing::Queue(self.queue_owner(looper)), How::Quit).timed(),
             Op::Enable { event, .. } => one(Thing::Event(event), How::Enable),
             Op::Disable(event) => one(Thing::Event(event), How::Disable),
             Op::Request => one(Thing::Platform, How::Request),
@@ -522,10 +522,10 @@ impl World {
             Op::Launch { place, parent, .. } => {
                 let queue = match place {
                     LaunchPlace::Posted(target) => self.thread_of(target),
-                    LaunchPlace::Here | LaunchPlace::Now => thread,
+                    LaunchPlace::Here | LaunchPlace::Now => self.queue_owner(thread),
                 };
                 let parent = match parent {
-                    LaunchParent::Caller => self.running_job(thread),
+                    LaunchParent::Caller => self.running_job(thread).map(|job| self.innermost_block(job)),
                     LaunchParent::NoParent => None,
                     LaunchParent::Job(job) => Some(job),
                 };
@@ -541,10 +541,13 @@ impl World {
             Op::Suspend { job, on } => {
                 let other = match on {
                     Suspension::Await { .. } => Some((Thing::AllMemory, How::Await)),
-                    Suspension::Join(other) => Some((Thing::End(other), How::Join)),
+                    Suspension::Join(other) | Suspension::CloseBlock { block: other, .. } => {
+                        Some((Thing::End(other), How::Join))
+                    }
                     Suspension::Down(semaphore) | Suspension::DownFor { semaphore, .. } => {
                         Some((Thing::Semaphore(semaphore), How::Down))
                     }
+                    Suspension::Transfer(transfer) => self.effects(thread, &transfer.first_half()).touches().next(),
                     Suspension::Sleep(_) | Suspension::Yield | Suspension::Switch(_) => None,
                 };
                 Effects { touches: [Some((Thing::Job(job), How::Suspend)), other, None], uses_clock: true }
@@ -552,6 +555,10 @@ impl World {
             Op::CancelJob(job) => one(Thing::Job(job), How::CancelJob).timed(),
             Op::AskJob { job, .. } => one(Thing::Job(job), How::AskJob),
             Op::SpawnScope => one(Thing::Numbers, How::Make),
+            Op::OpenBlock(_) => {
+                let job = Thing::Job(self.running_job(thread).unwrap_or(thread));
+                Effects::two((Thing::Numbers, How::Make), (job, How::Make))
+            }
             // The second half of a suspension is never pending; its thread has begun a message.
             Op::Branch | Op::Skip | Op::Yield | Op::Resume(_) => Effects::NONE,
         }

@@ -80,8 +80,8 @@ impl World {
     #[must_use]
     pub fn thread_of(&self, target: Target) -> ThreadId {
         match target {
-            Target::Thread(thread) => thread,
-            Target::Handler(handler) => self.handlers[handler],
+            Target::Thread(thread) => self.queue_owner(thread),
+            Target::Handler(handler) => self.queue_owner(self.handlers[handler]),
         }
     }
 
@@ -90,7 +90,7 @@ impl World {
     pub(super) fn mark_pending(&mut self, thread: ThreadId) {
         match self.threads[thread].pending {
             Op::Acquire(lock) => return self.mark_pending_at_lock(thread, lock),
-            Op::Begin => return self.refresh(thread),
+            Op::Begin => return self.worker_rests(thread),
             Op::Post { target, .. } => {
                 let looper = self.thread_of(target);
                 // A thread with a queue keeps it, so the post can no longer become blocked.
@@ -213,9 +213,7 @@ impl World {
 
     /// Decides again whether the looper is enabled, because its queue has changed.
     pub(super) fn refresh_looper(&mut self, looper: ThreadId) {
-        if self.threads[looper].status == ThreadStage::Alive && matches!(self.threads[looper].pending, Op::Begin) {
-            self.refresh(looper);
-        }
+        self.refresh_workers_of(looper);
     }
 
     /// Returns whether a thread is enabled, by definition. The maintained set must agree in every state.
@@ -242,7 +240,10 @@ impl World {
                 self.threads[target].queue.is_some() || self.finished(target)
             }
             // A begin without a queue, or inside a task, does not block: it throws.
-            Op::Begin => t.in_task() || t.queue.as_ref().is_none_or(|q| q.quit || q.ready(self.now)),
+            Op::Begin => {
+                let ready = || self.queue(thread).is_none_or(|q| q.quit || q.ready(self.now));
+                t.in_task() || ready() && self.is_next_worker(thread)
+            }
             Op::Wake => t.interrupted || due(t.deadline, self.now),
             op @ (Op::Send { .. }
             | Op::Sent { .. }

@@ -25,7 +25,7 @@ impl World {
 
     /// Returns the threads that keep the run going: those that are not daemons, have not ended and are no idle loopers.
     pub(crate) fn busy(&self) -> impl Iterator<Item = ThreadId> + '_ {
-        self.workers.iter().filter(|worker| !self.threads[*worker].idle(self.now))
+        self.workers.iter().filter(|worker| !self.idles(*worker))
     }
 
     /// Returns the outcome of a run that stops at rest: ok, or stuck if messages are left.
@@ -97,7 +97,7 @@ impl World {
         let stuck: Vec<ThreadId> = self
             .threads
             .enumerate()
-            .filter(|(id, t)| !t.daemon && (t.status == ThreadStage::Alive && !t.idle(self.now) || self.job_waits(*id)))
+            .filter(|(id, t)| !t.daemon && (t.status == ThreadStage::Alive && !self.idles(*id) || self.job_waits(*id)))
             .map(|(id, _)| id)
             .collect();
         let ring = stuck.iter().find_map(|t| self.ring_from(*t)).unwrap_or_default();

@@ -1,65 +1,136 @@
 //! Performs sends, receives, closes and selects.
 
 use super::World;
-use super::channels::{CASE, Capacity, Exchanged, Handover, Parked, SelectCase};
+use super::channels::{Capacity, Exchanged, Handover, Parked, SelectCase, case_count};
 use super::clock::due;
 use super::perform::{Reply, ThrownException};
-use crate::event::{Args, ChannelId, ChannelRead, LimitKind, Op, Outcome, ThreadId, Value};
+use crate::event::{ChannelId, ChannelRead, LimitKind, Op, Outcome, ThreadId, Transfer, Value};
 use smallvec::SmallVec;
 
 impl World {
-    /// Performs an operation on channels. `argument` picks the case of a select.
+    /// Performs an operation of a thread on channels. `argument` picks the case of a select.
     pub(super) fn act_on_channel(&mut self, thread: ThreadId, argument: u64) -> Result<Reply, ThrownException> {
-        match self.threads[thread].pending {
-            Op::Send { channel: Some(channel), value } => {
-                if !self.can_send(channel, thread) {
-                    self.channels[channel].senders.push(Parked { thread, case: 0, value });
-                    return Ok(self.parks(thread, Op::Sent { channel }));
-                }
-                self.complete_send(thread, channel, value)?;
-                Ok(Reply::Value(0))
-            }
-            Op::Receive { channel: Some(channel), iterates } => {
-                if !self.can_receive(channel, thread) {
-                    self.channels[channel].receivers.push(Parked { thread, case: 0, value: 0 });
-                    return Ok(self.parks(thread, Op::Received { channel, iterates }));
-                }
-                let what = self.complete_receive(thread, channel);
-                Ok(self.received(channel, iterates, what))
-            }
-            Op::Sent { .. } => match self.take_handover(thread) {
-                Some(Handover { what: Exchanged::Closed, .. }) => Err(ThrownException::Closed),
-                _ => Ok(Reply::Value(0)),
-            },
-            Op::Received { channel, iterates } => {
-                let what = self.take_handover(thread).map_or(Exchanged::Closed, |handover| handover.what);
-                Ok(self.received(channel, iterates, what))
-            }
-            Op::Select { cases, .. } => self.select(thread, cases, argument),
-            Op::Selected { cases } => self.end_select(thread, cases),
+        let transfer = match self.threads[thread].pending {
+            Op::Send { channel, value } => Transfer::Send { channel, value },
+            Op::Receive { channel, iterates } => Transfer::Receive { channel, iterates },
+            Op::Select { cases, timeout, otherwise } => Transfer::Select { cases, timeout, otherwise },
+            Op::Sent { .. } | Op::Received { .. } | Op::Selected { .. } => return self.end_transfer(thread),
             Op::Close(channel) => {
                 if self.channels[channel].closed {
                     return Err(ThrownException::Closed);
                 }
                 self.close(channel);
-                Ok(Reply::Value(0))
+                return Ok(Reply::Value(0));
             }
             Op::ChannelRead { channel, what } => {
                 let c = &self.channels[channel];
-                Ok(Reply::Value(match what {
+                return Ok(Reply::Value(match what {
                     ChannelRead::Closed => i64::from(c.closed),
                     ChannelRead::Len => c.items.len() as i64,
-                }))
+                }));
             }
-            // An operation on a null channel is never enabled.
-            _ => Ok(Reply::Value(0)),
+            _ => return Ok(Reply::Value(0)),
+        };
+        let timed_out = due(self.threads[thread].deadline, self.now);
+        let Some((case, what)) = self.transfer(thread, transfer, timed_out, argument) else {
+            self.park(thread, transfer);
+            self.threads[thread].pending = transfer.second_half();
+            return Ok(Reply::Again);
+        };
+        self.threads[thread].deadline = None;
+        self.conclude(&transfer.first_half(), case, what)
+    }
+
+    /// Performs a transfer that does not have to wait. `None` if it has to. The result is the index of the case (see
+    /// [`Reply::Selected`]; 0 for a send or receive), and how the transfer has ended. `argument` picks the case of a
+    /// select, whose deadline has passed if `timed_out`.
+    pub(super) fn transfer(
+        &mut self,
+        own: ThreadId,
+        transfer: Transfer,
+        timed_out: bool,
+        argument: u64,
+    ) -> Option<(u32, Exchanged)> {
+        match transfer {
+            Transfer::Send { channel, value } => {
+                let channel = channel.filter(|channel| self.can_send(*channel, own))?;
+                Some((0, self.complete_send(own, channel, value)))
+            }
+            Transfer::Receive { channel, .. } => {
+                let channel = channel.filter(|channel| self.can_receive(*channel, own))?;
+                Some((0, self.complete_receive(own, channel)))
+            }
+            Transfer::Select { cases, otherwise, .. } => {
+                let open = self.open_cases(own, cases, timed_out);
+                let Some(index) = open.get(argument as usize).or(open.first()).copied() else {
+                    return otherwise.then(|| (case_count(cases) + 1, Exchanged::Closed));
+                };
+                let what = match self.case(cases, i64::from(index)) {
+                    Some(SelectCase { channel: Some(channel), sends: Some(value) }) => {
+                        self.complete_send(own, channel, value)
+                    }
+                    Some(SelectCase { channel: Some(channel), sends: None }) => self.complete_receive(own, channel),
+                    _ => Exchanged::Closed,
+                };
+                Some((index, what))
+            }
         }
     }
 
-    fn parks(&mut self, thread: ThreadId, second_half: Op) -> Reply {
+    /// Enters a thread or job in the lists of the channels of a transfer that has to wait.
+    pub(super) fn park(&mut self, thread: ThreadId, transfer: Transfer) {
         self.exchanged = Exchanged::Parked;
-        self.threads[thread].pending = second_half;
-        Reply::Again
+        match transfer {
+            Transfer::Send { channel: Some(channel), value } => {
+                self.channels[channel].senders.push(Parked { thread, case: 0, value });
+            }
+            Transfer::Receive { channel: Some(channel), .. } => {
+                self.channels[channel].receivers.push(Parked { thread, case: 0, value: 0 });
+            }
+            Transfer::Select { cases, .. } => {
+                for (case, index) in self.cases(cases).zip(0..).collect::<SmallVec<[(SelectCase, u32); 8]>>() {
+                    let Some(channel) = case.channel else { continue };
+                    let c = &mut self.channels[channel];
+                    let list = if case.sends.is_some() { &mut c.senders } else { &mut c.receivers };
+                    list.push(Parked { thread, case: index, value: case.sends.unwrap_or(0) });
+                }
+            }
+            // Nothing ever happens at a null channel.
+            Transfer::Send { channel: None, .. } | Transfer::Receive { channel: None, .. } => {}
+        }
+    }
+
+    /// Completes the operation of a thread or job that has parked, and whose case is decided or whose deadline has
+    /// passed.
+    pub(super) fn end_transfer(&mut self, thread: ThreadId) -> Result<Reply, ThrownException> {
+        self.threads[thread].deadline = None;
+        let op = self.threads[thread].pending;
+        match self.take_handover(thread) {
+            Some(Handover { case, what, .. }) => self.conclude(&op, case, what),
+            None => {
+                self.unpark(thread);
+                let timeout = if let Op::Selected { cases } = op { case_count(cases) } else { 0 };
+                self.conclude(&op, timeout, Exchanged::Closed)
+            }
+        }
+    }
+
+    // Returns the reply to an operation (its first or second half) whose transfer has ended.
+    fn conclude(&self, op: &Op, case: u32, what: Exchanged) -> Result<Reply, ThrownException> {
+        match *op {
+            Op::Receive { channel: Some(channel), iterates } | Op::Received { channel, iterates } => {
+                Ok(self.received(channel, iterates, what))
+            }
+            Op::Select { cases, .. } | Op::Selected { cases } => {
+                let chosen = self.case(cases, i64::from(case));
+                if what == Exchanged::Closed && chosen.is_some_and(|case| case.sends.is_some()) {
+                    return Err(ThrownException::Closed);
+                }
+                Ok(self.selected(chosen.and_then(|case| case.channel), case, what))
+            }
+            _ if what == Exchanged::Closed => Err(ThrownException::Closed),
+            _ => Ok(Reply::Value(0)),
+        }
     }
 
     fn received(&self, channel: ChannelId, iterates: bool, what: Exchanged) -> Reply {
@@ -71,10 +142,10 @@ impl World {
     }
 
     /// Completes a send for which [`can_send`](Self::can_send) holds.
-    fn complete_send(&mut self, own: ThreadId, channel: ChannelId, value: Value) -> Result<(), ThrownException> {
+    fn complete_send(&mut self, own: ThreadId, channel: ChannelId, value: Value) -> Exchanged {
         if self.channels[channel].closed {
             self.exchanged = Exchanged::Closed;
-            return Err(ThrownException::Closed);
+            return Exchanged::Closed;
         }
         self.exchanged = Exchanged::Sent;
         if let Some(receiver) = self.partner(&self.channels[channel].receivers, own) {
@@ -87,12 +158,12 @@ impl World {
                 items.clear();
             } else if items.len() as u64 >= u64::from(most) {
                 self.end(Outcome::Limit(LimitKind::QueueLength, u64::from(most)));
-                return Ok(());
+                return Exchanged::Sent;
             }
             items.push_back(value);
         }
         self.refresh_channel(channel);
-        Ok(())
+        Exchanged::Sent
     }
 
     /// Completes a receive for which [`can_receive`](Self::can_receive) holds.
@@ -147,49 +218,6 @@ impl World {
         let handover = self.handovers.remove(at);
         self.exchanged = handover.what;
         Some(handover)
-    }
-
-    fn select(&mut self, thread: ThreadId, cases: Args, argument: u64) -> Result<Reply, ThrownException> {
-        let open = self.open_cases(thread, cases);
-        let count = (cases.count as usize / CASE) as u32;
-        let Some(index) = open.get(argument as usize).or(open.first()).copied() else {
-            if matches!(self.threads[thread].pending, Op::Select { otherwise: true, .. }) {
-                return Ok(Reply::Selected { case: count + 1, value: 0, received: false });
-            }
-            for (case, index) in self.cases(cases).zip(0..).collect::<SmallVec<[(SelectCase, u32); 8]>>() {
-                let Some(channel) = case.channel else { continue };
-                let c = &mut self.channels[channel];
-                let list = if case.sends.is_some() { &mut c.senders } else { &mut c.receivers };
-                list.push(Parked { thread, case: index, value: case.sends.unwrap_or(0) });
-            }
-            return Ok(self.parks(thread, Op::Selected { cases }));
-        };
-        self.threads[thread].deadline = None;
-        match self.case(cases, i64::from(index)) {
-            Some(SelectCase { channel: Some(channel), sends: Some(value) }) => {
-                self.complete_send(thread, channel, value)?;
-                Ok(Reply::Selected { case: index, value: 0, received: false })
-            }
-            Some(SelectCase { channel: Some(channel), sends: None }) => {
-                let what = self.complete_receive(thread, channel);
-                Ok(self.selected(Some(channel), index, what))
-            }
-            _ => Ok(Reply::Selected { case: count, value: 0, received: false }),
-        }
-    }
-
-    fn end_select(&mut self, thread: ThreadId, cases: Args) -> Result<Reply, ThrownException> {
-        self.threads[thread].deadline = None;
-        let Some(Handover { case, what, .. }) = self.take_handover(thread) else {
-            self.unpark(thread);
-            let timeout = (cases.count as usize / CASE) as u32;
-            return Ok(Reply::Selected { case: timeout, value: 0, received: false });
-        };
-        let chosen = self.case(cases, i64::from(case));
-        if what == Exchanged::Closed && chosen.is_some_and(|case| case.sends.is_some()) {
-            return Err(ThrownException::Closed);
-        }
-        Ok(self.selected(chosen.and_then(|case| case.channel), case, what))
     }
 
     fn selected(&self, channel: Option<ChannelId>, case: u32, what: Exchanged) -> Reply {

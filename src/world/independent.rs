@@ -83,11 +83,15 @@ fn commutes(world: &World, (a, (thing, how)): (ThreadId, ThingEffect), b: Thread
                 (Thing::Memory(other), how) => {
                     !mine.conflicts(&access(other, how)) || mutant::is(Mutant::AccessesCommute)
                 }
+                // An atomic can be accessed plainly.
+                (Thing::Atomic(at), how) => !mine.conflicts(&access(AccessPlace::Cell(at), how)),
                 _ => true,
             }) && (!ends_life(thing, how) || is_of_global(&world.thread(b).pending))
         }
         Thing::Atomic(at) => others.all(|touch| match touch {
-            (Thing::Atomic(other), other_how) => at.cell != other.cell || (how, other_how) == (How::Read, How::Read),
+            (Thing::Atomic(other) | Thing::Memory(AccessPlace::Cell(other)), other_how) => {
+                at.cell != other.cell || (how, other_how) == (How::Read, How::Read)
+            }
             _ => true,
         }),
         // The condition of an await may read any memory. It is independent only of operations that read memory or have
@@ -99,7 +103,9 @@ fn commutes(world: &World, (a, (thing, how)): (ThreadId, ThingEffect), b: Thread
             let beside = begins_beside(world, a, b);
             // A looper inside a task does not look at its queue, so posts to it do not matter to its steps.
             let is_busy = world.thread(b).context != world.thread(b).home;
-            let meets_looper = of == b && !(how.is_post() && is_busy);
+            // The end of a worker's task does not change which other worker may begin.
+            let is_beside = is_busy && (how.is_post() || how == How::Begin);
+            let meets_looper = of == world.queue_owner(b) && !is_beside;
             let same = others.any(|(other, _)| other == thing);
             let posts = |how: How| how.is_post();
             let posts_commute =
@@ -156,7 +162,8 @@ fn selects_from(world: &World, thread: ThreadId, channel: ChannelId) -> bool {
 }
 
 fn access(place: AccessPlace, how: How) -> Access {
-    Access { place, kind: if how == How::Read { AccessKind::Read } else { AccessKind::Write } }
+    let kind = if how == How::Read { AccessKind::Read } else { AccessKind::Write };
+    Access { place, kind, atomic: false }
 }
 
 // Returns whether a touch frees an object. That conflicts with everything that may look at the object, including its
@@ -197,12 +204,8 @@ fn begins_beside(world: &World, post: ThreadId, begin: ThreadId) -> bool {
     };
     matches!(world.thread(begin).pending, Op::Begin)
         && world.enabled().contains(begin)
-        && world
-            .thread(begin)
-            .queue
-            .as_ref()
-            .is_some_and(|q| !q.has_quit() && !q.is_empty() && !q.idle_is_next(world.now()))
-        && world.thread_of(target) == begin
+        && world.queue(begin).is_some_and(|q| !q.has_quit() && !q.is_empty() && !q.idle_is_next(world.now()))
+        && world.thread_of(target) == world.queue_owner(begin)
 }
 
 fn uses_clock(world: &World, thread: ThreadId, effects: Effects) -> bool {

@@ -63,8 +63,7 @@ impl World {
     /// Returns whether the thread is an idle looper: it has no message to begin, now or later.
     #[must_use]
     pub fn is_idle(&self, thread: ThreadId) -> bool {
-        let t = &self.threads[thread];
-        t.status == ThreadStage::Alive && t.idle(self.now)
+        self.threads[thread].status == ThreadStage::Alive && self.idles(thread)
     }
 
     /// Returns what a blocked thread waits for, with the deadline if it has one. Unlike [`waiting`](Self::waiting), it
@@ -78,7 +77,7 @@ impl World {
         let mut blocked = self.blocked(thread);
         match (&t.pending, t.deadline) {
             (Op::Begin, _) => {
-                let next = t.queue.as_ref().and_then(|q| q.next_when());
+                let next = self.queue(thread).and_then(|q| q.next_when());
                 blocked.waits_for =
                     next.map_or("a message".to_owned(), |when| format!("its next message, due at {when} ms"));
             }

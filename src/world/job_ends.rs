@@ -3,10 +3,10 @@
 use super::World;
 use super::jobs::{JobEnd, JobStage};
 use super::perform::{Reply, ThrownException};
-use super::queue::MessageKind;
+use super::queue::{Message, MessageKind};
 use super::threads::ThreadStage;
 use crate::base::mutant::{self, Mutant};
-use crate::event::{EventKind, JobQuestion, ThreadId, Value};
+use crate::event::{EventKind, JobQuestion, Suspension, ThreadId, Value};
 
 impl World {
     // Ends the jobs whose start or resumption is in no queue any more, because a looper has dropped it.
@@ -34,6 +34,9 @@ impl World {
 
     // The task of a job has ended: the job ends too, unless it has children.
     pub(super) fn task_ended(&mut self, job: ThreadId, end: JobEnd) {
+        // A job whose resumption is lost may have been given something at a channel.
+        self.leave_channels(job);
+        self.abandon_blocks(job);
         let own = self.job_mut(job);
         (own.end, own.stage) = (Some(end), JobStage::Completing);
         if let JobEnd::Failed(exception) = end {
@@ -42,13 +45,24 @@ impl World {
         self.complete(job);
     }
 
-    // A job fails: it is cancelled with its children, and so is its parent, unless that is a scope.
+    // A job fails: it is cancelled with its children, and so is its parent, unless that is a scope. The end of a block
+    // throws the failure.
     pub(super) fn fail(&mut self, job: ThreadId, exception: Value) {
-        self.request_cancel(job, Some(exception));
-        let parent = self.job(job).and_then(|j| j.parent);
-        if let Some(parent) = parent.filter(|p| self.job(*p).is_some_and(|p| !p.is_scope && p.stage != JobStage::Done))
+        let mut failing = vec![job];
+        let mut last = job;
+        while let Some(parent) = self.job(last).filter(|j| !j.is_block()).and_then(|j| j.parent)
+            && self.job(parent).is_some_and(|p| !p.is_scope && p.stage != JobStage::Done)
         {
-            self.fail(parent, exception);
+            failing.push(parent);
+            last = parent;
+        }
+        // A cancellation ends a job that waited for nothing but this child, so all failures are recorded first.
+        for job in &failing {
+            let own = self.job_mut(*job);
+            own.failure = own.failure.or(Some(exception));
+        }
+        for job in failing {
+            self.request_cancel(job, Some(exception));
         }
     }
 
@@ -62,7 +76,7 @@ impl World {
         if std::mem::replace(&mut own.cancelled, true) {
             return;
         }
-        if own.is_scope {
+        if own.is_scope && own.block.is_none() {
             own.end = Some(JobEnd::Cancelled);
         }
         for child in own.children.clone() {
@@ -76,7 +90,7 @@ impl World {
         let Some(own) = self.job(job) else { return };
         let waits = !own.children.is_empty() && !mutant::is(Mutant::ParentDoesNotWait);
         let Some(end) = own.end.filter(|_| !waits && own.stage != JobStage::Done) else { return };
-        let (failure, parent, kind, is_scope) = (own.failure, own.parent, own.kind, own.is_scope);
+        let (failure, parent, kind, has_task) = (own.failure, own.parent, own.kind, own.has_task());
         let cancelled = own.cancelled;
         let own = self.job_mut(job);
         own.stage = JobStage::Done;
@@ -85,7 +99,7 @@ impl World {
             None if cancelled => JobEnd::Cancelled,
             None => end,
         });
-        self.jobs.live -= u32::from(!is_scope);
+        self.jobs.live -= u32::from(has_task);
         self.threads[job].status = ThreadStage::Finished;
         self.workers.set(job, false);
         self.daemons.set(job, false);
@@ -96,14 +110,51 @@ impl World {
         if let Some(exception) = failure.filter(|_| reports && !kind.keeps_failure) {
             self.jobs.uncaught.push((job, exception));
         }
+        if reports && kind.micro && failure.is_some() && !self.setup.uncaught_ends_thread && !self.is_joined(job) {
+            self.jobs.rejected.push(job);
+        }
         if let Some(parent) = parent.filter(|p| self.job(*p).is_some_and(|p| p.stage != JobStage::Done)) {
             self.job_mut(parent).children.retain(|child| *child != job);
             self.complete(parent);
         }
     }
 
+    // Returns whether a job or a thread waits for the end of a job.
+    fn is_joined(&self, job: ThreadId) -> bool {
+        let joins = |other: &ThreadId| self.job(*other).is_some_and(|o| o.suspension == Suspension::Join(job));
+        !self.threads[job].pending_set.0.is_empty() || self.jobs.waiting.iter().any(joins)
+    }
+
+    /// Records that a job or thread has waited for the end of a job, or has asked for its result.
+    pub(super) fn handle_failure(&mut self, job: ThreadId) {
+        if self.jobs.rejected.contains(&job) {
+            self.jobs.rejected.retain(|rejected| *rejected != job);
+            self.job_mut(job);
+        }
+    }
+
+    /// Moves promises that have failed to those whose failure has to be reported, if nobody has handled them up to the
+    /// end of the message in which they failed, with its microtasks (`unhandledRejection` of Node.js).
+    pub(super) fn give_up_rejected(&mut self) {
+        let ended = |world: &World, job: ThreadId| {
+            let looper = world.job(job).map_or(job, |own| own.looper);
+            let about = &world.threads[looper];
+            let next = about.queue.as_ref().and_then(|queue| queue.messages().next());
+            !about.in_task() && !next.is_some_and(Message::is_micro)
+        };
+        for job in self.jobs.rejected.clone() {
+            if let (true, Some(JobEnd::Failed(exception))) = (ended(self, job), self.job(job).and_then(|own| own.end)) {
+                self.jobs.rejected.retain(|rejected| *rejected != job);
+                self.jobs.uncaught.push((job, exception));
+            }
+        }
+    }
+
     /// Answers a question about a job.
-    pub(super) fn ask_job(&self, job: ThreadId, what: JobQuestion) -> Result<Reply, ThrownException> {
+    pub(super) fn ask_job(&mut self, job: ThreadId, what: JobQuestion) -> Result<Reply, ThrownException> {
+        if what == JobQuestion::Result {
+            self.handle_failure(job);
+        }
         let Some(own) = self.job(job) else { return Err(ThrownException::IllegalState) };
         Ok(Reply::Value(match what {
             JobQuestion::Done => i64::from(own.stage == JobStage::Done),

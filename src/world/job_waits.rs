@@ -1,15 +1,20 @@
 //! Suspension points: what a job waits for, and when its wait is over.
 
 use super::World;
+use super::channels::{Exchanged, Handover, case_count};
 use super::clock::due;
 use super::jobs::JobStage;
 use super::perform::{Reply, ThrownException};
 use crate::base::mutant::{self, Mutant};
-use crate::event::{Args, CANCELLED, EventKind, Op, SemaphoreId, Suspension, ThreadId, Value};
+use crate::event::{Args, CANCELLED, EventKind, Op, SemaphoreId, Suspension, ThreadId, Transfer, Value};
 
 impl World {
     pub(super) fn record_resumption(&mut self, thread: ThreadId, job: ThreadId, value: Value) {
         let (context, site) = (self.threads[job].home, self.threads[job].site);
+        let value = match self.handover(job) {
+            Some(handover) if value != CANCELLED => self.value_of_transfer(handover),
+            _ => value,
+        };
         let op = Op::Resume(self.job(job).map_or(Suspension::Yield, |j| j.suspension));
         self.record(Some(thread), Some(context), site, || EventKind::Performed {
             op,
@@ -19,24 +24,53 @@ impl World {
         });
     }
 
+    // Returns the value of the resumption of a job that was suspended at a transfer.
+    fn value_of_transfer(&self, Handover { thread: job, case, what }: Handover) -> Value {
+        match self.threads[job].pending {
+            Op::Selected { .. } => i64::from(case),
+            _ => i64::from(what != Exchanged::Closed),
+        }
+    }
+
     /// Performs a suspension of the job that a thread runs: completes it at once, or makes the thread give up the job.
-    pub(super) fn suspend(&mut self, thread: ThreadId, on: Suspension) -> Result<Reply, ThrownException> {
+    /// `argument` picks the case of a select.
+    pub(super) fn suspend(
+        &mut self,
+        thread: ThreadId,
+        on: Suspension,
+        argument: u64,
+    ) -> Result<Reply, ThrownException> {
         let job = self.threads[thread].running.ok_or(ThrownException::IllegalState)?;
         if let Suspension::Switch(to) = on
-            && self.threads[to].queue.is_none()
+            && self.queue(to).is_none()
         {
             return Err(ThrownException::IllegalState);
         }
         self.threads[job].site = self.threads[thread].site;
         self.job_mut(job).suspension = on;
-        let cancelled = self.job(job).is_some_and(|j| j.cancelled);
+        if let Suspension::Join(other) = on {
+            self.handle_failure(other);
+        }
+        let cancelled = self.is_cancelled(job);
         let micro = self.job(job).is_some_and(|j| j.kind.micro);
+        if let Suspension::CloseBlock { block, end } = on
+            && self.close_block(block, end)
+        {
+            self.record_resumption(thread, job, 0);
+            return self.end_of_block(job, block);
+        }
         let throws = cancelled && !mutant::is(Mutant::SuspensionIgnoresCancellation);
         let now = match (throws, micro) {
+            _ if matches!(on, Suspension::CloseBlock { .. }) => None,
             (true, _) => Some(CANCELLED),
             (false, true) => None,
             (false, false) => self.completes_at_once(thread, on),
         };
+        if let (Suspension::Transfer(transfer), false) = (on, cancelled)
+            && let Some(reply) = self.transfer_of_job(job, transfer, argument)
+        {
+            return reply;
+        }
         if let Some(value) = now {
             if value == 1
                 && let Some(semaphore) = on.semaphore()
@@ -52,7 +86,7 @@ impl World {
         }
         let delay = match on {
             Suspension::Sleep(delay) | Suspension::DownFor { timeout: delay, .. } => Some(delay),
-            Suspension::Await { timeout } => timeout,
+            Suspension::Await { timeout } | Suspension::Transfer(Transfer::Select { timeout, .. }) => timeout,
             _ => None,
         };
         let deadline = delay.map(|delay| self.after(delay));
@@ -61,7 +95,7 @@ impl World {
         self.timed.set(job, deadline.is_some());
         self.threads[job].condition = self.threads[thread].condition;
         if let Suspension::Switch(to) = on {
-            self.job_mut(job).looper = to;
+            self.job_mut(job).looper = self.queue_owner(to);
         }
         self.job_mut(job).stage = JobStage::Waiting;
         let place = if mutant::is(Mutant::LastWaitFirst) { 0 } else { self.jobs.waiting.len() };
@@ -86,9 +120,43 @@ impl World {
                 let takes = self.semaphores[semaphore].count > 0;
                 (takes || timeout <= 0).then_some(i64::from(takes))
             }
-            Suspension::Yield => None,
-            Suspension::Switch(to) => (to == thread).then_some(0),
+            Suspension::Yield | Suspension::Transfer(_) | Suspension::CloseBlock { .. } => None,
+            Suspension::Switch(to) => (self.queue_owner(to) == self.queue_owner(thread)).then_some(0),
         }
+    }
+
+    // Performs a transfer of a job that does not have to wait, and returns its reply. Otherwise parks the job and returns
+    // `None`. A promise always suspends, so that a transfer that it has performed counts as a decision for it.
+    fn transfer_of_job(
+        &mut self,
+        job: ThreadId,
+        transfer: Transfer,
+        argument: u64,
+    ) -> Option<Result<Reply, ThrownException>> {
+        let timed_out = matches!(transfer, Transfer::Select { timeout: Some(..=0), .. });
+        let ended = self.transfer(job, transfer, timed_out, argument);
+        self.threads[job].pending = transfer.second_half();
+        match ended {
+            None => self.park(job, transfer),
+            Some((case, what)) => self.handovers.push(Handover { thread: job, case, what }),
+        }
+        if ended.is_none() || self.job(job).is_some_and(|j| j.kind.micro) {
+            return None;
+        }
+        let thread = self.runner(job);
+        self.record_resumption(thread, job, 0);
+        Some(self.end_transfer(job))
+    }
+
+    /// Returns the reply with which a job goes on that was suspended at a channel or at the end of a block. `None` if it
+    /// was suspended at something else.
+    pub(crate) fn reply_after(&mut self, job: ThreadId) -> Option<Reply> {
+        let reply = match self.job(job)?.suspension {
+            Suspension::Transfer(_) => self.end_transfer(job),
+            Suspension::CloseBlock { block, .. } => self.end_of_block(job, block),
+            _ => return None,
+        };
+        Some(reply.unwrap_or_else(Reply::Throw))
     }
 
     pub(super) fn take_permit(&mut self, semaphore: SemaphoreId) {
@@ -101,7 +169,8 @@ impl World {
         let t = &self.threads[job];
         let timed_out = due(t.deadline, self.now);
         let own = self.job(job)?;
-        if own.cancelled {
+        // The end of a block waits for its children, also if they are cancelled.
+        if self.is_cancelled(job) && !matches!(own.suspension, Suspension::CloseBlock { .. }) {
             return Some(CANCELLED);
         }
         match own.suspension {
@@ -113,6 +182,8 @@ impl World {
                 (takes || timed_out).then_some(i64::from(takes))
             }
             Suspension::Yield | Suspension::Switch(_) => Some(0),
+            Suspension::CloseBlock { block, .. } => self.finished(block).then_some(0),
+            Suspension::Transfer(_) => (timed_out || self.handover(job).is_some()).then_some(0),
         }
     }
 
@@ -143,11 +214,29 @@ impl World {
                 && !mutant::is(Mutant::PromiseResumesByMessage);
             // The clock may have passed several instants in one step. A wait that has timed out was over at its
             // deadline, so that its job goes on before the messages that became due after that.
-            let when = self.threads[job].deadline.take().map_or(self.now, |deadline| deadline.min(self.now));
+            let when = self.threads[job].deadline.map_or(self.now, |deadline| deadline.min(self.now));
+            if value == CANCELLED || matches!(self.threads[job].pending, Op::Selected { .. }) {
+                self.unpark_job(job, value);
+            }
+            self.threads[job].deadline = None;
             self.timed.set(job, false);
             self.job_mut(job).stage = JobStage::Ready(value);
             self.record_ready(job, &mut resumed);
             self.queue_job(job, Args::default(), (when, micro));
+        }
+        if !self.jobs.rejected.is_empty() {
+            self.give_up_rejected();
+        }
+    }
+
+    // Makes a job leave its channels whose wait is over: it was cancelled, or it waited at a select, whose time may have
+    // passed.
+    fn unpark_job(&mut self, job: ThreadId, value: Value) {
+        if value == CANCELLED {
+            self.leave_channels(job);
+        } else if let (Op::Selected { cases }, None) = (self.threads[job].pending, self.handover(job)) {
+            self.unpark(job);
+            self.handovers.push(Handover { thread: job, case: case_count(cases), what: Exchanged::Closed });
         }
     }
 

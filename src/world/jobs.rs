@@ -19,10 +19,11 @@ use super::contexts::CreationKind;
 use super::perform::{Reply, ThrownException};
 use super::queue::{MessageKind, TaskMessage};
 use super::threads::ThreadStage;
+use crate::base::Rare;
 use crate::base::mutant::{self, Mutant};
 use crate::event::{
-    Args, BodyId, CANCELLED, ContextId, LaunchKind, LaunchParent, LaunchPlace, LimitKind, NULL, Outcome, PostOptions,
-    Suspension, Target, ThreadId, Value,
+    Args, BlockKind, BodyId, CANCELLED, ContextId, LaunchKind, LaunchParent, LaunchPlace, LimitKind, NULL, Outcome,
+    PostOptions, Suspension, Target, ThreadId, Value,
 };
 
 /// Stage in the life of a job.
@@ -63,6 +64,10 @@ pub struct Job {
     pub(super) parent: Option<ThreadId>,
     /// Whether this is a scope. The failure of a child does not cancel a scope.
     pub(super) is_scope: bool,
+    /// The kind of block that this job stands for.
+    pub(super) block: Option<BlockKind>,
+    /// The open blocks of the job, the outermost one first.
+    pub(super) blocks: Vec<ThreadId>,
     /// Children that have not ended, in the order of their launches.
     pub(super) children: Vec<ThreadId>,
     pub(super) cancelled: bool,
@@ -88,6 +93,23 @@ impl Job {
         self.stage
     }
 
+    /// Returns whether the job is a promise.
+    #[must_use]
+    pub fn is_promise(&self) -> bool {
+        self.kind.micro
+    }
+
+    /// Returns whether this is a block of another job's task.
+    #[must_use]
+    pub fn is_block(&self) -> bool {
+        self.block.is_some()
+    }
+
+    /// Returns whether the job has a task: it is neither a scope nor a block.
+    pub(super) fn has_task(&self) -> bool {
+        !self.is_scope && self.block.is_none()
+    }
+
     /// Returns the job that this one belongs to.
     #[must_use]
     pub fn parent(&self) -> Option<ThreadId> {
@@ -98,12 +120,14 @@ impl Job {
 /// All jobs of a run that have not ended.
 #[derive(Default)]
 pub(super) struct Jobs {
-    /// Number of jobs that have not ended, without scopes.
+    /// Number of jobs that have not ended, without scopes and blocks.
     pub(super) live: u32,
     /// Jobs that wait at a suspension point, in the order in which they began to wait.
     pub(super) waiting: Vec<ThreadId>,
     /// Jobs without a parent that have failed, each with its exception. The guest has to report them.
     pub(super) uncaught: Vec<(ThreadId, Value)>,
+    /// Promises that have failed and that nobody has handled yet, in the order in which they failed.
+    pub(super) rejected: Vec<ThreadId>,
     /// Counts the changes of jobs.
     changes: u64,
     /// Whether a queue has dropped messages since jobs were last looked after.
@@ -112,19 +136,27 @@ pub(super) struct Jobs {
     pub(super) actor: Option<(ThreadId, ContextId)>,
 }
 
-crate::clone_in_place!(Jobs { live, waiting, uncaught, changes, dropped, actor });
+crate::clone_in_place!(Jobs { live, waiting, uncaught, rejected, changes, dropped, actor });
+
+impl Rare for Jobs {
+    #[inline(always)]
+    fn is_unused(&self) -> bool {
+        self.changes == 0
+    }
+}
 
 impl Jobs {
     pub(super) fn clear(&mut self) {
         (self.live, self.changes, self.dropped, self.actor) = (0, 0, false, None);
         self.waiting.clear();
         self.uncaught.clear();
+        self.rejected.clear();
     }
 
     /// Returns whether there are jobs to look after at the end of a step.
     #[inline(always)]
     pub(super) fn any(&self) -> bool {
-        self.live > 0 || !self.uncaught.is_empty()
+        self.live > 0 || !self.uncaught.is_empty() || !self.rejected.is_empty()
     }
 
     /// Returns a number that differs after every change of a job.
@@ -200,6 +232,8 @@ impl World {
             kind,
             parent: None,
             is_scope: false,
+            block: None,
+            blocks: Vec::new(),
             children: Vec::new(),
             cancelled: false,
             failure: None,
@@ -221,13 +255,14 @@ impl World {
     ) -> Result<Reply, ThrownException> {
         let looper = match place {
             LaunchPlace::Posted(target) => self.thread_of(target),
-            LaunchPlace::Here | LaunchPlace::Now => thread,
+            LaunchPlace::Here | LaunchPlace::Now => self.queue_owner(thread),
         };
-        if self.threads[looper].queue.is_none() {
+        // Promises belong to one thread.
+        if self.threads[looper].queue.is_none() || kind.micro && self.pool(looper).is_some() {
             return Err(ThrownException::IllegalState);
         }
         let parent = match parent {
-            LaunchParent::Caller => self.threads[thread].running,
+            LaunchParent::Caller => self.threads[thread].running.map(|job| self.innermost_block(job)),
             LaunchParent::NoParent => None,
             LaunchParent::Job(job) => Some(job),
         };
@@ -310,8 +345,10 @@ impl World {
 
     /// Begins the message of a job at its looper.
     pub(super) fn begin_job(&mut self, thread: ThreadId, job: ThreadId, (body, args): (BodyId, Args)) -> Reply {
-        let (stage, cancelled, suspension) =
-            self.job(job).map_or((JobStage::Done, true, Suspension::Yield), |j| (j.stage, j.cancelled, j.suspension));
+        let (stage, suspension) =
+            self.job(job).map_or((JobStage::Done, Suspension::Yield), |j| (j.stage, j.suspension));
+        // The end of a block has waited for its children, and decides by itself whether it throws.
+        let cancelled = self.is_cancelled(job) && !matches!(suspension, Suspension::CloseBlock { .. });
         self.enter_job(thread, job);
         let JobStage::Ready(value) = stage else {
             if cancelled {
@@ -328,6 +365,10 @@ impl World {
             self.give_back(semaphore, 1);
         }
         let value = if cancelled { CANCELLED } else { value };
+        if cancelled {
+            // What a partner has handed over is lost.
+            self.leave_channels(job);
+        }
         self.record_resumption(thread, job, value);
         Reply::Continue { job, value }
     }

@@ -70,7 +70,7 @@ pub trait Guest {
         let _ = world;
     }
 
-    /// Reports that a job has failed and nothing keeps its failure: `exception` is what the guest has handed to
+    /// Reports that a job has failed and nothing keeps its failure, or that nobody has handled that of a promise: `exception` is what the guest has handed to
     /// [`JobEnd::Failed`](super::JobEnd). By default nothing happens, as for every guest without jobs.
     fn uncaught(&mut self, world: &mut World, job: ThreadId, exception: Value) {
         let _ = (world, job, exception);

@@ -28,6 +28,9 @@ impl World {
         let looper = self.thread_of(target);
         let accepts = match time {
             // Only the looper itself has microtasks, and it has them as long as it runs.
+            PostTime::Micro | PostTime::Idle { .. } if self.pool(looper).is_some() => {
+                return Err(ThrownException::IllegalState);
+            }
             PostTime::Micro if looper != thread || self.threads[looper].queue.is_none() => {
                 return Err(ThrownException::IllegalState);
             }
@@ -47,6 +50,7 @@ impl World {
         };
         let context = self.contexts.child(self.threads[thread].context, CreationKind::Body(body));
         *made = Some(context);
+        let target = self.addressee(target);
         let task = TaskMessage { body, args, context, target, is_async, options, first: context, instance, job: None };
         if options.has(PostOptions::DAEMON) {
             self.horizon = u64::MAX;
@@ -74,13 +78,20 @@ impl World {
         self.args.get(at).filter(|_| options.has(PostOptions::EVERY)).map(|period| (*period).max(1))
     }
 
-    /// Begins the next task of a looper, or makes it leave its loop.
+    /// Begins the next task of a looper or worker, or makes it leave its loop.
     pub(super) fn begin(&mut self, thread: ThreadId, made: &mut Option<ContextId>) -> Result<Reply, ThrownException> {
+        let reply = self.begin_next(thread, made)?;
+        self.worker_has_begun(thread);
+        Ok(reply)
+    }
+
+    fn begin_next(&mut self, thread: ThreadId, made: &mut Option<ContextId>) -> Result<Reply, ThrownException> {
         let now = self.now;
         if self.threads[thread].in_task() {
             return Err(ThrownException::IllegalState);
         }
-        let queue = self.threads[thread].queue.as_mut().ok_or(ThrownException::IllegalState)?;
+        let owner = self.queue_owner(thread);
+        let queue = self.threads[owner].queue.as_mut().ok_or(ThrownException::IllegalState)?;
         if queue.idle_is_next(now) {
             return Ok(self.begin_idle(thread, made));
         }
@@ -97,19 +108,19 @@ impl World {
         self.threads[thread].context = task.context;
         let reply = Reply::Task(task.body, task.args);
         if let Some(period) = self.period_of(task.args, task.options).filter(|_| !quits) {
-            self.repeat(thread, task, period);
+            self.repeat((thread, owner), task, period);
         }
         Ok(reply)
     }
 
     // Returns a message to its queue, for another run after `period` milliseconds.
-    fn repeat(&mut self, looper: ThreadId, mut task: TaskMessage, period: i64) {
+    fn repeat(&mut self, (thread, looper): (ThreadId, ThreadId), mut task: TaskMessage, period: i64) {
         let begun = task.context;
         task.context = self.contexts.child(begun, CreationKind::Body(task.body));
         let (next, when, is_async) = (task.context, self.after(period), task.is_async);
         self.with_room(looper, |queue| queue.push(when, MessageKind::Task(task)));
         let time = PostTime::After(period);
-        self.record(Some(looper), Some(begun), None, || EventKind::Repeated { task: next, time, is_async });
+        self.record(Some(thread), Some(begun), None, || EventKind::Repeated { task: next, time, is_async });
     }
 
     /// Removes the queued messages of a handler: those of one body, or all of them, and of one token, or of any.
@@ -119,7 +130,7 @@ impl World {
         body: Option<BodyId>,
         token: Value,
     ) -> Result<Value, ThrownException> {
-        let looper = self.thread_of(target);
+        let (looper, target) = (self.thread_of(target), self.addressee(target));
         let any = mutant::is(Mutant::CancelByLooper);
         let token = Memory::object_of(token).filter(|_| !mutant::is(Mutant::TokensIgnored));
         let mut queue = self.threads[looper].queue.take().ok_or(ThrownException::IllegalState)?;

@@ -32,6 +32,7 @@ mod idle;
 mod in_place;
 mod independent;
 mod inspect;
+mod job_blocks;
 mod job_ends;
 mod job_waits;
 mod jobs;
@@ -39,11 +40,13 @@ mod kind;
 mod machine;
 mod memory;
 mod messages;
+mod mixed;
 mod neighbour;
 mod pending;
 mod perform;
 mod platform;
 mod platform_state;
+mod pools;
 mod program;
 mod question;
 mod queue;
@@ -72,9 +75,11 @@ pub use jobs::{Job, JobEnd, JobStage};
 pub use kind::WordKind;
 pub use machine::{Guest, Machine, Next};
 pub use memory::{ListMemory, Memory, Object};
+pub use mixed::MixedAtomics;
 pub use neighbour::StepChange;
 pub use perform::{Reply, ThrownException};
 pub use platform::{ComponentSetup, Instance, Platform, PlatformSetup, RowSetup};
+pub use pools::PoolSetup;
 pub use program::{EndValues, Program, Search};
 pub use question::Question;
 pub use queue::{Message, MessageKind, Queue, TaskMessage};
@@ -144,6 +149,8 @@ pub struct World {
     // Threads that are no daemons and have not ended: the app rests when all of them are idle.
     workers: IdSet<ThreadId>,
     jobs: jobs::Jobs,
+    // The pools of the program.
+    pools: Vec<pools::PoolState>,
     // Threads that were forked or spawned in this step and have not run to their first operation yet.
     newborn: Vec<ThreadId>,
     memory_changed: bool,
@@ -165,23 +172,11 @@ crate::clone_in_place!(World {
     threads,
     memory,
     locks,
-    conditions,
-    rwlocks,
-    semaphores,
-    barriers,
-    groups,
-    channels,
-    handovers,
     exchanged,
-    handlers,
-    listeners,
-    events,
-    platform,
     now,
     scale,
     horizon,
     stall,
-    delays,
     args,
     steps,
     enabled,
@@ -192,15 +187,29 @@ crate::clone_in_place!(World {
     timed,
     loopers,
     workers,
-    jobs,
-    newborn,
     memory_changed,
     changed,
     refused_posts,
     cells,
     outcome,
     recording,
-    recorded
+} rare {
+    conditions,
+    rwlocks,
+    semaphores,
+    barriers,
+    groups,
+    channels,
+    handovers,
+    handlers,
+    listeners,
+    events,
+    platform,
+    delays,
+    jobs,
+    pools,
+    newborn,
+    recorded,
 });
 
 impl World {
@@ -243,6 +252,7 @@ impl World {
             loopers: IdSet::new(),
             workers: IdSet::new(),
             jobs: jobs::Jobs::default(),
+            pools: vec![pools::PoolState::default(); setup.pools.len()],
             newborn: Vec::new(),
             memory_changed: false,
             changed: ANYTHING,

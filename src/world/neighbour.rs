@@ -25,13 +25,19 @@ pub struct StepChange {
 }
 
 impl World {
+    // Whether the program has neither components nor pools: then the numbers of declared threads are fixed, and no step
+    // of a thread changes the state of the platform.
+    fn is_simple(&self) -> bool {
+        self.platform.is_none() && self.pools.is_empty()
+    }
+
     /// Returns everything that a choice is going to change, if that is little. `None` for all but the most frequent
     /// operations of declared threads on globals, declared locks and semaphores.
     #[inline]
     #[must_use]
     pub fn touches(&self, choice: Choice) -> Option<StepChange> {
         let Actor::Thread(thread) = choice.actor else { return None };
-        if thread.index() >= self.setup.threads.len() || !self.awaiting.is_empty() || self.platform.is_some() {
+        if thread.index() >= self.setup.threads.len() || !self.awaiting.is_empty() || !self.is_simple() {
             return None;
         }
         let what = match self.threads[thread].pending {

@@ -4,7 +4,8 @@ use super::World;
 use super::contexts::CreationKind;
 use super::queue::{fence_of, fence_value};
 use crate::event::{
-    Args, BodyId, ContextId, EventKind, LimitKind, ListWrite, ListenerId, NULL, Op, Outcome, ThreadId, Value, WaitSet,
+    Args, BodyId, ContextId, EventKind, LimitKind, ListWrite, ListenerId, NULL, Op, Outcome, Suspension, ThreadId,
+    Value, WaitSet,
 };
 
 /// Reply to a thread after its operation has been performed.
@@ -99,7 +100,7 @@ impl World {
         // The value of a begin is the due time of its message. It has to be read before the begin removes the message.
         let begins = matches!(op, Op::Begin);
         self.jobs.note_actor(thread, context);
-        let queue = self.threads[thread].queue.as_ref().filter(|_| begins);
+        let queue = self.queue(thread).filter(|_| begins);
         let when = queue.and_then(|q| q.when_of_begin(self.now));
         let reply = self.act(thread, argument, &mut made);
         let value = match reply {
@@ -108,6 +109,9 @@ impl World {
             Reply::Value(value) | Reply::Awaited(value) => value,
             Reply::Selected { case, .. } => Value::from(case),
             Reply::Again if matches!(op, Op::Select { .. }) => NULL,
+            Reply::Suspended(job) if matches!(op, Op::Suspend { on: Suspension::Transfer(_), .. }) => {
+                self.handover(job).map_or(NULL, |handover| i64::from(handover.case))
+            }
             Reply::Task(..) | Reply::Continue { .. } | Reply::Skipped | Reply::Start { launched: false, .. } => {
                 when.map_or(0, |when| when as Value)
             }
@@ -314,7 +318,7 @@ impl World {
             Op::Post { .. } => self.post(thread, argument != 0, made)?,
             Op::Begin => return self.begin(thread, made),
             Op::AttachQueue => {
-                if self.threads[thread].queue.is_some() {
+                if self.queue(thread).is_some() {
                     return Err(ThrownException::IllegalState);
                 }
                 self.threads[thread].attach_queue();
@@ -323,6 +327,9 @@ impl World {
                 0
             }
             Op::Fence(looper) => {
+                if self.pool(looper).is_some() {
+                    return Err(ThrownException::IllegalState);
+                }
                 let now = self.now;
                 let queue = self.threads[looper].queue.as_mut().ok_or(ThrownException::IllegalState)?;
                 let token = queue.fence(now);
@@ -344,7 +351,7 @@ impl World {
             Op::Cancel { target, body, token } => self.cancel(target, body, token)?,
             Op::CancelMessage(message) => self.cancel_message(message),
             Op::Quit { looper, safely } => {
-                let now = self.now;
+                let (looper, now) = (self.queue_owner(looper), self.now);
                 self.threads[looper].queue.as_mut().ok_or(ThrownException::IllegalState)?.quit(safely, now);
                 self.jobs.dropped = true;
                 self.refresh_looper(looper);
@@ -426,14 +433,19 @@ impl World {
             Op::Launch { body, args, place, parent, kind } => {
                 return self.launch(thread, (body, args), (place, parent, kind), made);
             }
-            Op::Suspend { on, .. } => return self.suspend(thread, on),
+            Op::Suspend { on, .. } => return self.suspend(thread, on, argument),
             Op::CancelJob(job) => {
                 self.request_cancel(job, None);
                 0
             }
             Op::AskJob { job, what } => return self.ask_job(job, what),
             Op::SpawnScope => self.spawn_scope(thread, made),
-            Op::Join(_) | Op::Pass { .. } | Op::Request | Op::Skip | Op::Yield | Op::Resume(_) => 0,
+            Op::OpenBlock(kind) => return self.open_block(thread, kind, made),
+            Op::Join(other) => {
+                self.handle_failure(other);
+                0
+            }
+            Op::Pass { .. } | Op::Request | Op::Skip | Op::Yield | Op::Resume(_) => 0,
         };
         Ok(Reply::Value(value))
     }

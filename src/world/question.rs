@@ -1,7 +1,7 @@
 //! The arguments of choices: which question the step of an actor asks.
 
 use super::World;
-use crate::event::{Actor, Args, EventId, Op, PostTime, ThreadId, WaitSet};
+use crate::event::{Actor, EventId, Op, PostTime, Suspension, ThreadId, Transfer, WaitSet};
 
 /// The question that an actor's argument answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,7 +28,9 @@ impl World {
             return match self.threads[thread].pending {
                 Op::Branch => Some(Question::Branch),
                 Op::Notify { on, all: false } => self.which_waiter(on),
-                Op::Select { cases, .. } => self.which_case(thread, cases),
+                Op::Select { .. } | Op::Suspend { on: Suspension::Transfer(Transfer::Select { .. }), .. } => {
+                    self.which_case(thread)
+                }
                 Op::Post { target, time: PostTime::Idle { .. }, .. } => {
                     self.may_have_slept(self.thread_of(target)).then_some(Question::Branch)
                 }
@@ -48,8 +50,8 @@ impl World {
     }
 
     #[inline(never)]
-    fn which_case(&self, thread: ThreadId, cases: Args) -> Option<Question> {
-        let open = self.open_case_count(thread, cases);
+    fn which_case(&self, thread: ThreadId) -> Option<Question> {
+        let open = self.open_case_count(thread);
         (open > 1).then_some(Question::Case(open))
     }
 

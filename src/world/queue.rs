@@ -1,4 +1,5 @@
-//! Android's message queue: ordered by (when, seq), never by chance. The rules are numbered as in `docs/language.md`.
+//! Android's message queue: ordered by (when, seq), never by chance. The rules are numbered as in
+//! `docs/language_more.md`.
 
 use super::idle::IdleHandlers;
 use crate::base::mutant::{self, Mutant};

@@ -16,7 +16,7 @@ impl CanonicalWriter<'_> {
         let is_fence = |m: &super::Message| matches!(m.kind, MessageKind::Fence(t) if t == token);
         match queue.and_then(|q| q.messages().position(is_fence)) {
             Some(rank) => {
-                self.thread(looper);
+                self.looper(looper);
                 self.word(rank as u64);
             }
             None => self.word(u64::MAX - 1),
@@ -30,7 +30,7 @@ impl CanonicalWriter<'_> {
         match queue.and_then(|q| q.waiting_tasks().position(|task| task.first == first)) {
             Some(rank) if !mutant::is(Mutant::HandlesNotInForm) => {
                 self.word(2);
-                self.thread(looper);
+                self.looper(looper);
                 self.word(rank as u64);
             }
             _ => self.word(3),

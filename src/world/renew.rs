@@ -3,6 +3,7 @@
 use super::World;
 use super::channels::Channel;
 use super::contexts::CreationKind;
+use super::pools::PoolState;
 use super::sync::{Group, RwLock};
 
 impl World {
@@ -37,9 +38,11 @@ impl World {
         let setup = &*self.setup;
         for (id, thread) in setup.threads.enumerate() {
             let home = self.contexts.root(CreationKind::Declared(id));
-            self.threads.add(|t| t.renew(home, thread.daemon, thread.looper));
+            // The first worker of a pool has the queue of all.
+            let has_queue = thread.looper && setup.pools.iter().all(|pool| pool.workers().skip(1).all(|w| w != id));
+            self.threads.add(|t| t.renew(home, thread.daemon, has_queue));
             self.daemons.set(id, thread.daemon);
-            self.loopers.set(id, thread.looper);
+            self.loopers.set(id, has_queue);
             self.workers.set(id, !thread.daemon);
         }
         self.locks.clear();
@@ -55,6 +58,7 @@ impl World {
             barrier.renew(*parties);
         }
         self.groups.iter_mut().for_each(Group::renew);
+        self.pools.iter_mut().for_each(PoolState::renew);
         self.channels.iter_mut().for_each(Channel::renew);
         self.handlers.clear();
         self.handlers.extend(setup.handlers.iter().map(|(_, looper)| *looper));

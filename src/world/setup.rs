@@ -1,8 +1,8 @@
 //! Declarations of a program: names, counts and first values of what exists when a run starts. All runs of one program
 //! share them.
 
-use super::PlatformSetup;
 use super::channels::ChannelSetup;
+use super::{MixedAtomics, PlatformSetup, PoolSetup};
 use crate::base::IndexVec;
 use crate::event::{BodyId, ChannelId, EventId, HandlerId, ListenerId, Outcome, Site, SiteId, ThreadId, Value};
 
@@ -33,6 +33,8 @@ pub struct Setup {
     pub groups: Vec<String>,
     /// Channels.
     pub channels: IndexVec<ChannelId, ChannelSetup>,
+    /// Whether every thread that has to wait at a channel parks there, because async tasks wait at channels.
+    pub waits_park: bool,
     /// Handlers: name, and looper.
     pub handlers: IndexVec<HandlerId, (String, ThreadId)>,
     /// Names of the listeners.
@@ -55,6 +57,10 @@ pub struct Setup {
     pub absolute_until: u64,
     /// Whether an uncaught exception ends only its thread and not the run.
     pub uncaught_ends_thread: bool,
+    /// Pools. Their workers are among the threads.
+    pub pools: Vec<PoolSetup>,
+    /// Atomics that some statement accesses plainly.
+    pub mixed: MixedAtomics,
     /// Components, and platform memory.
     pub platform: PlatformSetup,
 }
@@ -92,6 +98,15 @@ impl std::fmt::Debug for Setup {
         }
         if !self.channels.is_empty() {
             text.field("channels", &self.channels);
+        }
+        if self.waits_park {
+            text.field("waits_park", &true);
+        }
+        if !self.mixed.is_empty() {
+            text.field("mixed", &self.mixed);
+        }
+        if !self.pools.is_empty() {
+            text.field("pools", &self.pools);
         }
         text.finish()
     }

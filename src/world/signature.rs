@@ -52,6 +52,7 @@ fn failure_signature(setup: &Setup, failure: &Failure) -> String {
     match failure.kind {
         FailureKind::Property => format!("failure property {}", failure.name),
         FailureKind::Exception => format!("failure {}{place}", failure.name),
+        FailureKind::Rejection => format!("failure rejection {}{place}", failure.name),
         FailureKind::Assert | FailureKind::Fail => format!("failure {:?}{place}", failure.message),
     }
 }

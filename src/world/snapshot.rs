@@ -129,6 +129,28 @@ impl CanonicalWriter<'_> {
         self.word(number);
     }
 
+    /// Writes the thread or pool that has a queue.
+    pub(super) fn looper(&mut self, looper: ThreadId) {
+        match self.world.setup.pools.iter().position(|pool| pool.workers().any(|worker| worker == looper)) {
+            Some(pool) => {
+                self.word(u64::MAX - 2);
+                self.word(pool as u64);
+            }
+            None => self.thread(looper),
+        }
+    }
+
+    // Writes the queues of pools. The workers are written like other threads.
+    fn pools<G: Snapshot>(&mut self, guest: &G) {
+        let world = self.world;
+        for (number, pool) in world.setup.pools.iter().enumerate() {
+            if let Some(queue) = &world.threads[pool.first].queue {
+                self.queue(guest, queue);
+            }
+            self.room.part(Part::Pool(number));
+        }
+    }
+
     pub(super) fn optional_thread(&mut self, thread: Option<ThreadId>) {
         match thread {
             Some(thread) => self.thread(thread),
@@ -143,7 +165,7 @@ impl CanonicalWriter<'_> {
         } else {
             let number = declared + self.room.handlers.of(handler);
             self.word(number);
-            self.thread(self.world.handlers[handler]);
+            self.looper(self.world.handlers[handler]);
         }
     }
 
@@ -186,8 +208,8 @@ impl CanonicalWriter<'_> {
             self.job(guest, thread, job);
         }
         match &t.queue {
-            Some(queue) => self.queue(guest, queue),
-            None => self.word(0),
+            Some(queue) if world.pool(thread).is_none() => self.queue(guest, queue),
+            _ => self.word(0),
         }
     }
 
@@ -311,7 +333,11 @@ impl<G: Snapshot> Machine<G> {
     pub fn canonical_in(&self, room: &mut Canonicalizer) {
         let (world, guest) = (&self.world, &self.guest);
         room.clear();
-        room.start(world.declared());
+        let declared = world.declared();
+        match world.setup.pools.is_empty() {
+            true => room.start((0..declared.threads).map(ThreadId::new), declared),
+            false => room.start(world.declared_threads(), declared),
+        }
         let mut w = CanonicalWriter { world, room };
         w.word(if world.now <= world.absolute_until() { world.now } else { 0 });
         w.word(u64::from(world.outcome.is_some()));
@@ -320,6 +346,8 @@ impl<G: Snapshot> Machine<G> {
             w.globals(guest, eighth);
         }
         let mut done = (0, 0);
+        w.expand(guest, &mut done);
+        w.pools(guest);
         w.expand(guest, &mut done);
         // Strangers come after all threads that globals, frames and queues refer to.
         w.strangers(guest, &mut done);

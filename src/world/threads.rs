@@ -84,9 +84,10 @@ crate::clone_in_place!(ThreadRecord {
     interrupted,
     condition,
     saved_depth,
-    job,
     running,
     pending_set,
+} rare {
+    job,
 });
 
 impl Default for ThreadRecord {
@@ -140,17 +141,18 @@ impl ThreadRecord {
     pub(crate) fn in_task(&self) -> bool {
         self.context != self.home
     }
-
-    /// Returns whether the thread is an idle looper: it could begin a message, and its queue has none for it, now or
-    /// later.
-    pub(super) fn idle(&self, now: u64) -> bool {
-        matches!(self.pending, Op::Begin)
-            && !self.in_task()
-            && self.queue.as_ref().is_some_and(|q| !q.quit && !q.has_work(now))
-    }
 }
 
 impl World {
+    /// Returns whether the thread is an idle looper: it could begin a message, and its queue has none for it, now or
+    /// later.
+    pub(super) fn idles(&self, thread: ThreadId) -> bool {
+        let t = &self.threads[thread];
+        matches!(t.pending, Op::Begin)
+            && !t.in_task()
+            && self.queue(thread).is_some_and(|q| !q.quit && !q.has_work(self.now))
+    }
+
     /// Returns the world's part of a thread's state as words of the canonical state.
     pub(super) fn pending_words(&self, thread: ThreadId) -> [u64; 4] {
         let t = &self.threads[thread];
@@ -225,6 +227,7 @@ impl World {
         self.workers.set(thread, false);
         self.threads[thread].context = home;
         self.enabled.set(thread, false);
+        self.worker_ends(thread);
         self.record(Some(thread), Some(home), None, || EventKind::ThreadExit);
         self.refresh_pending_at_thread(thread);
     }

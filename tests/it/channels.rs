@@ -183,14 +183,17 @@ fn go_ends(program: &[Vec<Deed>]) -> BTreeSet<String> {
     ends
 }
 
-/// Returns a program as a model: each thread keeps what it sees in a list of its own.
-fn text(program: &[Vec<Deed>]) -> String {
+/// Returns a program as a model: each thread keeps what it sees in a list of its own. The threads whose bits in `jobs` are
+/// set are async tasks, each on a looper of its own.
+fn text(program: &[Vec<Deed>], jobs: usize) -> String {
     let mut text = String::new();
     for (i, size) in SIZES.iter().enumerate() {
         text += &format!("channel c{i}: int[{size}]\n");
     }
     for (t, deeds) in program.iter().enumerate() {
-        text += &format!("var seen{t}: list[int]\nthread t{t} {{\n");
+        let is_job = jobs >> t & 1 == 1;
+        let head = if is_job { format!("looper l{t}\nasync task t{t}()") } else { format!("thread t{t}") };
+        text += &format!("var seen{t}: list[int]\n{head} {{\n");
         for deed in deeds {
             text += &match deed {
                 Deed::Send(c, value) => format!("    send c{c} {value}; seen{t}.push(0)\n"),
@@ -212,13 +215,16 @@ fn text(program: &[Vec<Deed>]) -> String {
             };
         }
         text += "}\n";
+        if is_job {
+            text += &format!("thread start{t} {{ launch t{t}() on l{t} }}\n");
+        }
     }
     text
 }
 
 /// Returns all ends of the model of a program by exhaustive search, in the words of the reference.
-fn model_ends(program: &[Vec<Deed>]) -> BTreeSet<String> {
-    let text = text(program);
+fn model_ends(program: &[Vec<Deed>], jobs: usize) -> BTreeSet<String> {
+    let text = text(program, jobs);
     let model = Model::from_text("go.race", &text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let observe = crate::enumerate::words(&model.program);
     let found = search(&SearchPlan { observe, ..SearchPlan::new(&model) });
@@ -263,7 +269,19 @@ fn channels_mean_what_they_mean_in_go() {
         let program = program(&mut rng);
         let go = go_ends(&program);
         panics += u32::from(go.contains("panic"));
-        assert_eq!(model_ends(&program), go, "program {number}: {program:?}\n{}", text(&program));
+        assert_eq!(model_ends(&program, 0), go, "program {number}: {program:?}\n{}", text(&program, 0));
     }
     assert!(panics > 50, "only {panics} programs panic");
+}
+
+/// Async tasks at channels mean what goroutines mean, alone and beside threads.
+#[test]
+fn channels_of_async_tasks_mean_what_they_mean_in_go() {
+    let mut rng = Rng::seeded(20_261);
+    for number in 0..250 {
+        let program = program(&mut rng);
+        let jobs = 1 + rng.below((1 << program.len()) - 1) as usize;
+        let go = go_ends(&program);
+        assert_eq!(model_ends(&program, jobs), go, "program {number}: {program:?}\n{}", text(&program, jobs));
+    }
 }

@@ -1,6 +1,7 @@
 //! Tests of `raceflip fmt` on files, directories and pipes.
 
 use crate::cli::{FOUND, REFUSED, call, call_with, file, scratch};
+use crate::language::REFERENCE;
 use crate::support::read;
 use std::fs;
 
@@ -103,7 +104,7 @@ fn links_and_permissions_stay() {
 fn the_models_here_are_laid_out() {
     let run = call(&["fmt", "--check", "harnesses", "tests/models", "src/cli/models/skeleton.race"]);
     assert_eq!((run.status, run.out.as_str(), run.err.as_str()), (0, "", ""), "run `raceflip fmt` on them");
-    for page in ["docs/language.md", "README.md"] {
+    for page in REFERENCE.into_iter().chain(["README.md"]) {
         for model in read(page).split("```race\n").skip(1).filter_map(|t| t.split("```").next()) {
             assert_eq!(call_with(&["fmt", "--check", "-"], model).out, "", "{page}");
         }

@@ -32,7 +32,7 @@ operations! {
     Post Begin AttachQueue Fence Lift Cancel Quit NewHandler Enable Disable Register Perform Interrupt Sleep Wake Branch
     Skip Yield Request CancelMessage Unregister
     Send Sent Receive Received Close ChannelRead Select Selected AcquireFor GroupAdd GroupWait GroupPass
-    ReadInterrupt Now Launch Suspend Resume CancelJob AskJob SpawnScope
+    ReadInterrupt Now Launch Suspend Resume CancelJob AskJob SpawnScope OpenBlock
 }
 
 /// Operations that no model of the corpus has.
@@ -56,8 +56,8 @@ waitgroup w
 lock guard
 thread d { w.add(1); send k 1; if k.closed { skip }; send q 2; w.done(); if now > 5 { skip } }
 thread e { recv k; recv q; close q; if (acquire guard for 1) { release guard }; if self.interrupted { skip } }
-async task job() { sleep 1 }
-thread j { let o = spawn scope; let x = launch job() on main in o; if x.done { skip }; cancel (x) }
+async task job() { scope { sleep 1 } }
+thread j { let o = spawn scope; let x = launch job() on main in o; if x.done { skip }; cancel x }
 thread g(i in 0..4) { w.wait(); select { recv q { skip } ; recv k { skip } ; after 2 { skip } } }
 ";
 

@@ -1,6 +1,7 @@
 //! Tests of `docs/race.tmLanguage.json`: it contains exactly the words of the language, and its patterns compile and
 //! color lines as they should.
 
+use crate::language::REFERENCE;
 use crate::support::read;
 use fancy_regex::Regex;
 use raceflip::lang::ast::{AccessSelector, LockKind, Storage, SyncMode, Verb};
@@ -73,7 +74,7 @@ fn the_words_of_the_grammar_are_those_of_the_language() {
 /// The tables of words match the grammar in the language reference, which quotes each word.
 #[test]
 fn the_words_of_the_language_are_those_of_its_reference() {
-    let reference = read("docs/language.md");
+    let reference = REFERENCE.map(read).concat();
     let grammar = reference.split("## The grammar").nth(1).and_then(|t| t.split("```").nth(1)).expect("the grammar");
     let quoted = Regex::new("\"([a-z_]{2,})\"").expect("a pattern");
     let mut there: BTreeSet<String> =

@@ -2,6 +2,8 @@
 
 use crate::complete::all_variants;
 use crate::load::{Model, load};
+use crate::mixed_models;
+use crate::pool_models;
 use crate::small;
 use raceflip::detect::happens_before::Options;
 use raceflip::detect::{DetectorId, Hybrid, TraceRecorder};
@@ -100,6 +102,12 @@ fn a_run_and_its_trace_have_the_same_hybrid_pairs() {
         let text = small::model(seed);
         let model = Model::from_text("small.race", &text, &[]).unwrap();
         compare(&format!("small {seed}"), &model, 2, &mut counts);
+    }
+    for seed in 0..1_000 {
+        let model = Model::from_text("pools.race", &pool_models::model(seed), &[]).unwrap();
+        compare(&format!("pools {seed}"), &model, 2, &mut counts);
+        let model = Model::from_text("mixed.race", &mixed_models::model(seed), &[]).unwrap();
+        compare(&format!("mixed {seed}"), &model, 2, &mut counts);
     }
     assert!(counts.pairs > 500 && counts.more > 0, "{counts:?}");
 }

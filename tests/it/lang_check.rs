@@ -241,7 +241,7 @@ fn mistakes_in_bodies() {
         ("break", "`break` cannot be used outside a loop"),
         ("post go(1) to m", "a post needs a looper, a handler, or a thread with a queue"),
         ("post go(1) to h after true", "a delay is a `bool`, not an `int`"),
-        ("post go(1) to main as k", "`as` with an expression is not yet supported"),
+        ("post go(1) to main as k", "`as` takes a name in quotes"),
         ("if (post go(1) to main) == null { }; b = post go(2) to h; if !(post go(3) to self) { }", "ok"),
         ("let q = fence h", "`fence` needs a looper, or a thread with a queue"),
         ("quit m", "`quit` needs a looper, or a thread with a queue"),

@@ -6,6 +6,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
+use raceflip::event::SiteKind;
 use raceflip::lang::ast::*;
 use raceflip::lang::words::is_verb_word;
 use raceflip::lang::{Source, expand, format, parse, print, render};
@@ -90,6 +91,45 @@ fn a_file_without_components_stays() {
     for path in ["harnesses/bugs/aard_lookup.race", "harnesses/papers/music_player.race"] {
         let source = Source::new(path, &read(path)).unwrap();
         assert!(expand(&parse(&source).unwrap()).unwrap().is_none(), "{path}");
+    }
+}
+
+/// `cancel` is a verb of a kind of the library, and a statement about messages and jobs. The type of its operand decides.
+#[test]
+fn cancel_means_what_its_operand_is() {
+    let text = "use android { rounds = 0 }
+looper main
+var kept: job = null
+activity Player on main { on resume { let l = execute Load(this); cancel l } }
+async_task Load(act: Player) on main { on background { skip } }
+task f() { skip }
+async task work() { sleep 5 }
+task go() {
+    let m = post f() to main
+    cancel m
+    let n = post f() to main
+    let gone = cancel n
+    kept = launch work() on main
+    cancel kept
+    cancel (launch work())
+    cancel f on main
+}
+thread t { start Player; post go() to main }
+";
+    let source = Source::new("a.race", text).unwrap();
+    let tree = parse(&source).unwrap();
+    let printed = print(&tree);
+    assert_eq!(parse(&Source::new("b.race", &printed).unwrap()).unwrap(), tree, "{printed}");
+    let program = program("a.race", text, &[]).unwrap_or_else(|errors| panic!("{errors}"));
+    let kinds: Vec<SiteKind> = program.sites.iter().map(|site| site.kind).collect();
+    let count = |kind: SiteKind| kinds.iter().filter(|k| **k == kind).count();
+    assert_eq!((count(SiteKind::CancelJob), count(SiteKind::Cancel)), (2, 3), "{kinds:?}");
+    for (operand, expected) in [
+        ("go", "error: `cancel` needs a message or a job, or the queue of a task"),
+        ("Player", "error: `activity` has no verb `cancel`"),
+        ("4", "error: `cancel` needs a message or a job"),
+    ] {
+        assert_eq!(first_error(&text.replace("cancel m", &format!("cancel {operand}"))), expected);
     }
 }
 
@@ -178,6 +218,82 @@ fn refusals_of_kinds() {
     error("stage a; task f2() { again(1) }", "`again` needs an instance of a component");
 }
 
+/// What follows a component of one instance and one of several, and keeps a state in the second one.
+const FOLLOWING: &str = "\
+looper main
+kind bell { single; callback rung(n); stage a; verb ring(n) { rung(n) } }
+kind room { callback open, close; stage a, b; verb enter makes { open() }; leave: a -> b { close() } }
+kind guest {
+    callback woken
+    stage a
+    state room.lit = 0
+    follows bell: rung -> hear
+    follows room: open -> lit = 1, before close -> lit = 0
+    verb sleep_in makes { }
+    task hear() { if host.lit == 1 { woken() } }
+}
+bell Alarm on main { }
+room One on main { task move_in() { sleep_in Guest } }
+var woken = 0
+";
+
+#[test]
+fn refusals_of_what_follows() {
+    let error = |text: &str, expected: &str| {
+        let text = format!("{FOLLOWING}{text}");
+        assert_eq!(first_error(&text), format!("error: {expected}"), "{text}");
+    };
+    error("guest Guest in One { }", "`Guest` needs the component that it is of");
+    error("guest Guest of Alarm on main { }", "`Guest` needs the component that it is in");
+    error("guest Guest of One in One { }", "`Guest` needs the component that it is of");
+    error("guest Guest of One in Alarm { }", "`Guest` cannot be of `One`");
+    error("guest Guest of Nothing in One { }", "unknown component `Nothing`");
+    error("room Two of Alarm on main { }", "`Two` cannot be of a component");
+    let kind = |parts: &str| format!("kind k {{ callback f; stage a; {parts} }}\nk K in One {{ }}");
+    error(&kind("state room.x = 0"), "`k` does not follow `room`");
+    error(&kind("follows room: open -> x = 1"), "`k` keeps no state `x` in `room`");
+    error(&kind("state room.x = 0; follows room: open -> x"), "`k` has no callback `x`");
+    error(&kind("state room.x = 0; state x = 0; follows room: open -> f"), "`x` is declared twice");
+}
+
+/// An instance is told by the component that it is of, if the host has not left the state that the kind keeps there.
+#[test]
+fn a_kind_follows_two_kinds() {
+    let text = format!(
+        "{FOLLOWING}guest Guest of Alarm in One {{ on woken {{ woken += 1 }} }}
+        thread t {{ let one = enter One; post one.move_in() to main; ring Alarm(1); ring Alarm(2) }}"
+    );
+    let out = written(&text);
+    for part in
+        ["state guest.lit = 0", "this.guest.lit = 1", "if each Guest.source == this {", "if this.host.guest.lit == 1 {"]
+    {
+        assert!(out.contains(part), "{part}\n{out}");
+    }
+    program("a.race", &text, &[]).unwrap_or_else(|errors| panic!("{errors}"));
+}
+
+#[test]
+fn a_component_has_async_tasks() {
+    let text = "looper main
+kind model { callback cleared; stage a, b; verb open makes { }; end: a -> b { cleared() } }
+model Title on main {
+    var scope: job = null
+    var shown = 0
+    task begin() { scope = spawn scope; launch load(1) in scope }
+    async task load(n) { let page = fetch(n); shown = page }
+    async task fetch(n): int { sleep 10; return n }
+    on cleared { if scope != null { cancel scope } }
+}
+thread t { let m = open Title; post m.begin() to main }
+";
+    program("a.race", text, &[]).unwrap_or_else(|errors| panic!("{errors}"));
+    let source = Source::new("a.race", text).unwrap();
+    assert!(print(&parse(&source).unwrap()).contains("    async task fetch(n): int {"));
+    assert!(written(text).contains("async task Title.load(this: Title, n) {"));
+    let blocked = text.replace("task begin() {", "task begin() { load(2);");
+    assert_eq!(first_error(&blocked), "error: `Title.load` is an async task");
+}
+
 #[test]
 fn errors_in_a_kind_name_the_component() {
     let text =
@@ -228,7 +344,8 @@ fn verb_name() -> impl Strategy<Value = Name> {
 fn kind_part() -> impl Strategy<Value = KindPart> {
     let storage = || select(vec![Storage::Var, Storage::Atomic]);
     let mode = select(vec![VerbMode::One, VerbMode::Makes, VerbMode::All]);
-    let following = (any::<bool>(), name(), name()).prop_map(|(before, host, own)| Following { before, host, own });
+    let following = (any::<bool>(), name(), name(), option::of(expr()))
+        .prop_map(|(before, host, own, value)| Following { before, host, own, value });
     let row = (
         name(),
         kind_params(),
@@ -244,6 +361,7 @@ fn kind_part() -> impl Strategy<Value = KindPart> {
         stages().prop_map(KindPart::Stages),
         (storage(), field()).prop_map(|(storage, field)| KindPart::Field(storage, field)),
         field().prop_map(KindPart::State),
+        (name(), field()).prop_map(|(of, field)| KindPart::Kept { of, field }),
         option::of(name()).prop_map(|until| KindPart::Single { at: At::default(), until }),
         stages().prop_map(|stages| KindPart::Events { stages }),
         (name(), vec(following, 1..3)).prop_map(|(host, pairs)| KindPart::Follows { host, pairs }),
@@ -268,6 +386,7 @@ fn kind_part() -> impl Strategy<Value = KindPart> {
 
 fn component_part() -> impl Strategy<Value = ComponentPart> {
     let storage = select(vec![Storage::Var, Storage::Atomic]);
+    let mode = select(vec![TaskMode::Plain, TaskMode::Async, TaskMode::AsyncDaemon, TaskMode::AsyncMicro]);
     prop_oneof![
         (storage, field()).prop_map(|(storage, field)| ComponentPart::Field(storage, field)),
         (name(), params(), option::of(expr()), block()).prop_map(|(name, params, instance, body)| ComponentPart::On {
@@ -281,12 +400,8 @@ fn component_part() -> impl Strategy<Value = ComponentPart> {
             at_most,
             body
         }),
-        (name(), params(), option::of(ty()), block()).prop_map(|(name, params, result, body)| ComponentPart::Task {
-            name,
-            params,
-            result,
-            body
-        }),
+        (mode, name(), params(), option::of(ty()), block())
+            .prop_map(|(mode, name, params, result, body)| ComponentPart::Task { mode, name, params, result, body }),
         (name(), stages()).prop_map(|(name, members)| ComponentPart::Unit { name, members }),
     ]
 }
@@ -299,12 +414,13 @@ proptest! {
         parts in vec(kind_part(), 0..4),
         of in vec(component_part(), 0..4),
         params in params(),
+        source in option::of(name()),
         host in option::of(name()),
         looper in option::of(name()),
     ) {
         let named = |text: &str| Name { text: text.to_owned(), at: At::default() };
         let kind = Kind { name: named("lamp"), parts };
-        let component = Component { kind: named("lamp"), name: named("L"), params, host, looper, parts: of };
+        let component = Component { kind: named("lamp"), name: named("L"), params, source, host, looper, parts: of };
         let kinds = [ItemKind::Kind(Box::new(kind)), ItemKind::Component(Box::new(component))];
         let items = kinds.into_iter().map(|kind| Item { kind, at: At::default() }).collect();
         let tree = File { items };

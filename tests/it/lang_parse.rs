@@ -108,6 +108,9 @@ fn words_mean_something_only_where_they_stand() {
     check("start(1)", "Expr");
     check("transaction { }", "Transaction");
     check("transaction \"t\" { }", "Transaction");
+    check("scope { }", "JobBlock");
+    check("scope = 1", "Assign");
+    check("uncancellable { skip }", "JobBlock");
     check("transaction = 1", "Assign");
     check("perform l(1)", "Perform");
     check("if * { } else if a { }\n else { }", "If");

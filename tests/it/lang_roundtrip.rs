@@ -9,7 +9,7 @@ use raceflip::lang::ast::*;
 use raceflip::lang::{Source, parse, print, render};
 
 /// Names that are words of the language in other places, and a few ordinary names.
-const NAMES: [&str; 66] = [
+const NAMES: [&str; 69] = [
     "x",
     "y",
     "f",
@@ -63,6 +63,9 @@ const NAMES: [&str; 66] = [
     "read",
     "write",
     "transaction",
+    "scope",
+    "supervise",
+    "uncancellable",
     "start",
     "task",
     "thread",
@@ -111,6 +114,7 @@ fn leaf() -> impl Strategy<Value = Expr> {
         name().prop_map(ExprKind::New),
         word().prop_map(ExprKind::Name),
         word().prop_map(ExprKind::Name),
+        word().prop_map(|name| ExprKind::Plain(Box::new(e(ExprKind::Name(name))))),
         Just(ExprKind::Op(Box::new(Op::SpawnLooper))),
         Just(ExprKind::Op(Box::new(Op::SpawnScope))),
     ]
@@ -348,6 +352,8 @@ fn stmt() -> impl Strategy<Value = Stmt> {
             vec((select_kind(), body()).prop_map(|(kind, body)| SelectCase { kind, body, at: At::default() }), 0..4)
                 .prop_map(|cases| StmtKind::Select { cases }),
             (option::of(text()), body()).prop_map(|(name, body)| StmtKind::Transaction { name, body }),
+            (select(raceflip::event::BlockKind::ALL.to_vec()), body())
+                .prop_map(|(kind, body)| StmtKind::JobBlock { kind, body }),
         ])
     })
 }
@@ -437,6 +443,7 @@ fn item() -> impl Strategy<Value = Item> {
         (name(), option::of(name())).prop_map(|(name, prefer)| RwLock { name, prefer }),
         (name(), expr()).prop_map(|(name, value)| Semaphore { name, value }),
         (name(), expr()).prop_map(|(name, value)| Barrier { name, value }),
+        (name(), expr()).prop_map(|(name, value)| Pool { name, value }),
         name().prop_map(|name| WaitGroup { name }),
         (name(), option::of(expr()), ty()).prop_map(|(name, count, of)| Channel { name, count, of }),
         (name(), name()).prop_map(|(name, looper)| Handler { name, looper }),

@@ -5,6 +5,8 @@
 //! uses more.
 
 use crate::load::load;
+use crate::mixed_models;
+use crate::pool_models;
 use crate::small;
 use crate::support::read;
 use crate::verdicts::racy;
@@ -220,6 +222,8 @@ fn share(all: &mut Share, generate: fn(u64) -> String, seeds: Range<u64>) {
 fn detection_misses_no_pair_of_small_models() {
     let mut all = Share::default();
     share(&mut all, small::model, 20_000..20_300);
+    share(&mut all, pool_models::model, 20_000..20_150);
+    share(&mut all, mixed_models::model, 20_000..20_150);
     share(&mut all, racy, 20_000..20_300);
     println!("{all:?}");
     assert!(all.pairs > 250, "{all:?}");
@@ -231,6 +235,7 @@ fn detection_misses_no_pair_of_small_models() {
 fn detection_misses_hardly_a_pair_of_many_models() {
     let mut all = Share::default();
     share(&mut all, small::model, 30_000..32_500);
+    share(&mut all, pool_models::model, 30_000..31_500);
     share(&mut all, racy, 30_000..32_500);
     println!("{all:?}");
     assert!(all.missed * 1_000 <= all.pairs, "{all:?}");

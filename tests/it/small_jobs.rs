@@ -12,21 +12,22 @@ use raceflip::world::Limits;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-const DECLARATIONS: [(&str, &str); 9] = [
+const DECLARATIONS: [(&str, &str); 10] = [
     ("x", "var x = 0"),
     ("log", "var log: list[int]"),
     ("kept", "var kept: job = null"),
     ("n", "atomic n = 0"),
     ("s", "semaphore s = 1"),
+    ("c", "channel c: int[$k]"),
     ("main", "looper main"),
     ("io", "looper io"),
     ("say", "task say(i) { log.push(i) }"),
     ("value", "async task value(): int { $w; return 3 }"),
 ];
 
-/// Statements of an async task. `$d` stands for a delay, `$i` for a number, `$n` for a new name, `$w` for another of
-/// these statements.
-const ASYNC: [&str; 30] = [
+/// Statements of an async task. `$d` stands for a delay, `$i` for a number, `$k` for the size of a channel, `$n` for a new
+/// name, `$w` for another of the first of these statements.
+const ASYNC: [&str; 42] = [
     "log.push($i)",
     "x = $i",
     "x += 1",
@@ -41,6 +42,10 @@ const ASYNC: [&str; 30] = [
     "if (down s for $d) { log.push(8) }",
     "switch to io",
     "switch to main",
+    "send c $i",
+    "log.push(recv c)",
+    "select { recv c as v { log.push(v) }; after $d { log.push(6) } }",
+    "select { send c $i { log.push(5) }; recv c as v { log.push(v) } }",
     "try { $w } finally { log.push(9) }",
     "try { $w } catch { log.push(6) }",
     "try { $w } catch Cancelled { log.push(5) }",
@@ -57,10 +62,18 @@ const ASYNC: [&str; 30] = [
     "throw Oops",
     "kept = launch leaf($i)",
     "if * { $w }",
+    "select { send c $i { skip }; else { log.push(4) } }",
+    "for $n in c { log.push($n) }",
+    "close c",
+    "scope { launch leaf($i); $w }",
+    "try { scope { launch leaf($i); launch leaf($i) } } catch Oops { log.push(4) }",
+    "supervise { launch leaf($i); $w }",
+    "try { $w } finally { uncancellable { $w } }",
+    "uncancellable { launch leaf($i); $w }",
 ];
 
 /// Statements of a plain thread or task.
-const PLAIN: [&str; 15] = [
+const PLAIN: [&str; 19] = [
     "launch first() on main",
     "let $n = launch first() on main; cancel $n",
     "let $n = launch first() on main; join $n",
@@ -76,6 +89,10 @@ const PLAIN: [&str; 15] = [
     "post say($i) to main",
     "post say($i) to main after $d",
     "quit main",
+    "send c $i",
+    "x = recv c",
+    "close c",
+    "select { recv c as v { x = v }; send c 7 { skip } }",
 ];
 
 struct Generator {
@@ -101,9 +118,13 @@ impl Generator {
         while text.contains("$i") {
             text = text.replacen("$i", &(1 + self.rng.below(3)).to_string(), 1);
         }
+        while text.contains("$k") {
+            let size = ["0", "1", "conflated"][self.rng.below(3) as usize];
+            text = text.replacen("$k", size, 1);
+        }
         while text.contains("$w") {
             // Another launch in the place would be a large model.
-            let inner = ASYNC[self.rng.below(14) as usize];
+            let inner = ASYNC[self.rng.below(18) as usize];
             let inner = self.fill(inner);
             text = text.replacen("$w", &inner, 1);
         }

@@ -6,7 +6,9 @@
 //! finds exactly the facts that are true of some run.
 
 use raceflip::detect::{self, Pair, things};
-use raceflip::event::{Access, Actor, Choice, ContextId, EventKind, Outcome, SiteId};
+use raceflip::event::{
+    Access, AccessKind, AccessPlace, Actor, Choice, ContextId, EventKind, Op, Outcome, SiteId, Value,
+};
 use raceflip::exec::RunResult;
 use raceflip::explore::StatementInstance;
 use raceflip::lang::Program;
@@ -120,6 +122,23 @@ struct Deed {
     things: Option<Vec<String>>,
 }
 
+/// Returns the access of an operation that can race. Whether one on an atomic can is taken from its site. `value` is that
+/// of an operation that has been performed.
+fn access(world: &World, op: &Op, site: Option<SiteId>, value: Option<Value>) -> Option<Access> {
+    let can_race = site.is_some_and(|site| world.setup().sites[site].kind.access().is_some());
+    let (at, kind) = match *op {
+        _ if !can_race => return None,
+        Op::AtomicRead(at) => (at, AccessKind::Read),
+        Op::Cas { at, old, .. } => {
+            let swaps = value.map_or_else(|| world.memory().cell(at.cell) == old, |value| value != 0);
+            (at, if swaps { AccessKind::Write } else { AccessKind::Read })
+        }
+        Op::AtomicWrite(at, _) | Op::FetchAdd(at, _) | Op::Exchange(at, _) => (at, AccessKind::Write),
+        _ => return op.access(),
+    };
+    Some(Access { place: AccessPlace::Cell(at), kind, atomic: true })
+}
+
 impl Deed {
     fn meets(&self, other: &Deed) -> bool {
         let same = match (&self.things, &other.things) {
@@ -196,9 +215,11 @@ impl Enumeration<'_> {
         let world = &machine.world;
         let mut pending = Vec::new();
         for thread in world.enabled().iter().map(|id| world.thread(id)).filter(|t| t.status == ThreadStage::Alive) {
-            let Some((access, site)) = thread.pending.access().zip(thread.site) else { continue };
+            let Some((access, site)) = access(world, &thread.pending, thread.site, None).zip(thread.site) else {
+                continue;
+            };
             for (other, there) in &pending {
-                if access.conflicts(other) {
+                if access.races(other) {
                     self.facts.adjacent.insert(Pair::new(site, *there));
                 }
             }
@@ -215,7 +236,8 @@ impl Enumeration<'_> {
             let EventKind::Performed { op, value, .. } = &event.what else { return None };
             let (site, thread, context) = (event.site?, event.thread?, event.context?);
             // A plain access also counts, because it may change the condition of an await.
-            let plain = op.access().map(|access| vec![format!("memory {}", world.place_name(access.place))]);
+            let plain = access(world, op, Some(site), Some(*value))
+                .map(|access| vec![format!("memory {}", world.place_name(access.place))]);
             let things = if plain.is_some() { plain } else { things(world, thread, op, *value) };
             if things.as_ref().is_some_and(Vec::is_empty) {
                 return None;
@@ -235,7 +257,10 @@ impl Enumeration<'_> {
     // Appends the last step's access, and its order after all earlier conflicting accesses.
     fn note_order(&mut self, machine: &Machine<Vm>) {
         let accessed = machine.world.recorded().iter().find_map(|event| match &event.what {
-            EventKind::Performed { op, .. } => Some((op.access()?, event.site?, event.context)),
+            EventKind::Performed { op, value, .. } => {
+                let access = access(&machine.world, op, event.site, Some(*value))?;
+                Some((access, event.site?, event.context))
+            }
             _ => None,
         });
         if let Some((access, site, context)) = accessed {
@@ -247,7 +272,7 @@ impl Enumeration<'_> {
             };
             for (at, past) in self.past.iter().enumerate() {
                 let Some((before, first, other)) = past else { continue };
-                if *other != context && access.conflicts(before) {
+                if *other != context && access.races(before) {
                     self.facts.orders.insert((*first, site));
                     if self.facts.instance_orders.len() < MOST_INSTANCES {
                         let pair = (instance(at, *first, *other), instance(self.past.len(), site, context));

@@ -7,7 +7,7 @@ use crate::truth_models::{Generator, LEAVES};
 use raceflip::base::mix;
 
 /// Statements of an async task. `$s` stands for a leaf, `$w` for a suspension point, `$j` for a task to launch.
-const ASYNC: [&str; 26] = [
+const ASYNC: [&str; 35] = [
     "$s",
     "$s",
     "$w",
@@ -34,6 +34,15 @@ const ASYNC: [&str; 26] = [
     "kept = launch $j",
     "g($k)",
     "sync m { $s }",
+    "$s; send c $k; $s",
+    "let $n = recv c; $s",
+    "$s; send d $k",
+    "recv d; $s",
+    "select { recv c as $n { x = $n }; send d $k { $s }; after 2 { $s } }",
+    "scope { launch $j; $s }; $s",
+    "try { scope { launch $j now; $w } } catch { $s }",
+    "supervise { launch $j; $s }",
+    "try { $w; $s } finally { uncancellable { $w; $s } }",
 ];
 
 /// Suspension points.

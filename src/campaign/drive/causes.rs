@@ -311,7 +311,8 @@ impl Causes {
     pub(in crate::campaign) fn ways(&self, world: &World, first: usize, then: usize) -> Vec<Hold> {
         let (of_first, of_then) = (self.causes(first), self.causes(then));
         let Some((whole, second)) = self.moment(world, first).zip(self.itself(world, then)) else { return Vec::new() };
-        let looper = self.done[first].performer.map(|(thread, _)| thread);
+        // Another worker of the same pool can perform `first`.
+        let looper = self.done[first].performer.map(|(thread, _)| thread).filter(|t| !world.shares_queue(*t));
         // A cause must not be held if `first` needs a later operation of the same thread or task.
         let needed = |p: usize| {
             let context = self.done[p].performer.map(|(_, c)| c);
@@ -327,7 +328,7 @@ impl Causes {
             let same = |q: &usize| done.post.is_some() && self.done[*q].post == done.post;
             let post = of_first.iter().rev().copied().filter(|q| !of_then.contains(q)).find(same);
             let until = post.and_then(|q| self.moment(world, q));
-            let blocks = until.is_none() && done.performer.map(|(thread, _)| thread) == looper;
+            let blocks = until.is_none() && looper.is_some() && done.performer.map(|(thread, _)| thread) == looper;
             if let Some(what) = self.moment(world, p).filter(|_| !blocks && !needed(p)) {
                 let outermost = done.outermost.and_then(|i| self.moment(world, i));
                 let until = until.unwrap_or_else(|| whole.clone());

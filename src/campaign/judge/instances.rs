@@ -30,8 +30,8 @@ pub(super) fn new_order<P: Program<Guest: Snapshot>>(
     known: &BTreeSet<OrderedInstances>,
     context: SearchContext<'_>,
 ) -> (OrderResult, u64) {
-    let races = plan.program.setup().sites[pair.a].kind.access().is_some()
-        && plan.program.setup().sites[pair.b].kind.access().is_some();
+    let [a, b] = [pair.a, pair.b].map(|site| plan.program.setup().sites[site].kind);
+    let races = a.access().is_some() && b.access().is_some() && !(a.is_atomic() && b.is_atomic());
     search_for(plan, &Instances { pair, known, races, done: Vec::new(), found: false }, context)
 }
 

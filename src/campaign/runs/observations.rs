@@ -82,7 +82,7 @@ pub(in crate::campaign) fn touched(
     op: &Op,
     value: Value,
 ) -> Option<(TouchTarget, String)> {
-    if let Some(access) = op.access() {
+    if let Some(access) = world.performed_access(op, value) {
         return Some((TouchTarget::Memory(access), place_name(world, access.place)));
     }
     match things(world, thread?, op, value) {
@@ -336,7 +336,7 @@ impl Observer for PairWatch<'_> {
         let visit = self.visits.entry((site, context)).or_insert(0);
         *visit += 1;
         let (visit, fireable) = (*visit, world.fireable().clone());
-        let task_of = event.thread.filter(|t| world.thread(*t).home != context);
+        let task_of = event.thread.filter(|t| world.thread(*t).home != context && !world.shares_queue(*t));
         self.raw.push(Raw { site, context, visit, touch, place, step: event.step, fireable, task_of });
     }
 }

@@ -22,11 +22,11 @@ impl SideBySide {
         let at = |site: SiteId| {
             world.enabled().iter().filter_map(move |t| {
                 let thread = world.thread(t);
-                (thread.site == Some(site)).then(|| thread.pending.access().map(|access| (t, access)))?
+                (thread.site == Some(site)).then(|| world.access(&thread.pending).map(|access| (t, access)))?
             })
         };
         let conflicting =
-            |x: (ThreadId, _)| at(self.pair.b).find(|y| x.0 != y.0 && crate::event::Access::conflicts(&x.1, &y.1));
+            |x: (ThreadId, _)| at(self.pair.b).find(|y| x.0 != y.0 && crate::event::Access::races(&x.1, &y.1));
         self.hit = at(self.pair.a).find_map(|x| conflicting(x).map(|y| (x.0, y.0))).map(|threads| Hit {
             step: world.steps(),
             first: self.pair.a,

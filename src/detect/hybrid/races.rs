@@ -53,7 +53,7 @@ pub struct Findings {
 // The accesses so far, and the pairs of them that were found.
 #[derive(Default)]
 struct Races {
-    places: BTreeMap<AccessPlace, Executions<AccessKind>>,
+    places: BTreeMap<AccessPlace, Executions<(AccessKind, bool)>>,
     // The cells of each object that were accessed: a free of the object conflicts with all of them.
     cells: BTreeMap<ObjectId, BTreeSet<Location>>,
     found: PairFindings,
@@ -121,7 +121,7 @@ impl Hybrid {
         let changes = self.watch.observe(world, event);
         let mut touched = None;
         if let Some((op, value, act)) = self.watch.act(world, event) {
-            if let Some(access) = op.access() {
+            if let Some(access) = world.performed_access(op, value) {
                 self.races.compare(world, &self.watch, access, &act);
                 touched = Some((act, access.place));
             }
@@ -194,31 +194,37 @@ impl Races {
     // Compares an access with all earlier accesses that may conflict with it, and keeps it.
     fn compare(&mut self, world: &World, watch: &RunState, access: Access, act: &Act) {
         use AccessKind::{Read, Write};
-        let Access { place, kind } = access;
+        let Access { place, kind, atomic } = access;
         let Some(now) = watch.now(act.when.context) else { return };
         let query = ExecutionQuery { world, watch, act, now, is_access: true };
-        let since = self.places.get(&place).map_or(0, |executions| executions.since(act.by, kind, act.when.at.chain()));
+        let since = self
+            .places
+            .get(&place)
+            .map_or(0, |executions| executions.since(act.by, (kind, atomic), act.when.at.chain()));
         let Self { places, cells, found } = self;
         // A free and an access to a field conflict on the life of the object, which is the larger of the two places.
-        let mut compare_at = |at: AccessPlace, conflicting: (AccessKind, AccessKind)| {
+        // Two operations on an atomic do not race. Plain accesses come first in the order of what executions do.
+        let all = [((Read, false), (Read, true)), ((Write, false), (Write, true))];
+        let mut compare_at = |at: AccessPlace, writes_only: bool| {
             let Some(executions) = places.get_mut(&at) else { return };
             let named = at.max(place);
             let place = || (ConflictPlace::of(world, named), world.place_name(named));
-            executions.compare(query, &[conflicting], (since, true), found, place);
+            let ranges = all.map(|(plain, mixed)| (plain, if atomic { plain } else { mixed }));
+            executions.compare(query, &ranges[usize::from(writes_only)..], (since, true), found, place);
         };
-        compare_at(place, (if kind == Write { Read } else { Write }, Write));
+        compare_at(place, kind != Write);
         match place {
             AccessPlace::Life(object) if kind == Write => {
                 let cells = cells.get(&object).into_iter().flatten();
-                cells.for_each(|at| compare_at(AccessPlace::Cell(*at), (Read, Write)));
+                cells.for_each(|at| compare_at(AccessPlace::Cell(*at), false));
             }
             AccessPlace::Cell(at @ Location { object: Some(object), .. }) => {
-                compare_at(AccessPlace::Life(object), (Write, Write));
+                compare_at(AccessPlace::Life(object), true);
                 cells.entry(object).or_default().insert(at);
             }
             _ => {}
         }
-        places.entry(place).or_default().keep(act.by, kind, act.when);
+        places.entry(place).or_default().keep(act.by, (kind, atomic), act.when);
     }
 }
 

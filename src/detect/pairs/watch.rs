@@ -45,7 +45,7 @@ pub(in crate::detect) struct Act {
 pub(in crate::detect) struct OperationKey {
     pub(in crate::detect) site: SiteId,
     /// Looper of the task; `None` for a thread's own code, whose thread does not matter: it is ordered with
-    /// everything else on its thread.
+    /// everything else on its thread. `None` for a task of a pool as well, which is like a thread of its own.
     pub(in crate::detect) looper: Option<ThreadId>,
     pub(in crate::detect) lockset: LocksetId,
 }
@@ -151,7 +151,7 @@ impl RunState {
             *visits += 1;
         }
         let visit = *visits;
-        let looper = (world.thread(thread).home != context).then_some(thread);
+        let looper = (world.thread(thread).home != context && !world.shares_queue(thread)).then_some(thread);
         let by = OperationKey { site, looper, lockset: self.held.lockset(thread) };
         let at = self.before.or_else(|| self.points(context))?;
         let when = ExecutionTime { at, context, step: event.step, visit };

@@ -116,6 +116,8 @@ impl ContextClock {
 #[derive(Default)]
 struct ThreadClock {
     queue: Queue,
+    // Whether its tasks run beside others of the same queue.
+    shares_queue: bool,
     // The last post to this looper, on a chain without contexts: with `RelationEdges::Queued`, all posts to the looper
     // are ordered as if one context had made them.
     posts: Option<Point>,
@@ -196,6 +198,11 @@ impl Relation {
     /// Records that a looper has its queue from its start.
     pub(in crate::detect) fn born_with_queue(&mut self, looper: ThreadId) {
         self.thread(looper).queue = Queue::Born;
+    }
+
+    /// Records that a thread is a worker of a pool with several workers: nothing orders the tasks of one queue.
+    pub(in crate::detect) fn born_in_pool(&mut self, worker: ThreadId) {
+        self.thread(worker).shares_queue = true;
     }
 
     /// Records a task that `init` has posted. Its posts happen in the order of their contexts.
@@ -323,6 +330,12 @@ impl Relation {
     pub(in crate::detect) fn begin(&mut self, (looper, home): (ThreadId, ContextId), task: ContextId) {
         let unknown = || PostedMessage { clock: Clock::default(), post: None, class: None };
         let mut posted = self.messages.remove(&task).unwrap_or_else(unknown);
+        if self.thread(looper).shares_queue {
+            let begin = self.open(task, posted.clock, &[]);
+            let (begin, post, class) = (Some(begin), None, None);
+            self.thread(looper).running = Some(RunningTask { context: task, begin, home, post, class });
+            return;
+        }
         let is_micro = posted.class.is_some_and(|class| class.time == Time::Micro);
         if is_micro {
             // NOPRE orders microtasks, so FIFO is not needed: what knows the begin of a message, and is posted to its
@@ -400,6 +413,7 @@ impl Relation {
         };
         let Some((end, clock)) = self.close(context) else { return };
         match begin {
+            _ if self.thread(looper).shares_queue => {}
             Some(begin) => self.thread(looper).tasks.add(EndedMessage { begin, end, clock }, post, class),
             None => self.receive(home, &clock),
         }

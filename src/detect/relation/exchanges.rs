@@ -44,9 +44,7 @@ impl Exchanges {
         passed: &mut EventChannels,
     ) {
         if op.is_second_half() {
-            self.parked.remove(&thread);
-            passed.receives.extend(self.owed.remove(&thread).into_iter().flatten());
-            return;
+            return self.goes_on(thread, passed);
         }
         // A thread that begins an operation is no longer parked. The end of an earlier one may have been refused.
         self.parked.remove(&thread);
@@ -58,6 +56,10 @@ impl Exchanges {
         }
         let signal = next();
         passed.sends.push(signal);
+        // A promise suspends although it has found a partner.
+        if world.handovers().iter().any(|h| h.thread == thread) {
+            self.owed.insert(thread, Vec::new());
+        }
         let partners: Vec<ThreadId> =
             world.handovers().iter().map(|h| h.thread).filter(|t| !self.owed.contains_key(t)).collect();
         let (channel, sends) = match *op {
@@ -81,6 +83,12 @@ impl Exchanges {
         } else {
             self.receive(world, channel, (signal, partner), passed);
         }
+    }
+
+    /// Processes the second half of the operation of a thread, or of a job that was suspended at a channel.
+    pub(super) fn goes_on(&mut self, thread: ThreadId, passed: &mut EventChannels) {
+        self.parked.remove(&thread);
+        passed.receives.extend(self.owed.remove(&thread).into_iter().flatten());
     }
 
     fn send(

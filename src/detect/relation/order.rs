@@ -65,7 +65,7 @@ impl EventOrder {
             (EventKind::ThreadExit, Some((thread, home))) => self.relation.exit(thread, home),
             (EventKind::Repeated { task, time, is_async }, Some((thread, context))) => {
                 let class = PostClass { time: Time::of(*time), is_async: *is_async };
-                self.relation.post(context, (thread, *task), class);
+                self.relation.post(context, (world.queue_owner(thread), *task), class);
             }
             (EventKind::End, Some((thread, context))) => match world.job_of(context) {
                 Some(job) => self.relation.pause(thread, context, Some(job)),
@@ -99,6 +99,9 @@ impl EventOrder {
     // that its posts are due at known instants.
     fn adopt(&mut self, world: &World) {
         for (id, thread) in world.threads().enumerate() {
+            if world.shares_queue(id) {
+                self.relation.born_in_pool(id);
+            }
             let Some(queue) = &thread.queue else { continue };
             self.relation.born_with_queue(id);
             for (task, time) in queue.posted_at_start() {
@@ -115,7 +118,9 @@ impl EventOrder {
     fn perform(&mut self, world: &World, thread: ThreadId, context: ContextId, op: &Op, made: Option<ContextId>) {
         match op {
             Op::Fork { .. } | Op::SpawnLooper => self.relation.fork(context, made),
-            Op::Join(other) | Op::Resume(Suspension::Join(other)) => self.relation.join(context, *other),
+            Op::Join(other) | Op::Resume(Suspension::Join(other) | Suspension::CloseBlock { block: other, .. }) => {
+                self.relation.join(context, *other);
+            }
             Op::AttachQueue => self.relation.attach(context, thread),
             Op::Post { target, time, is_async, .. } => {
                 let looper = world.thread_of(*target);
@@ -128,7 +133,7 @@ impl EventOrder {
             Op::Launch { place, .. } => {
                 let looper = match place {
                     LaunchPlace::Posted(target) => world.thread_of(*target),
-                    LaunchPlace::Here | LaunchPlace::Now => thread,
+                    LaunchPlace::Here | LaunchPlace::Now => world.queue_owner(thread),
                 };
                 self.relation.use_queue(context, looper);
                 match made {

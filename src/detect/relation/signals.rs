@@ -90,7 +90,12 @@ impl Signals {
         if let (EventKind::Performed { op, made, value, refused: false }, Some(thread)) = (&event.what, event.thread) {
             match op {
                 Op::Resume(on) => self.resume(world, (event.context, *on, *value), &mut passed),
-                Op::Begin if made.is_none() => passed.receives.extend(self.quits.get(&thread)),
+                // At a channel, a job is what a thread is otherwise.
+                Op::Suspend { on: Suspension::Transfer(transfer), .. } => {
+                    let job = event.context.and_then(|context| world.job_of(context)).unwrap_or(thread);
+                    self.perform(world, job, (&transfer.first_half(), *value), changes, &mut passed);
+                }
+                Op::Begin if made.is_none() => passed.receives.extend(self.quits.get(&world.queue_owner(thread))),
                 op => self.perform(world, thread, (op, *value), changes, &mut passed),
             }
         }
@@ -106,6 +111,9 @@ impl Signals {
     ) {
         let job = context.and_then(|context| world.job_of(context));
         passed.receives.extend(job.and_then(|job| self.resumed.remove(&job)));
+        if let (Suspension::Transfer(_), Some(job)) = (on, job) {
+            self.exchanges.goes_on(job, passed);
+        }
         if value == 1 {
             passed.receives.extend(on.semaphore().and_then(|s| self.semaphores.get(&s)));
         }
@@ -142,7 +150,9 @@ impl Signals {
             Op::ReadInterrupt(other) if value != 0 => passed.receives.extend(self.interrupts.get(&other)),
             Op::Register { listener, .. } => passed.sends.push(*self.listeners.entry(listener).or_insert_with(next)),
             Op::Perform(listener) => passed.receives.extend(self.listeners.get(&listener)),
-            Op::Quit { looper, .. } => passed.sends.push(*self.quits.entry(looper).or_insert_with(next)),
+            Op::Quit { looper, .. } => {
+                passed.sends.push(*self.quits.entry(world.queue_owner(looper)).or_insert_with(next));
+            }
             Op::WriteUnlock(lock) => passed.sends.push(*self.written.entry(lock).or_insert_with(next)),
             Op::ReadUnlock(lock) => passed.sends.push(*self.read.entry(lock).or_insert_with(next)),
             Op::ReadLock(lock) => passed.receives.extend(self.written.get(&lock)),

@@ -3,10 +3,13 @@
 //! `init` is a thread of its own that forks all threads that start with the app. Each enable is an event of its own,
 //! and a firing handles the oldest unused one, which has allowed it: a firing comes after one enable, not all. The
 //! firing of a row of a component comes after its request and after the step that last let it be fired by its stage,
-//! which are events of the same kind; DroidRacer's relation knows no order of its condition.
+//! which are events of the same kind; DroidRacer's relation knows no order of its condition. [`pools`] has the tasks of
+//! pools.
 //! An access to an object's cell also reads the object's life, which a free writes.
 
-use crate::base::Id;
+mod pools;
+
+use crate::base::IndexVec;
 use crate::detect::relation::signals::{EventChannels, Signals};
 use crate::event::{
     AccessKind, AccessPlace, CANCELLED, Cause, ContextId, Event, EventId, EventKind, LaunchPlace, Location, LockId, Op,
@@ -14,6 +17,7 @@ use crate::event::{
 };
 use crate::trace::{Action, Builder, ChannelNo, EventNo, LockNo, SiteNo, TaskNo, ThreadNo, Trace, TraceError};
 use crate::world::World;
+use pools::PoolTasks;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 const ENVIRONMENT: ThreadNo = ThreadNo(0);
@@ -23,9 +27,12 @@ const INIT: ThreadNo = ThreadNo(1);
 pub struct TraceRecorder {
     builder: Builder,
     signals: Signals,
-    // Whether threads and tasks get names. The names of a chain of tasks take space quadratic in its length.
+    // Whether threads and tasks get names, which take space quadratic in the length of a chain of tasks.
     named: bool,
     started: bool,
+    // By thread of the run.
+    threads: IndexVec<ThreadId, ThreadNo>,
+    pools: PoolTasks,
     tasks: BTreeMap<ContextId, TaskNo>,
     enables: BTreeMap<EventId, VecDeque<EventNo>>,
     // The last event that has let the environment fire a row of a component, for each cause but a condition.
@@ -37,6 +44,8 @@ pub struct TraceRecorder {
     nested: BTreeSet<ContextId>,
     // The event that each waiting job has enabled for its resumption.
     suspended: BTreeMap<ContextId, EventNo>,
+    // Jobs whose resumption has been recorded and has not begun.
+    resumed: BTreeSet<ContextId>,
     // Jobs whose tasks have ended. Each is a thread of the trace, so that others can join it.
     ended: BTreeMap<ThreadId, Vec<ThreadId>>,
 }
@@ -60,6 +69,8 @@ impl TraceRecorder {
             signals: Signals::new(),
             named: true,
             started: false,
+            threads: IndexVec::new(),
+            pools: PoolTasks::default(),
             tasks: BTreeMap::new(),
             enables: BTreeMap::new(),
             lets: BTreeMap::new(),
@@ -67,6 +78,7 @@ impl TraceRecorder {
             channels: 0,
             nested: BTreeSet::new(),
             suspended: BTreeMap::new(),
+            resumed: BTreeSet::new(),
             ended: BTreeMap::new(),
         }
     }
@@ -115,7 +127,7 @@ impl TraceRecorder {
             }
         }
         let site = event.site.map_or(SiteNo::NONE, |site| self.site(world, site));
-        let thread = event.thread.map_or(ENVIRONMENT, number);
+        let thread = event.thread.map_or(ENVIRONMENT, |thread| self.acting(thread));
         receives.iter().for_each(|channel| self.push(thread, Action::Receive(ChannelNo(*channel)), site));
         self.happen(world, event, thread, site);
         sends.iter().for_each(|channel| self.push(thread, Action::Send(ChannelNo(*channel)), site));
@@ -134,9 +146,9 @@ impl TraceRecorder {
     }
 
     fn know(&mut self, world: &World) {
-        for thread in world.threads().ids().skip(self.builder.threads() - 2) {
+        for thread in world.threads().ids().skip(self.threads.len()) {
             let name = if self.named { world.thread_name(thread) } else { String::new() };
-            self.builder.thread(&name);
+            self.threads.push(self.builder.thread(&name));
         }
     }
 
@@ -158,7 +170,7 @@ impl TraceRecorder {
             }
         }
         for thread in world.threads().ids() {
-            self.push(INIT, Action::Fork(number(thread)), SiteNo::NONE);
+            self.push(INIT, Action::Fork(self.number(thread)), SiteNo::NONE);
         }
     }
 
@@ -172,8 +184,8 @@ impl TraceRecorder {
             EventKind::ThreadInit => {
                 self.push(thread, Action::ThreadInit, site);
                 // A declared looper has its queue from the start, and no code of its own.
-                let is_born = event.thread.is_some_and(|t| world.thread(t).queue.is_some());
-                if is_born {
+                let has_loop = |t: ThreadId| world.thread(t).queue.is_some() && !world.shares_queue(t);
+                if event.thread.is_some_and(has_loop) {
                     self.push(thread, Action::AttachQueue, SiteNo::NONE);
                     self.push(thread, Action::Loop, SiteNo::NONE);
                 }
@@ -185,6 +197,7 @@ impl TraceRecorder {
             EventKind::Suspended => self.suspend(world, event, thread),
             EventKind::Resumed { context, looper, .. } => self.resume(world, event, thread, (*context, *looper)),
             EventKind::JobExit(job) => self.exit_of_job(world, *job),
+            EventKind::End if self.end_in_pool(event.thread) => {}
             EventKind::End => {
                 if let Some(task) = self.builder.running(thread) {
                     self.push(thread, Action::End(task), site);
@@ -205,7 +218,7 @@ impl TraceRecorder {
                 self.push(ENVIRONMENT, Action::Post(task), site);
             }
             // An access that is refused has read the life of its object.
-            EventKind::Performed { op, refused: true, .. } => self.access(world, thread, op, site),
+            EventKind::Performed { op, value, refused: true, .. } => self.access(world, thread, (op, *value), site),
             EventKind::Performed { op, value, made, refused: false } => {
                 if let Some(live) = event.thread {
                     self.perform(world, (live, thread), (op, *value, *made), site);
@@ -230,20 +243,25 @@ impl TraceRecorder {
         match *op {
             Op::Fork { .. } | Op::SpawnLooper => {
                 if let Ok(child) = u32::try_from(value) {
-                    self.push(thread, Action::Fork(number(ThreadId(child))), site);
+                    self.push(thread, Action::Fork(self.number(ThreadId(child))), site);
                 }
             }
             Op::Join(other) | Op::Resume(Suspension::Join(other)) => {
                 let is_there = world.job(other).is_none() || self.ended.contains_key(&other);
                 if is_there && value != CANCELLED {
-                    self.push(thread, Action::Join(number(other)), site);
+                    self.push(thread, Action::Join(self.number(other)), site);
+                }
+            }
+            Op::Resume(Suspension::CloseBlock { block, .. }) => {
+                for child in self.ended.remove(&block).into_iter().flatten() {
+                    self.push(thread, Action::Join(self.number(child)), site);
                 }
             }
             Op::Launch { place, .. } => {
                 let Some(context) = made else { return };
                 let looper = match place {
                     LaunchPlace::Posted(target) => world.thread_of(target),
-                    LaunchPlace::Here => live,
+                    LaunchPlace::Here => world.queue_owner(live),
                     LaunchPlace::Now => {
                         self.nested.insert(context);
                         return;
@@ -256,6 +274,9 @@ impl TraceRecorder {
                 if let Some(context) = made {
                     self.post(world, thread, (context, world.thread_of(target)), (time, is_async), site);
                 }
+            }
+            Op::Begin if world.shares_queue(live) => {
+                made.into_iter().for_each(|task| self.begin_in_pool(live, task, site));
             }
             Op::Begin => self.begin(thread, made, site),
             Op::Enable { event, .. } => self.enable(world, thread, event, site),
@@ -274,20 +295,22 @@ impl TraceRecorder {
                 let depth = self.waited.remove(&live).unwrap_or(1);
                 self.hold(world, thread, lock, depth, site);
             }
-            _ => self.access(world, thread, op, site),
+            _ => self.access(world, thread, (op, value), site),
         }
     }
 
     // A job gives up its looper: its task of the trace ends, and enables the next one.
     fn suspend(&mut self, world: &World, event: &Event, thread: ThreadNo) {
         let Some(context) = event.context else { return };
-        // The resumption is recorded first if the same step queues it.
-        let running = self.builder.running(thread);
-        if self.tasks.get(&context).is_none_or(|task| Some(*task) == running) {
+        let job = world.job_of(context).and_then(|job| world.job(job));
+        if job.is_some_and(|job| world.shares_queue(job.looper())) {
+            self.post_to_pool(world, thread, context, SiteNo::NONE);
+        } else if !self.resumed.contains(&context) {
+            // The resumption is recorded first if the same step queues it.
             let cause = self.enable_next(world, context, thread);
             self.suspended.insert(context, cause);
         }
-        self.end(context, thread);
+        self.end(context, (event.thread, thread));
     }
 
     // A job enables its next task of the trace.
@@ -300,6 +323,10 @@ impl TraceRecorder {
 
     // The environment posts the resumption of a job. Channels order it after what has caused it.
     fn resume(&mut self, world: &World, event: &Event, thread: ThreadNo, (context, looper): (ContextId, ThreadId)) {
+        self.resumed.insert(context);
+        if world.shares_queue(looper) {
+            return self.post_to_pool(world, thread, context, SiteNo::NONE);
+        }
         let cause = match event.context == Some(context) {
             true => Some(self.enable_next(world, context, thread)),
             false => self.suspended.remove(&context),
@@ -310,8 +337,9 @@ impl TraceRecorder {
     }
 
     // Ends the task of the trace that a job runs in. A job that runs inside another task leaves that one open.
-    fn end(&mut self, context: ContextId, thread: ThreadNo) {
+    fn end(&mut self, context: ContextId, (live, thread): (Option<ThreadId>, ThreadNo)) {
         if !self.nested.remove(&context)
+            && !self.end_in_pool(live)
             && let Some(task) = self.builder.running(thread)
         {
             self.push(thread, Action::End(task), SiteNo::NONE);
@@ -320,19 +348,23 @@ impl TraceRecorder {
 
     fn end_of_job(&mut self, world: &World, event: &Event, thread: ThreadNo) {
         let Some((context, job)) = event.context.and_then(|c| Some((c, world.job_of(c)?))) else { return };
-        self.push(thread, Action::Fork(number(job)), SiteNo::NONE);
-        self.push(number(job), Action::ThreadInit, SiteNo::NONE);
+        self.push(thread, Action::Fork(self.number(job)), SiteNo::NONE);
+        self.push(self.number(job), Action::ThreadInit, SiteNo::NONE);
         self.ended.entry(job).or_default();
-        self.end(context, thread);
+        self.end(context, (event.thread, thread));
     }
 
     // A job ends after its task and after its children.
     fn exit_of_job(&mut self, world: &World, job: ThreadId) {
+        // The end of a block joins the children of the block.
+        if world.job(job).is_some_and(|job| job.is_block()) {
+            return;
+        }
         let Some(children) = self.ended.get(&job).cloned() else { return };
         for child in children {
-            self.push(number(job), Action::Join(number(child)), SiteNo::NONE);
+            self.push(self.number(job), Action::Join(self.number(child)), SiteNo::NONE);
         }
-        self.push(number(job), Action::ThreadExit, SiteNo::NONE);
+        self.push(self.number(job), Action::ThreadExit, SiteNo::NONE);
         if let Some(parent) = world.job(job).and_then(|job| job.parent()) {
             self.ended.entry(parent).or_default().push(job);
         }
@@ -342,6 +374,7 @@ impl TraceRecorder {
         let _ = self.builder.push(thread, Action::Loop, SiteNo::NONE, 0);
         match made {
             Some(context) => {
+                self.resumed.remove(&context);
                 if let Some(task) = self.tasks.get(&context).copied() {
                     self.push(thread, Action::Begin(task), site);
                 }
@@ -358,6 +391,9 @@ impl TraceRecorder {
         how: (PostTime, bool),
         site: SiteNo,
     ) {
+        if world.shares_queue(looper) {
+            return self.post_to_pool(world, poster, context, site);
+        }
         let task = self.task(world, context, looper, how);
         self.push(poster, Action::Post(task), site);
     }
@@ -372,7 +408,7 @@ impl TraceRecorder {
         let name = if self.named { world.contexts().name(world.setup(), context) } else { String::new() };
         // Whether a handler stays registered does not matter to a trace, which has a post for each of its runs.
         let time = if let PostTime::Idle { .. } = time { PostTime::Idle { keep: false } } else { time };
-        let task = self.builder.task(&name, number(looper), time, is_async);
+        let task = self.builder.task(&name, self.number(looper), time, is_async);
         self.tasks.insert(context, task);
         task
     }
@@ -398,13 +434,16 @@ impl TraceRecorder {
         (0..times).for_each(|_| self.push(thread, Action::Release(lock), site));
     }
 
-    fn access(&mut self, world: &World, thread: ThreadNo, op: &Op, site: SiteNo) {
-        let Some(access) = op.access() else { return };
+    // A common lock keeps two operations on an atomic apart, but not a plain access of it.
+    fn access(&mut self, world: &World, thread: ThreadNo, (op, value): (&Op, i64), site: SiteNo) {
+        let Some(access) = world.performed_access(op, value) else { return };
+        let name = world.place_name(access.place);
+        let lock = access.atomic.then(|| self.builder.lock(&name));
+        lock.into_iter().for_each(|lock| self.push(thread, Action::Acquire(lock), site));
         if let AccessPlace::Cell(Location { object: Some(object), .. }) = access.place {
             let life = self.builder.location(&world.object_name(object), "life");
             self.push(thread, Action::Read(life), site);
         }
-        let name = world.place_name(access.place);
         let field = match access.place {
             AccessPlace::Life(_) => "life",
             AccessPlace::Cell(_) => name.rsplit('/').next().unwrap_or(&name),
@@ -412,9 +451,6 @@ impl TraceRecorder {
         let at = self.builder.location(&name, field);
         let writes = access.kind == AccessKind::Write;
         self.push(thread, if writes { Action::Write(at) } else { Action::Read(at) }, site);
+        lock.into_iter().for_each(|lock| self.push(thread, Action::Release(lock), site));
     }
-}
-
-fn number(thread: ThreadId) -> ThreadNo {
-    ThreadNo::new(thread.index() + 2)
 }

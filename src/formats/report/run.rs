@@ -128,14 +128,13 @@ fn step(model: &Model, timeline: &Timeline, row: &TimelineRow) -> RunStep {
 }
 
 fn kinds(kind: RowKind, site: Option<SiteKind>) -> Vec<&'static str> {
-    use SiteKind::{Acquire, Branch, Down, Free, Read, ReadLock, ReadUnlock, Release, Up, Use, Write, WriteLock};
-    use SiteKind::{AtomicRead, AtomicUpdate, AtomicWrite, WriteUnlock};
+    use SiteKind::{Acquire, Branch, Down, ReadLock, ReadUnlock, Release, Up, WriteLock, WriteUnlock};
     match (kind, site) {
         (RowKind::Post | RowKind::Fork | RowKind::Fire, _) => vec!["call"],
         (RowKind::Begin, _) => vec!["enter", "function"],
         (RowKind::Step, Some(Acquire | ReadLock | WriteLock | Down)) => vec!["acquire", "lock"],
         (RowKind::Step, Some(Release | ReadUnlock | WriteUnlock | Up)) => vec!["release", "lock"],
-        (RowKind::Step, Some(Read | Write | Use | Free | AtomicRead | AtomicWrite | AtomicUpdate)) => vec!["memory"],
+        (RowKind::Step, Some(kind)) if kind.access().is_some() || kind.is_atomic() => vec!["memory"],
         (RowKind::Step, Some(Branch)) => vec!["branch"],
         _ => Vec::new(),
     }

@@ -24,7 +24,7 @@ impl TimelineRecorder<'_> {
     fn left(&self, world: &World) -> Vec<TimelineRow> {
         let tasks = self.queued.iter().take(MOST).map(|(task, looper)| {
             let from = self.made.get(task).map_or(String::new(), |step| format!(" (from step {step})"));
-            let (task, looper) = (last_part(world, *task), world.thread_name(*looper));
+            let (task, looper) = (last_part(world, *task), world.queue_name(*looper));
             row(world, None, RowKind::Fact, format!("{task}{from} is still in the queue of {}", last(&looper)))
         });
         tasks.collect()
@@ -36,7 +36,7 @@ impl TimelineRecorder<'_> {
             FailureKind::Assert => "assert fails: ",
             FailureKind::Fail => "fail: ",
             FailureKind::Exception => "uncaught ",
-            FailureKind::Property => "",
+            FailureKind::Property | FailureKind::Rejection => "",
         };
         let what = match failure.kind {
             FailureKind::Assert if failure.message.is_empty() => "assert fails".to_owned(),

@@ -5,7 +5,7 @@ use super::facts::Facts;
 use super::names::Pedigrees;
 use super::states::{is_news, state};
 use super::window::Collector;
-use super::words::{Words, last_part};
+use super::words::{Words, last_part, transferred};
 use super::{
     Arrow, ArrowKind, Column, ColumnId, ColumnState, ENVIRONMENT, Item, Mark, Marks, RowKind, Timeline, TimelineRow,
     Window, column_of, source,
@@ -96,9 +96,9 @@ impl<'s> TimelineRecorder<'s> {
         self.flush();
         let ending = self.ending(world, &summary.end);
         let environment = Column { name: "environment".to_owned(), looper: false };
-        let threads = world.threads().enumerate().map(|(_, t)| Column {
+        let threads = world.threads().enumerate().map(|(id, t)| Column {
             name: world.contexts().elided_name(world.setup(), t.home),
-            looper: t.queue.is_some(),
+            looper: world.queue(id).is_some(),
         });
         let mut timeline = Timeline {
             columns: std::iter::once(environment).chain(threads).collect(),
@@ -184,7 +184,7 @@ impl Observer for TimelineRecorder<'_> {
             EventKind::ThreadInit | EventKind::Lets(_) => return,
             EventKind::Repeated { task, .. } => {
                 self.made.insert(*task, world.steps());
-                self.queued.extend(event.thread.map(|looper| (*task, looper)));
+                self.queued.extend(event.thread.map(|looper| (*task, world.queue_owner(looper))));
                 return;
             }
             EventKind::Refused if event.thread.is_some() => return,
@@ -264,7 +264,7 @@ impl Observer for TimelineRecorder<'_> {
                 }
                 let mut arrow = if *refused { None } else { arrow(world, op, *value, *made) };
                 match op {
-                    Op::Quit { looper, .. } => what.push_str(&self.dropped(world, *looper)),
+                    Op::Quit { looper, .. } => what.push_str(&self.dropped(world, world.queue_owner(*looper))),
                     Op::CancelMessage(message) => {
                         if let Some(looper) = World::looper_of_message(*message) {
                             what.push_str(&self.dropped(world, looper));
@@ -301,9 +301,10 @@ impl TimelineRecorder<'_> {
     fn resumes(&mut self, world: &World, place: Place, event: &Event, (on, value): (Suspension, Value)) {
         let begins = self.open.as_ref().is_none_or(|row| row.column != place.0 || row.kind == RowKind::Begin);
         let waited = match on {
-            Suspension::Await { .. } | Suspension::DownFor { .. } if value == 0 => " has timed out",
-            _ if value == CANCELLED => " was cancelled",
-            _ => "",
+            Suspension::Await { .. } | Suspension::DownFor { .. } if value == 0 => " has timed out".to_owned(),
+            _ if value == CANCELLED => " was cancelled".to_owned(),
+            Suspension::Transfer(transfer) if begins => transferred(world, transfer, value),
+            _ => String::new(),
         };
         let line = event.site.map_or(0, |site| world.setup().sites[site].line);
         match begins {

@@ -46,10 +46,8 @@ fn without_label(text: &str) -> &str {
 
 // Returns whether the row of such an operation says everything that the statement says.
 fn said(kind: SiteKind) -> bool {
-    use SiteKind::{
-        AtomicRead, AtomicUpdate, AtomicWrite, Await, Branch, Check, Free, Lift, Perform, Read, Use, Write,
-    };
-    let access = matches!(kind, Read | Write | Use | Free | AtomicRead | AtomicWrite | AtomicUpdate);
+    use SiteKind::{Await, Branch, Check, Lift, Perform};
+    let access = kind.access().is_some() || kind.is_atomic();
     !access && !matches!(kind, Await | Branch | Check | Perform | Lift)
 }
 

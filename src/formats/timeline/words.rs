@@ -2,7 +2,7 @@
 
 use crate::event::{
     AccessPlace, Args, BodyId, CANCELLED, ChannelId, ChannelRead, ContextId, JobQuestion, LaunchPlace, Location,
-    ObjectId, Op, PostOptions, PostTime, SemaphoreId, Suspension, Target, ThreadId, Value, WaitSet,
+    ObjectId, Op, PostOptions, PostTime, SemaphoreId, Suspension, Target, ThreadId, Transfer, Value, WaitSet,
 };
 use crate::formats::values::{Types, handler};
 use crate::world::{Exchanged, Memory, WordKind, World};
@@ -151,7 +151,7 @@ impl Words {
             Op::CancelMessage(_) => {
                 format!("{word} a message: {}", if value != 0 { "removed" } else { "it was not queued" })
             }
-            Op::Quit { looper, .. } => format!("{word} {}", thread(looper)),
+            Op::Quit { looper, .. } => format!("{word} {}", queue_name(world, *looper)),
             Op::NewHandler(looper) => format!("new handler on {}", thread(looper)),
             Op::Enable { event, args, .. } => {
                 let event = &setup.events[*event];
@@ -173,15 +173,18 @@ impl Words {
                 };
                 format!("{word} {}{args}{place}", child(b))
             }
+            Op::Suspend { on: Suspension::Transfer(transfer), .. } => self.operation(world, &transfer.first_half(), value, None),
             Op::Suspend { on, .. } => suspension(world, *on),
             Op::Resume(on) => {
                 let result = match (value, on) {
-                    (CANCELLED, _) => ": cancelled",
-                    (0, Suspension::Await { .. } | Suspension::DownFor { .. }) => ": timed out",
-                    _ => "",
+                    (CANCELLED, _) => ": cancelled".to_owned(),
+                    (0, Suspension::Await { .. } | Suspension::DownFor { .. }) => ": timed out".to_owned(),
+                    (_, Suspension::Transfer(transfer)) => transferred(world, *transfer, value),
+                    _ => String::new(),
                 };
                 format!("go on after {}{result}", suspension(world, *on))
             }
+            Op::OpenBlock(kind) => format!("open {}", kind.word()),
             Op::CancelJob(job) => format!("cancel {}", thread(job)),
             Op::AskJob { job, what } => {
                 let word = match what {
@@ -259,6 +262,25 @@ fn select(world: &World, word: &str, cases: Args, value: Value, timeout: &str) -
     }
 }
 
+// Describes a send, a receive or a select without its end.
+fn transferring(world: &World, transfer: Transfer) -> String {
+    match transfer {
+        Transfer::Send { channel, .. } => format!("send {}", world.channel_name(channel)),
+        Transfer::Receive { channel, .. } => format!("recv {}", world.channel_name(channel)),
+        Transfer::Select { .. } => "select".to_owned(),
+    }
+}
+
+/// Describes what a job has received or sent with which it goes on: `: 5`, `: closed`.
+pub(super) fn transferred(world: &World, transfer: Transfer, value: Value) -> String {
+    match transfer {
+        Transfer::Send { .. } if value == 0 => ": closed".to_owned(),
+        Transfer::Receive { channel: Some(channel), .. } => received(world, channel),
+        Transfer::Select { cases, .. } => select(world, "", cases, value, ""),
+        Transfer::Send { .. } | Transfer::Receive { .. } => String::new(),
+    }
+}
+
 /// Describes a suspension point.
 pub(super) fn suspension(world: &World, on: Suspension) -> String {
     let semaphore = |id: SemaphoreId| world.setup().semaphores[id.0 as usize].0.clone();
@@ -270,7 +292,9 @@ pub(super) fn suspension(world: &World, on: Suspension) -> String {
         Suspension::Down(id) => format!("down {}", semaphore(id)),
         Suspension::DownFor { semaphore: id, timeout } => format!("down {} for at most {timeout} ms", semaphore(id)),
         Suspension::Yield => "yield".to_owned(),
-        Suspension::Switch(to) => format!("switch to {}", thread_name(world, to)),
+        Suspension::Switch(to) => format!("switch to {}", queue_name(world, to)),
+        Suspension::CloseBlock { block, .. } => format!("end {}", thread_name(world, block)),
+        Suspension::Transfer(transfer) => transferring(world, transfer),
     }
 }
 
@@ -278,10 +302,15 @@ fn thread_name(world: &World, thread: ThreadId) -> String {
     last_part(world, world.thread(thread).home)
 }
 
+// Returns the name of what has a queue: a looper or a pool.
+fn queue_name(world: &World, thread: ThreadId) -> String {
+    world.pool(thread).map_or_else(|| thread_name(world, thread), |pool| pool.name.clone())
+}
+
 // Returns the name of the recipient of a post.
 fn target_name(world: &World, target: Target) -> String {
     match target {
-        Target::Thread(thread) => thread_name(world, thread),
+        Target::Thread(thread) => queue_name(world, thread),
         Target::Handler(id) => handler(world, id),
     }
 }

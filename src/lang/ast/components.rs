@@ -1,6 +1,6 @@
 //! The trees of kinds and components, and of what [`expand`](crate::lang::expand()) makes of them.
 
-use super::{At, Block, Expr, Field, Name, Param, Storage, Type};
+use super::{At, Block, Expr, Field, Name, Param, Storage, TaskMode, Type};
 
 /// The parameters of a part of a kind. With `rest` they end with `..`, which stands for the further parameters that a
 /// component gives its callback.
@@ -33,6 +33,8 @@ pub enum KindPart {
     Field(Storage, Field),
     /// `state field`: platform memory of each instance
     State(Field),
+    /// `state kind.field`: platform memory of each instance of a kind that this one follows
+    Kept { of: Name, field: Field },
     /// `single until stage`
     Single { at: At, until: Option<Name> },
     /// `events during stages`: the stages in which the events of a component can happen
@@ -47,15 +49,17 @@ pub enum KindPart {
     Task { name: Name, params: Params, result: Option<Type>, body: Block },
 }
 
-/// One callback of the host that a kind follows: `before pause -> pause`
+/// What happens with a callback of a kind that another one follows: `before pause -> pause`, `start -> level = 2`
 #[derive(Clone, PartialEq, Debug)]
 pub struct Following {
-    /// Whether the own callback runs before the one of the host. Otherwise it runs after it.
+    /// Whether it happens before the callback. Otherwise it happens after it.
     pub before: bool,
-    /// The callback of the host.
+    /// The callback.
     pub host: Name,
-    /// The callback of the kind that follows.
+    /// The callback or task of the kind that follows, or the state that it keeps in the instance.
     pub own: Name,
+    /// The value that the state is assigned.
+    pub value: Option<Expr>,
 }
 
 /// What a verb acts on.
@@ -90,7 +94,7 @@ pub struct Row {
     pub body: Block,
 }
 
-/// `kind name(params) in host on looper { parts }`
+/// `kind name(params) of source in host on looper { parts }`
 #[derive(Clone, PartialEq, Debug)]
 pub struct Component {
     /// The kind of the component.
@@ -99,7 +103,9 @@ pub struct Component {
     pub name: Name,
     /// The parameters of an instance, which are its immutable fields.
     pub params: Vec<Param>,
-    /// The component whose callbacks this one follows.
+    /// The component with one instance whose callbacks this one follows.
+    pub source: Option<Name>,
+    /// The component that each instance is in, and whose callbacks it follows.
     pub host: Option<Name>,
     /// The looper of the callbacks.
     pub looper: Option<Name>,
@@ -117,8 +123,8 @@ pub enum ComponentPart {
     On { name: Name, params: Vec<Param>, instance: Option<Expr>, body: Block },
     /// `event name at most n { }`
     Event { name: Name, at_most: Option<Expr>, body: Block },
-    /// `task name(params): type { }`
-    Task { name: Name, params: Vec<Param>, result: Option<Type>, body: Block },
+    /// `task name(params): type { }`, also `async task` and `daemon async task`
+    Task { mode: TaskMode, name: Name, params: Vec<Param>, result: Option<Type>, body: Block },
     /// `unit name: member, member`
     Unit { name: Name, members: Vec<Name> },
 }
@@ -132,7 +138,9 @@ pub struct Instances {
     pub kind: Name,
     /// The component that it is in.
     pub host: Option<Name>,
-    /// The immutable fields. The first one is the host, if there is one.
+    /// The component with one instance that it is of.
+    pub source: Option<Name>,
+    /// The immutable fields. First come the host and the source, if it has them.
     pub params: Vec<Param>,
     /// The fields of the kind, then those of the component.
     pub fields: Vec<(Storage, Field)>,
@@ -153,6 +161,8 @@ pub struct Member {
     pub name: Name,
     /// What the task is.
     pub role: Role,
+    /// Whether it is an async task.
+    pub mode: TaskMode,
     /// The looper of the component.
     pub looper: Name,
     /// Whether the text is that of the kind, so that it may change platform memory and must not touch shared memory.

@@ -119,6 +119,7 @@ impl Checker {
     fn write(&mut self, mut target: MemoryPlace, value: Expr, place: &ast::Expr) -> Stmt {
         let kind = if target.atomic { SiteKind::AtomicWrite } else { SiteKind::Write };
         let site = self.site(kind, place_text(place), place.at);
+        self.note_atomic(&target, site);
         set_site(&mut target, site);
         Stmt::Write { place: target, value, site }
     }

@@ -4,16 +4,20 @@ use super::Checker;
 use super::places::PlaceMeaning;
 use super::sites::place_text;
 use super::types::article;
-use crate::event::{BodyId, JobQuestion, SiteKind};
+use crate::event::{BlockKind, BodyId, JobQuestion, SiteKind};
 use crate::lang::ast::{self, At, ItemKind, LaunchWords, Name, TaskMode, Verb};
-use crate::lang::program::{Expr, ExprKind, LaunchParentExpr, LaunchPlaceExpr, Simple, Type};
+use crate::lang::program::{Expr, ExprKind, LaunchParentExpr, LaunchPlaceExpr, Simple, Stmt, Type};
 use crate::world::ThrownException;
 use std::sync::Arc;
 
 impl Checker {
     /// Adds the exception of cancellations to the program, if the file has async tasks.
     pub(super) fn async_exceptions(&mut self, file: &ast::File) {
-        let is_async = |item: &ast::Item| matches!(&item.kind, ItemKind::Task { mode, .. } if *mode != TaskMode::Plain);
+        let is_async = |item: &ast::Item| match &item.kind {
+            ItemKind::Task { mode, .. } => *mode != TaskMode::Plain,
+            ItemKind::Member(member) => member.mode != TaskMode::Plain,
+            _ => false,
+        };
         if file.items.iter().any(is_async) {
             self.exception(ThrownException::Cancelled.name());
         }
@@ -103,6 +107,23 @@ impl Checker {
         Some(Expr::new(ExprKind::Launch { body, args, place, parent, site }, Type::Job(Arc::new(result))))
     }
 
+    /// Lowers a block of an async task.
+    pub(super) fn job_block(&mut self, kind: BlockKind, body: &ast::Block, out: &mut Vec<Stmt>) -> Option<()> {
+        let at = self.scope.stmt_at;
+        let what = format!("`{}`", kind.word());
+        if !self.in_async() {
+            let help = "write it in an `async task`; elsewhere, `spawn scope` makes a scope for jobs";
+            self.error_help(at, format!("{what} outside an async task"), "only a job waits for its children", help);
+            return None;
+        }
+        self.suspends(at, &what)?;
+        let open = self.site(SiteKind::OpenBlock, kind.word().to_owned(), at);
+        let body = self.block(body);
+        let close = self.site(SiteKind::CloseBlock, kind.word().to_owned(), at);
+        out.push(Stmt::JobBlock { kind, body, open, close });
+        Some(())
+    }
+
     /// Lowers a new scope.
     pub(super) fn spawn_scope(&mut self, at: At) -> Expr {
         let site = self.site(SiteKind::SpawnScope, String::new(), at);
@@ -141,7 +162,7 @@ impl Checker {
             return None;
         }
         self.suspends(at, "`switch`")?;
-        self.on_looper(to, "`switch`").map(Simple::Switch)
+        self.on_queue(to, "`switch`").map(Simple::Switch)
     }
 
     /// Lowers a question about a job: `job.done`. `None` if the object is no job; then nothing is reported.

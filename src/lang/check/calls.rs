@@ -131,6 +131,7 @@ impl Checker {
         let mut values = values.into_iter().collect::<Option<Vec<Expr>>>()?.into_iter().map(Box::new);
         let mut next = || values.next().expect("the number was checked");
         let site = self.site(SiteKind::AtomicUpdate, text, at);
+        self.note_atomic(&place, site);
         set_site(&mut place, site);
         let held = place.ty.clone();
         Some(match name.text.as_str() {

@@ -29,6 +29,8 @@ pub(super) struct ComponentTables {
     pub(super) of_class: BTreeMap<ClassId, ComponentId>,
     /// The component that each component is in, of those that follow another one.
     pub(super) hosts: BTreeMap<ComponentId, ComponentId>,
+    /// The component with one instance that each component is of. Its parameter follows that of the host.
+    pub(super) sources: BTreeMap<ComponentId, ComponentId>,
     /// The verbs with further arguments that have no effect.
     pub(super) open: BTreeSet<BodyId>,
     kinds: BTreeMap<String, KindId>,
@@ -98,6 +100,7 @@ impl Checker {
     pub(super) fn member_item(&mut self, member: &Member, item: &Item) {
         let Member { name, role, component, .. } = member;
         let body = self.new_body(&name.text, item.at.0);
+        self.out.bodies[body].mode = member.mode;
         match role {
             Role::Task => self.define(name, NameMeaning::Task(body)),
             Role::Verb(mode) => {
@@ -175,6 +178,9 @@ impl Checker {
         if let Some(host) = instances.host.as_ref().and_then(|host| self.component_of(host)) {
             self.components.hosts.insert(id, host);
         }
+        if let Some(source) = instances.source.as_ref().and_then(|source| self.component_of(source)) {
+            self.components.sources.insert(id, source);
+        }
         let component = &mut self.out.components.all[id];
         component.params = params;
         component.fields = fields;
@@ -225,8 +231,18 @@ impl Checker {
     fn making(&mut self, component: ComponentId, block: &ast::Block) -> Vec<Stmt> {
         let ComponentDef { class, params, .. } = &self.out.components.all[component];
         let ty = Type::Object(*class);
-        let args =
-            params.iter().enumerate().map(|(i, (_, ty))| Expr::new(ExprKind::Local(LocalId::new(i)), ty.clone()));
+        // The caller gives null for the instance that this one is of. It is determined here, as for a verb of a
+        // component with one instance.
+        let source = self.components.sources.get(&component).map(|&source| {
+            (usize::from(self.components.hosts.contains_key(&component)), PlatformExpr::Single { component: source })
+        });
+        let args = params.iter().enumerate().map(|(i, (_, ty))| {
+            let kind = match &source {
+                Some((at, single)) if *at == i => ExprKind::Platform(single.clone()),
+                _ => ExprKind::Local(LocalId::new(i)),
+            };
+            Expr::new(kind, ty.clone())
+        });
         let make = ExprKind::Platform(PlatformExpr::Make { component, args: args.collect() });
         let make = Expr::new(make, ty.clone());
         let this = self.declare_this(&ty, block);

@@ -50,7 +50,10 @@ impl Checker {
             Ast::Sync { mode: SyncMode::Sync, object, body, .. } => self.sync(object, body, out)?,
             Ast::Sync { mode, object, body, .. } => self.read_write(*mode == SyncMode::Write, object, body, out)?,
             Ast::Side { acquire, mode, object } => self.side(*acquire, *mode == SyncMode::Write, object, out)?,
-            Ast::Select { cases } => self.select(cases, out)?,
+            Ast::Select { cases } => {
+                self.suspends(self.scope.stmt_at, "`select`")?;
+                self.select(cases, out)?;
+            }
             Ast::Transaction { name, body } => {
                 let name = name.as_ref().map(|name| {
                     self.transactions.insert(name.text.clone());
@@ -59,6 +62,7 @@ impl Checker {
                 let body = self.block(body);
                 out.push(Stmt::Transaction { name, body });
             }
+            Ast::JobBlock { kind, body } => self.job_block(*kind, body, out)?,
             _ => unreachable!("not a compound statement"),
         }
         Some(())
@@ -134,6 +138,7 @@ impl Checker {
                 let (mut list, of) = match self.iterated(e) {
                     Some(Iterated::List(list, of)) => (list, of),
                     Some(Iterated::Channel(channel, of)) => {
+                        self.suspends(e.at, "an iteration over a channel")?;
                         out.push(self.for_channel(name, (channel, of), e, body));
                         return Some(());
                     }

@@ -58,6 +58,7 @@ impl Checker {
                     self.error(e.at, "`self` cannot be used in `init`", "no thread runs yet");
                     return None;
                 }
+                self.out.thread_values = true;
                 Some(Expr::new(ExprKind::SelfThread, Type::Thread))
             }
             Ast::This => self.this(e.at),
@@ -70,7 +71,7 @@ impl Checker {
                 let class = self.class(name)?;
                 Some(Expr::new(ExprKind::New(class), Type::Object(class)))
             }
-            Ast::Name(_) | Ast::Field { .. } | Ast::Index { .. } => {
+            Ast::Name(_) | Ast::Field { .. } | Ast::Index { .. } | Ast::Plain(_) => {
                 let target = self.target(e)?;
                 self.load(target, e)
             }

@@ -20,9 +20,11 @@ fn passes(stmt: &Stmt) -> bool {
             finally.as_ref().is_none_or(|f| falls_through(f))
                 && (falls_through(body) || catch.iter().any(|(_, block)| falls_through(block)))
         }
-        Stmt::Sync { body, .. } | Stmt::Rw { body, .. } | Stmt::Transaction { body, .. } | Stmt::Block(body) => {
-            falls_through(body)
-        }
+        Stmt::Sync { body, .. }
+        | Stmt::Rw { body, .. }
+        | Stmt::Transaction { body, .. }
+        | Stmt::JobBlock { body, .. }
+        | Stmt::Block(body) => falls_through(body),
         _ => true,
     }
 }
@@ -37,9 +39,11 @@ fn breaks(stmts: &[Stmt]) -> bool {
         Stmt::Try { body, catch, finally } => {
             breaks(body) || catch.iter().any(|(_, block)| breaks(block)) || finally.as_ref().is_some_and(|f| breaks(f))
         }
-        Stmt::Sync { body, .. } | Stmt::Rw { body, .. } | Stmt::Transaction { body, .. } | Stmt::Block(body) => {
-            breaks(body)
-        }
+        Stmt::Sync { body, .. }
+        | Stmt::Rw { body, .. }
+        | Stmt::Transaction { body, .. }
+        | Stmt::JobBlock { body, .. }
+        | Stmt::Block(body) => breaks(body),
         _ => false,
     })
 }

@@ -6,11 +6,14 @@ use crate::base::IndexVec;
 use crate::event::BodyId;
 use crate::lang::Diagnostic;
 use crate::lang::ast::{self, At, ItemKind, LockKind, Name, Range, Span};
-use crate::lang::program::{Body, ClassDef, EventDef, ExceptionScope, LockDef, RwLock, ThreadDef, Type};
+use crate::lang::program::{Body, ClassDef, EventDef, ExceptionScope, LockDef, PoolDef, RwLock, ThreadDef, Type};
 use crate::world::Prefer;
 
 /// Limit of the initial enables of an event, and of the count of a semaphore or barrier.
 pub(super) const MAX_COUNT: u64 = 1_000_000;
+
+/// Limit of the workers of a pool.
+const MAX_WORKERS: u64 = 64;
 
 impl Checker {
     /// Fills the tables: first the items that need no other names, then the others.
@@ -36,6 +39,7 @@ impl Checker {
                     self.define(name, NameMeaning::Word(Type::Barrier, index(self.out.barriers.len())));
                     self.out.barriers.push((name.text.clone(), parties));
                 }
+                ItemKind::Pool { name, value } => self.pool(name, value),
                 ItemKind::Looper { name, body } => {
                     let body = body.as_ref().map(|_| self.new_body(&name.text, item.at.0));
                     self.define(name, NameMeaning::Word(Type::Looper, index(self.out.threads.len())));
@@ -157,6 +161,18 @@ impl Checker {
             let text = format!("{}[{arg}]", name.text);
             self.thread(ThreadDef { name: text, daemon, looper: false, body: Some(body), arg: Some(arg) }, name.at);
         }
+    }
+
+    fn pool(&mut self, name: &Name, workers: &ast::Expr) {
+        let workers = self.constant_between(workers, "a pool's number of workers", 1, MAX_WORKERS).unwrap_or(1);
+        let first = self.out.threads.len();
+        self.define(name, NameMeaning::Word(Type::Pool, index(first)));
+        for i in 0..workers {
+            let name_of = format!("{}[{i}]", name.text);
+            self.thread(ThreadDef { name: name_of, daemon: false, looper: true, body: None, arg: None }, name.at);
+        }
+        let workers = u32::try_from(self.out.threads.len() - first).expect("it was bounded");
+        self.out.pools.push(PoolDef { name: name.text.clone(), first, workers });
     }
 
     fn thread(&mut self, thread: ThreadDef, at: At) {

@@ -72,6 +72,7 @@ impl Checker {
                 name: name.text.clone(),
                 ty: Type::Void,
                 atomic: false,
+                mixed: false,
                 offset,
                 cells: 0,
                 init: Vec::new(),
@@ -134,7 +135,15 @@ impl Checker {
             return None;
         }
         let cells = u32::try_from(ty.cells()).expect("it was bounded");
-        Some(Global { name: name.text.clone(), ty, atomic: storage == Storage::Atomic, offset, cells, init })
+        Some(Global {
+            name: name.text.clone(),
+            ty,
+            atomic: storage == Storage::Atomic,
+            mixed: false,
+            offset,
+            cells,
+            init,
+        })
     }
 
     /// Adds the cells of a type to the total, before they are allocated. Only the first excess is reported.

@@ -27,6 +27,7 @@ mod fold;
 mod groups;
 mod items;
 mod memory;
+mod mixed;
 mod names;
 mod objects;
 mod ops;
@@ -140,6 +141,7 @@ fn checked(file: &ast::File, source: &Source, defines: &[(String, i64)]) -> (Che
     checker.bounds(file);
     checker.bodies(file);
     checker.note_callbacks();
+    checker.mark_mixed();
     checker.properties(file);
     checker.expectations(file);
     checker.check_catches();
@@ -174,6 +176,7 @@ struct Checker {
     lines: sites::Lines,
     // The span of each site, indexed by site.
     site_spans: Vec<ast::Span>,
+    mixed: mixed::Mixed,
     // Pairs of calling and called body, in live code.
     calls: BTreeSet<(BodyId, BodyId)>,
     // In live code: the sites that perform the callbacks of a listener, and the bodies that are registered with each
@@ -202,6 +205,8 @@ impl Checker {
                 classes,
                 globals: IndexVec::new(),
                 threads: Vec::new(),
+                pools: Vec::new(),
+                thread_values: false,
                 locks: Vec::new(),
                 conditions: Vec::new(),
                 rwlocks: Vec::new(),
@@ -235,6 +240,7 @@ impl Checker {
             labels: IndexMap::new(),
             lines: sites::Lines::new(source.text()),
             site_spans: Vec::new(),
+            mixed: mixed::Mixed::default(),
             calls: BTreeSet::new(),
             performed: Vec::new(),
             registered: BTreeMap::new(),

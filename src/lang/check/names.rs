@@ -245,6 +245,7 @@ fn name_of(kind: &ItemKind) -> Option<(&ast::Name, &'static str)> {
         ItemKind::Channel { name, .. } => (name, "a channel"),
         ItemKind::Barrier { name, .. } => (name, "a barrier"),
         ItemKind::Looper { name, .. } => (name, "a looper"),
+        ItemKind::Pool { name, .. } => (name, "a pool"),
         ItemKind::Handler { name, .. } => (name, "a handler"),
         ItemKind::Listener { name, .. } => (name, "a listener"),
         ItemKind::Thread { name, .. } => (name, "a thread"),

@@ -48,7 +48,10 @@ impl Checker {
                 Some(Expr::new(ExprKind::DownFor { semaphore: of, timeout, site }, Type::Bool))
             }
             Op::Acquire { mode, object, timeout } => self.acquire_for(*mode, object, timeout, at),
-            Op::Receive { channel } => self.receive(channel, at),
+            Op::Receive { channel } => {
+                self.suspends(at, "`recv`")?;
+                self.receive(channel, at)
+            }
             Op::Await { cond, timeout } => {
                 self.suspends(at, "`await`")?;
                 let cond = self.in_mode(Mode::Await, |c| c.truth(cond));
@@ -69,8 +72,8 @@ impl Checker {
             InstanceName::Expr(e) => {
                 self.error_help(
                     e.at,
-                    "`as` with an expression is not yet supported",
-                    "this has to be a name in quotes",
+                    "`as` takes a name in quotes",
+                    "this is an expression",
                     "write a name, as in `as \"MainActivity\"`",
                 );
                 None
@@ -83,14 +86,29 @@ impl Checker {
         self.one_type(e, &[Type::Looper, Type::Thread], what, "a looper, or a thread with a queue")
     }
 
-    /// Lowers the target of messages: a looper, thread or handler.
+    /// Lowers an operand that names a whole queue: a looper, a thread or a pool.
+    pub(super) fn on_queue(&mut self, e: &ast::Expr, what: &str) -> Option<Expr> {
+        self.queue_of(e, &[Type::Looper, Type::Thread, Type::Pool], what, "a looper, a pool, or a thread with a queue")
+    }
+
+    /// Lowers the target of messages: a looper, thread, pool or handler.
     pub(super) fn queue(&mut self, e: &ast::Expr, what: &str) -> Option<Expr> {
-        self.one_type(
+        self.queue_of(
             e,
-            &[Type::Looper, Type::Thread, Type::Handler],
+            &[Type::Looper, Type::Thread, Type::Pool, Type::Handler],
             what,
-            "a looper, a handler, or a thread with a queue",
+            "a looper, a pool, a handler, or a thread with a queue",
         )
+    }
+
+    // The workers of a pool stay alike if `self` only stands for their queue.
+    fn queue_of(&mut self, e: &ast::Expr, types: &[Type], what: &str, wanted: &str) -> Option<Expr> {
+        let seen = self.out.thread_values;
+        let value = self.one_type(e, types, what, wanted);
+        if let ast::ExprKind::SelfThread = e.kind {
+            self.out.thread_values = seen;
+        }
+        value
     }
 
     /// Lowers an expression whose type must be one of `types`.

@@ -1,6 +1,7 @@
 //! Lowers places: the meaning of a name, `e.f` or `e[i]`, before it is known whether it is read or written.
 
 use super::Checker;
+use super::mixed::MixedPlace;
 use super::names::NameMeaning;
 use super::platform::PlatformPlace;
 use super::scope::{LocalMeaning, Mode};
@@ -45,12 +46,31 @@ impl Checker {
             Ast::Name(name) => self.named(&ast::Name { text: name.clone(), at: e.at }),
             Ast::Field { object, name } => self.field_of(object, name, e),
             Ast::Index { object, index } => self.element_of(object, index),
+            Ast::Plain(place) => self.plain(place, e.at),
             _ => self.expr(e).map(PlaceMeaning::Value),
         };
         if let Some(PlaceMeaning::Shared(place)) = &mut target {
             place.at = e.at.0;
         }
         target
+    }
+
+    // Lowers the place of a plain access of an atomic.
+    fn plain(&mut self, place: &ast::Expr, at: At) -> Option<PlaceMeaning> {
+        self.only_in_body(at, "a plain access", false)?;
+        match self.target(place)? {
+            PlaceMeaning::Shared(target) if target.atomic => {
+                if !self.scope.dead {
+                    self.mixed.plain.insert(MixedPlace::of(&target));
+                }
+                Some(PlaceMeaning::Shared(MemoryPlace { atomic: false, ..target }))
+            }
+            _ => {
+                let help = "leave `plain` out: every access of what is not an atomic is plain";
+                self.error_help(at, "`plain` needs an atomic", "this is not declared with `atomic`", help);
+                None
+            }
+        }
     }
 
     fn named(&mut self, name: &ast::Name) -> Option<PlaceMeaning> {
@@ -320,6 +340,7 @@ impl Checker {
             PlaceMeaning::Shared(mut place) => {
                 let kind = if place.atomic { SiteKind::AtomicRead } else { SiteKind::Read };
                 let site = self.site(kind, place_text(e), e.at);
+                self.note_atomic(&place, site);
                 set_site(&mut place, site);
                 let ty = place.ty.clone();
                 Some(Expr::new(ExprKind::Read { place, site }, ty))

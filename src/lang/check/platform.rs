@@ -212,35 +212,36 @@ impl Checker {
         all: &[ast::Expr],
         at: At,
     ) -> Option<Expr> {
-        let named = match &target.kind {
-            Ast::Name(name) if self.local(name).is_none() => {
-                self.component_of(&Name { text: name.clone(), at: target.at })
-            }
+        if let Some(component) = self.named_component(target) {
+            return self.verb_of_component(verb, (component, None), target.at, all, at);
+        }
+        let instance = self.value(target)?;
+        let Some(component) = self.component_of_type(&instance.ty) else {
+            let ty = self.name_of(&instance.ty);
+            let message = format!("`{}` needs a component or an instance of one", verb.text);
+            self.error(target.at, message, format!("this is {}", article(&ty)));
+            return None;
+        };
+        self.verb_of_component(verb, (component, Some(instance)), target.at, all, at)
+    }
+
+    /// Returns the component that an expression names, if it names one.
+    pub(super) fn named_component(&mut self, e: &ast::Expr) -> Option<ComponentId> {
+        match &e.kind {
+            Ast::Name(name) if self.local(name).is_none() => self.component_of(&Name { text: name.clone(), at: e.at }),
             _ => None,
-        };
-        let (component, instance) = match named {
-            Some(component) => (component, None),
-            None => {
-                let instance = self.value(target)?;
-                // A library has a verb of this name as well; what is cancelled tells them apart.
-                if verb.text == "cancel" && all.is_empty() && instance.ty == Type::Message {
-                    return Some(self.cancel_message(instance, at));
-                }
-                let Some(component) = self.component_of_type(&instance.ty) else {
-                    let ty = self.name_of(&instance.ty);
-                    let message = format!("`{}` needs a component or an instance of one", verb.text);
-                    let reason = format!("this is {}", article(&ty));
-                    if let Type::Job(_) = instance.ty {
-                        let help = "a kind has a verb of this name: put the job in parentheses, as in `cancel (j)`";
-                        self.error_help(target.at, message, reason, help);
-                    } else {
-                        self.error(target.at, message, reason);
-                    }
-                    return None;
-                };
-                (component, Some(instance))
-            }
-        };
+        }
+    }
+
+    /// Lowers a verb of a kind that is applied to a component, or to an instance of it, which stands at `target`.
+    pub(super) fn verb_of_component(
+        &mut self,
+        verb: &Name,
+        (component, instance): (ComponentId, Option<Expr>),
+        target: At,
+        all: &[ast::Expr],
+        at: At,
+    ) -> Option<Expr> {
         let name = self.out.components.all[component].name.clone();
         let full = Name { text: verb_name(&verb.text, &name), at: verb.at };
         let Some(&NameMeaning::Verb(body, mode)) = self.names.get(&full.text).map(|entry| &entry.named) else {
@@ -259,16 +260,22 @@ impl Checker {
             (None, VerbMode::One) => {
                 let message = format!("`{}` needs an instance of `{name}`", verb.text);
                 let help = format!("keep the instance that a verb gives: `let p = ..`, then `{} p`", verb.text);
-                self.error_help(target.at, message, "of which one?", help);
+                self.error_help(target, message, "of which one?", help);
                 return None;
             }
-            (None, VerbMode::Makes) => values.extend(self.host_argument(component, at)?),
+            (None, VerbMode::Makes) => {
+                values.extend(self.host_argument(component, at)?);
+                if let Some(source) = self.components.sources.get(&component) {
+                    // The verb determines this instance itself.
+                    values.push(word(NULL, Type::Object(self.out.components.all[*source].class)));
+                }
+            }
             (None, VerbMode::All) => {}
             (Some(instance), VerbMode::One) => values.push(instance),
             (Some(_), _) => {
                 let what = if mode == VerbMode::Makes { "makes an instance" } else { "acts on all instances" };
                 let message = format!("`{}` {what}", verb.text);
-                self.error_help(target.at, message, "this is one instance", format!("write `{} {name}`", verb.text));
+                self.error_help(target, message, "this is one instance", format!("write `{} {name}`", verb.text));
                 return None;
             }
         }

@@ -5,9 +5,10 @@ use super::names::NameMeaning;
 use super::ops::arrow;
 use super::sites::place_text;
 use super::types::article;
-use crate::event::SiteKind;
-use crate::lang::ast::{self, At, Op, PostTimeAst};
+use crate::event::{ComponentId, SiteKind};
+use crate::lang::ast::{self, At, Name, Op, PostTimeAst};
 use crate::lang::program::{ClassId, Expr, ExprKind, PostOptionsExpr, PostTimeExpr, Simple, Stmt, Type};
+use crate::lang::words::CANCEL;
 
 impl Checker {
     /// Lowers a post.
@@ -26,7 +27,8 @@ impl Checker {
         let body = self.plain_task(task, "a post");
         let args = body.map(|body| self.args_with(body, object.map(|(object, _)| object), task, args, at));
         let to = self.queue(on, "a post");
-        let fits = self.options_fit(time, *is_async, options, at);
+        let is_pool = to.as_ref().is_some_and(|to| to.ty == Type::Pool);
+        let fits = self.options_fit(time, *is_async, options, at) && (!is_pool || self.fits_pool(time, *is_async, at));
         let time = match time {
             PostTimeAst::Now => Some(PostTimeExpr::Now),
             PostTimeAst::Front => Some(PostTimeExpr::Front),
@@ -93,6 +95,22 @@ impl Checker {
         false
     }
 
+    // Reports what a post to a pool cannot have.
+    fn fits_pool(&mut self, time: &PostTimeAst, is_async: bool, at: At) -> bool {
+        let (word, reason) = match time {
+            _ if is_async => ("async", "a pool has no fences"),
+            PostTimeAst::Front => ("at front", "tasks of a pool begin in the order of their posts"),
+            PostTimeAst::At(_) => ("at", "a pool knows delays, not instants"),
+            PostTimeAst::Micro => ("micro", "no single thread runs the tasks of a pool"),
+            PostTimeAst::Idle { .. } => ("idle", "a pool has no idle handlers"),
+            PostTimeAst::OrNow => ("or now", "a post to a pool never runs its task inline"),
+            PostTimeAst::Now | PostTimeAst::After(_) => return true,
+        };
+        let help = format!("leave `{word}` out, or post to a looper");
+        self.error_help(at, format!("a post to a pool cannot be `{word}`"), reason, help);
+        false
+    }
+
     /// Lowers the token of messages: any object.
     pub(super) fn token(&mut self, e: &ast::Expr) -> Option<Expr> {
         let value = self.value(e)?;
@@ -102,8 +120,12 @@ impl Checker {
         self.fit(value, &Type::Object(ClassId(0)), e.at, "a token")
     }
 
-    /// Lowers the statement `cancel place`: the place is one message, or one job.
+    /// Lowers the statement `cancel place`: the place is one message, one job, or a component whose kind has such a
+    /// verb.
     pub(super) fn cancel_one(&mut self, place: &ast::Expr, at: At) -> Option<Stmt> {
+        if let Some(component) = self.named_component(place) {
+            return self.cancel_component((component, None), place, at).map(Stmt::Expr);
+        }
         let value = self.cancelled(place, "a message or a job")?;
         if let Type::Job(_) = value.ty {
             let site = self.site(SiteKind::CancelJob, place_text(place), at);
@@ -112,20 +134,38 @@ impl Checker {
         if value.ty == Type::Message {
             return Some(Stmt::Expr(self.cancel_message(value, at)));
         }
+        if let Some(component) = self.component_of_type(&value.ty) {
+            return self.cancel_component((component, Some(value)), place, at).map(Stmt::Expr);
+        }
         self.not_cancelled(&value, place, "a message or a job")
     }
 
-    /// Lowers the expression `cancel m`. Its value says whether the message was removed.
+    // Lowers the verb `cancel` of a kind, without arguments.
+    fn cancel_component(&mut self, of: (ComponentId, Option<Expr>), place: &ast::Expr, at: At) -> Option<Expr> {
+        let start = at.0.start;
+        let word = ast::Span { start, end: start + CANCEL.len() as u32 };
+        let verb = Name { text: CANCEL.to_owned(), at: At(word) };
+        self.verb_of_component(&verb, of, place.at, &[], at)
+    }
+
+    /// Lowers the expression `cancel m`. Its value says whether the message was removed. A verb of a kind may give a
+    /// value as well.
     pub(super) fn cancel(&mut self, message: &ast::Expr, at: At) -> Option<Expr> {
+        if let Some(component) = self.named_component(message) {
+            return self.cancel_component((component, None), message, at);
+        }
         let value = self.cancelled(message, "a message")?;
         if value.ty == Type::Message {
             return Some(self.cancel_message(value, at));
+        }
+        if let Some(component) = self.component_of_type(&value.ty) {
+            return self.cancel_component((component, Some(value)), message, at);
         }
         self.not_cancelled(&value, message, "a message")
     }
 
     /// Lowers the removal of a message that has been lowered.
-    pub(super) fn cancel_message(&mut self, message: Expr, at: At) -> Expr {
+    fn cancel_message(&mut self, message: Expr, at: At) -> Expr {
         let site = self.site(SiteKind::Cancel, String::new(), at);
         Expr::new(ExprKind::CancelMessage { message: Box::new(message), site }, Type::Bool)
     }

@@ -123,6 +123,9 @@ fn harmless(kind: SiteKind) -> bool {
             | K::AtomicRead
             | K::AtomicWrite
             | K::AtomicUpdate
+            | K::MixedRead
+            | K::MixedWrite
+            | K::MixedUpdate
             | K::Use
             | K::Free
             | K::Check

@@ -203,9 +203,11 @@ impl Checker {
 
 fn selects(access: AccessSelector, kind: SiteKind) -> bool {
     match kind {
-        SiteKind::AtomicUpdate => true,
-        SiteKind::Read | SiteKind::Use | SiteKind::AtomicRead => access == AccessSelector::Read,
-        SiteKind::Write | SiteKind::Free | SiteKind::AtomicWrite => access == AccessSelector::Write,
+        SiteKind::AtomicUpdate | SiteKind::MixedUpdate => true,
+        SiteKind::Read | SiteKind::Use | SiteKind::AtomicRead | SiteKind::MixedRead => access == AccessSelector::Read,
+        SiteKind::Write | SiteKind::Free | SiteKind::AtomicWrite | SiteKind::MixedWrite => {
+            access == AccessSelector::Write
+        }
         _ => false,
     }
 }

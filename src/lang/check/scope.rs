@@ -6,6 +6,7 @@ use crate::base::{Id, IndexVec};
 use crate::event::{BodyId, SiteId};
 use crate::lang::Diagnostic;
 use crate::lang::ast::{self, Span};
+use crate::lang::library_text;
 use crate::lang::program::{LocalId, Type};
 use std::collections::BTreeMap;
 
@@ -48,7 +49,8 @@ pub(super) struct Scope {
     pub(super) init: bool,
     /// Whether the body is text of a kind, so that it can use platform memory and no shared memory.
     pub(super) of_kind: bool,
-    /// The span of the component that the body belongs to. Sites in the text of a library are shown there.
+    /// The span of the component that the body belongs to, or of the item that brings it in. Sites in the text of a
+    /// library are shown there.
     pub(super) home: Option<Span>,
     pub(super) result: Option<Type>,
     pub(super) locals: IndexVec<LocalId, (String, Type)>,
@@ -70,10 +72,12 @@ impl Checker {
         self.scope.visible.get(name).map(|(bound, _)| bound)
     }
 
-    /// Makes a name visible up to the end of the block. Reports a name that hides another one.
+    /// Makes a name visible up to the end of the block. Reports a name that hides another one. A name in the text of a
+    /// library may hide one of the file: the library does not know the file, and means its own name.
     pub(super) fn bind(&mut self, name: &ast::Name, bound: LocalMeaning) {
         let hidden = match (self.scope.visible.get(&name.text), self.names.get(&name.text)) {
             (Some((_, first)), _) => Some((*first, "a name of this body")),
+            (None, Some(entry)) if library_text(name.at.0).is_some() && library_text(entry.span).is_none() => None,
             (None, Some(entry)) => Some((entry.span, entry.what)),
             (None, None) => None,
         };

@@ -144,6 +144,7 @@ impl Checker {
 pub(super) fn place_text(e: &ast::Expr) -> String {
     match &e.kind {
         ExprKind::Name(name) => name.clone(),
+        ExprKind::Plain(place) => place_text(place),
         ExprKind::SelfThread => "self".into(),
         ExprKind::This => "this".into(),
         ExprKind::Null => "null".into(),

@@ -33,12 +33,10 @@ impl Checker {
                 _ => continue,
             };
             let init = matches!(item.kind, ItemKind::Init { .. });
-            self.body(next.next().expect("endless"), &params, block, init);
+            // An item of a library has the place of the `use` that brings it in.
+            let scope = Scope { init, home: Some(item.at.0), ..Scope::default() };
+            self.body_with(next.next().expect("endless"), &params, block, scope, Self::block);
         }
-    }
-
-    fn body(&mut self, id: BodyId, params: &[&ast::Name], block: &Block, init: bool) {
-        self.body_with(id, params, block, Scope { init, ..Scope::default() }, Self::block);
     }
 
     /// Lowers a body. `lower` lowers its block, and may add statements.
@@ -147,6 +145,7 @@ impl Checker {
             | Ast::Sync { .. }
             | Ast::Side { .. }
             | Ast::Select { .. }
+            | Ast::JobBlock { .. }
             | Ast::Transaction { .. } => self.compound(stmt, out)?,
             _ => {
                 let (op, kind, text) = self.verb(stmt, at)?;

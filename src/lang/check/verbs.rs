@@ -22,16 +22,20 @@ impl Checker {
                 self.verb_of(*verb, operand)?
             }
             Ast::Send { channel, value } => {
+                self.suspends(at, "`send`")?;
                 let (to, value) = self.sent(channel, value)?;
                 (Simple::Send { channel: to, value }, SiteKind::Send, place_text(channel))
             }
             Ast::Skip => (Simple::Skip, SiteKind::Skip, nothing),
             Ast::Switch(to) => (self.switch(to, at)?, SiteKind::Switch, place_text(to)),
-            Ast::Yield => (Simple::Yield, SiteKind::Yield, nothing),
+            Ast::Yield => {
+                self.suspends(at, "`yield`")?;
+                (Simple::Yield, SiteKind::Yield, nothing)
+            }
             Ast::AttachQueue => (Simple::AttachQueue, SiteKind::AttachQueue, nothing),
             Ast::LoopQueue => (Simple::LoopQueue, SiteKind::Begin, nothing),
             Ast::Quit { target, safely } => {
-                let looper = self.on_looper(target, "`quit`")?;
+                let looper = self.on_queue(target, "`quit`")?;
                 (Simple::Quit { looper, safely: *safely }, SiteKind::Quit, place_text(target))
             }
             Ast::Cancel { task, with, target } => {

@@ -1,23 +1,49 @@
 //! Writes out bodies: the statements of a component's callbacks and tasks, and those of its kind.
 
 use super::super::ast::{
-    At, Block, Catch, Component, Cond, Else, Expr, ExprKind, Field, Following, Label, Name, Over, Param, Params, Range,
-    SelectCase, SelectKind, Stmt, StmtKind, Value,
+    At, BinaryOp, Block, Catch, Component, Cond, Else, Expr, ExprKind, Field, Following, Label, Name, Over, Param,
+    Params, Range, SelectCase, SelectKind, Stmt, StmtKind, Value,
 };
 use super::super::diagnostic::Diagnostic;
 use super::super::near::near;
 use super::Writer;
 use super::component::{kind_member_name, member_name};
 use super::kinds::KindText;
-use super::names::{HOST, Members};
+use super::names::{Members, kept_name};
 use std::collections::BTreeSet;
 
-/// A component whose callbacks run with those of the host.
+/// What a component does with a callback of the one that it follows.
 pub(super) struct Follower<'f> {
     pub(super) component: &'f Component,
+    /// Its field that holds the component which it follows.
+    pub(super) field: &'static str,
     pub(super) pair: &'f Following,
+    /// The name of its kind.
+    pub(super) kind: &'f Name,
     /// The full name of its callback.
     pub(super) own: String,
+}
+
+impl Follower<'_> {
+    // What happens with a callback of `object`.
+    fn stmt(&self, at: At, object: &Expr) -> Stmt {
+        let expr = |kind| Expr { kind, at };
+        let field = |object: Expr, name| Box::new(expr(ExprKind::Field { object: Box::new(object), name }));
+        let stmt = |kind| Stmt { label: None, kind, at };
+        if let Some(value) = &self.pair.value {
+            let place = *field(object.clone(), kept_name(self.kind, &self.pair.own));
+            return stmt(StmtKind::Assign { place, op: None, value: Value::Expr(value.clone()) });
+        }
+        let each = Name { text: format!("each {}", self.component.name.text), at };
+        let it = expr(ExprKind::Name(each.text.clone()));
+        let left = field(it.clone(), Name { text: self.field.to_owned(), at });
+        let is_it = ExprKind::Binary { op: BinaryOp::Eq, left, right: Box::new(object.clone()) };
+        let call = ExprKind::Call { name: Name { text: self.own.clone(), at }, args: vec![it] };
+        let block = |kind| Block { stmts: vec![stmt(kind)], at };
+        let then = block(StmtKind::Expr(expr(call)));
+        let test = StmtKind::If { cond: Cond::Expr(expr(is_it)), then, other: None };
+        stmt(StmtKind::ForInstances { name: each, component: self.component.name.clone(), body: block(test) })
+    }
 }
 
 /// Writes the bodies of one component.
@@ -227,29 +253,12 @@ impl<'w, 'f> BodyWriter<'w, 'f> {
         out.extend(self.following(name, &object, false));
     }
 
-    // For each follower whose host is `object`: its own callback.
+    // What happens with a callback of `object` in the kinds that follow it: the states that they keep there, and the
+    // callbacks of the instances that follow it.
     fn following(&self, callback: &Name, object: &Expr, before: bool) -> Vec<Stmt> {
-        let at = callback.at;
-        let hook = |pair: &Following| pair.before == before && pair.host.text == callback.text;
-        let one = |follower: &Follower<'_>| {
-            let component = &follower.component.name;
-            let each = Name { text: format!("each {}", component.text), at };
-            let expr = |kind| Expr { kind, at };
-            let it = expr(ExprKind::Name(each.text.clone()));
-            let host = ExprKind::Field { object: Box::new(it.clone()), name: Name { text: HOST.to_owned(), at } };
-            let is_host = ExprKind::Binary {
-                op: super::super::ast::BinaryOp::Eq,
-                left: Box::new(expr(host)),
-                right: Box::new(object.clone()),
-            };
-            let name = Name { text: follower.own.clone(), at };
-            let call = StmtKind::Expr(expr(ExprKind::Call { name, args: vec![it] }));
-            let block = |kind| Block { stmts: vec![Stmt { label: None, kind, at }], at };
-            let test = StmtKind::If { cond: Cond::Expr(expr(is_host)), then: block(call), other: None };
-            let kind = StmtKind::ForInstances { name: each, component: component.clone(), body: block(test) };
-            Stmt { label: None, kind, at }
-        };
-        self.followers.iter().filter(|follower| hook(follower.pair)).map(one).collect()
+        let follows = |pair: &Following| pair.before == before && pair.host.text == callback.text;
+        let all = self.followers.iter().filter(|follower| follows(follower.pair));
+        all.map(|follower| follower.stmt(callback.at, object)).collect()
     }
 
     /// Returns a call of a task of this component.
@@ -309,6 +318,7 @@ impl<'w, 'f> BodyWriter<'w, 'f> {
             StmtKind::Transaction { name, body } => {
                 StmtKind::Transaction { name: name.clone(), body: self.block(body) }
             }
+            StmtKind::JobBlock { kind, body } => StmtKind::JobBlock { kind: *kind, body: self.block(body) },
             StmtKind::Verb { verb, operand } => StmtKind::Verb { verb: *verb, operand: self.expr(operand) },
             StmtKind::Quit { target, safely } => StmtKind::Quit { target: self.expr(target), safely: *safely },
             StmtKind::Cancel { task, with, target } => {

@@ -1,14 +1,14 @@
 //! Writes one component out: its instances, its callbacks and tasks, and the verbs, rows and tasks of its kind.
 
 use super::super::ast::{
-    At, BaseType, Block, Component, ComponentPart, Expr, ExprKind, Instances, Item, ItemKind, Member, Name, Param,
-    Params, Role, Type,
+    At, BaseType, Block, Component, ComponentPart, Expr, ExprKind, Field, Instances, Item, ItemKind, Member, Name,
+    Param, Params, Role, TaskMode, Type,
 };
 use super::super::diagnostic::Diagnostic;
 use super::super::library::library_of_kind;
 use super::body::{BodyWriter, Follower};
 use super::kinds::KindText;
-use super::names::{HOST, Members};
+use super::names::{HOST, Members, SOURCE, kept_name};
 use super::{Writer, item};
 
 /// The parts of the members of one component that are alike.
@@ -20,7 +20,8 @@ struct Shared<'a> {
 impl Shared<'_> {
     fn member(&self, name: Name, role: Role, params: Vec<Param>, body: Block) -> Member {
         let (component, looper) = (self.component.name.clone(), self.looper.clone());
-        Member { component, name, role, looper, of_kind: false, open: false, params, result: None, body }
+        let (mode, of_kind, open, result) = (TaskMode::Plain, false, false, None);
+        Member { component, name, role, mode, looper, of_kind, open, params, result, body }
     }
 }
 
@@ -38,8 +39,7 @@ impl<'f> Writer<'f> {
     fn of_kind(&mut self, component: &'f Component, kind: &KindText<'f>, at: At, items: &mut Vec<Item>) {
         let Some(looper) = self.looper_of(component, kind) else { return };
         let members = Members::new(component, kind, &mut self.errors);
-        let host = self.host_of(component, kind);
-        let mut params: Vec<Param> = host.into_iter().collect();
+        let mut params = self.followed(component, kind);
         params.extend(component.params.iter().cloned());
         if kind.single.is_some() && !params.is_empty() {
             let message = format!("`{}` has parameters, but there is one instance at a time", component.name.text);
@@ -51,13 +51,16 @@ impl<'f> Writer<'f> {
             ComponentPart::Field(storage, field) => Some((*storage, field.clone())),
             _ => None,
         }));
+        let mut state: Vec<Field> = kind.states.iter().map(|field| (*field).clone()).collect();
+        state.extend(self.kept_in(component));
         let instances = Instances {
             name: component.name.clone(),
             kind: kind.name.clone(),
             host: component.host.clone(),
+            source: component.source.clone(),
             params: params.clone(),
             fields,
-            state: kind.states.iter().map(|field| (*field).clone()).collect(),
+            state,
             stages: kind.stages.iter().map(|name| (*name).clone()).collect(),
             single: kind.single.map(|until| until.cloned()),
         };
@@ -88,49 +91,101 @@ impl<'f> Writer<'f> {
         None
     }
 
-    /// Checks the host of a component. Returns the field that holds it.
-    fn host_of(&mut self, component: &'f Component, kind: &KindText<'f>) -> Option<Param> {
-        let name = &component.name.text;
-        let host = match (&component.host, kind.follows) {
-            (None, None) => return None,
-            (Some(host), Some((follows, _))) => match self.component_named(&host.text) {
-                Some(found) if found.kind.text == follows.text => host,
-                Some(found) => {
-                    let message = format!("`{name}` cannot be in `{}`", host.text);
-                    let reason = format!("`{}` is in components of the kind `{}`", kind.name.text, follows.text);
-                    self.errors.push(Diagnostic::new(host.at.0, message, reason).note(found.kind.at.0, "another kind"));
-                    return None;
-                }
-                None => {
-                    let message = format!("unknown component `{}`", host.text);
-                    self.errors.push(Diagnostic::new(host.at.0, message, "not declared"));
-                    return None;
-                }
-            },
-            (Some(host), None) => {
-                let message = format!("`{name}` cannot be in a component");
-                let reason = format!("the kind `{}` follows no other kind", kind.name.text);
-                self.errors.push(Diagnostic::new(host.at.0, message, reason));
-                return None;
-            }
-            (None, Some((follows, _))) => {
-                let message = format!("`{name}` needs the component that it is in");
-                let reason = format!("the kind `{}` follows `{}`", kind.name.text, follows.text);
-                let help = format!("`{} {name} in HOST {{ }}`", kind.name.text);
+    /// Checks the components that a component follows. Returns the fields that hold them.
+    fn followed(&mut self, component: &'f Component, kind: &KindText<'f>) -> Vec<Param> {
+        let named = [(&component.host, HOST), (&component.source, SOURCE)];
+        let named: Vec<(&Name, &str)> =
+            named.into_iter().filter_map(|(name, field)| Some((name.as_ref()?, field))).collect();
+        for (follows, _) in &kind.follows {
+            let follows_it =
+                |name: &Name| self.component_named(&name.text).is_none_or(|of| of.kind.text == follows.text);
+            if !named.iter().any(|(name, _)| follows_it(name)) {
+                let (kind, name) = (&kind.name.text, &component.name.text);
+                let single = self.kinds.get(follows.text.as_str()).is_some_and(|kind| kind.single.is_some());
+                let (message, help) = if single {
+                    (
+                        format!("`{name}` needs the component that it is of"),
+                        format!("`{kind} {name} of SOURCE .. {{ }}`"),
+                    )
+                } else {
+                    (format!("`{name}` needs the component that it is in"), format!("`{kind} {name} in HOST {{ }}`"))
+                };
+                let reason = format!("the kind `{kind}` follows `{}`", follows.text);
                 self.errors.push(Diagnostic::new(component.name.at.0, message, reason).help(help));
-                return None;
             }
-        };
-        let ty = Type { base: BaseType::Name(host.clone()), lengths: Vec::new(), at: host.at };
-        Some(Param { name: Name { text: HOST.to_owned(), at: host.at }, ty: Some(ty) })
+        }
+        let mut fields = Vec::new();
+        for (name, field) in named {
+            match self.can_follow(component, kind, name, field == SOURCE) {
+                Ok(()) => {
+                    let ty = Type { base: BaseType::Name(name.clone()), lengths: Vec::new(), at: name.at };
+                    fields.push(Param { name: Name { text: field.to_owned(), at: name.at }, ty: Some(ty) });
+                }
+                Err(error) => self.errors.push(*error),
+            }
+        }
+        fields
     }
 
-    // The callbacks that run with those of a host, for each component that follows it.
-    fn followers_of(&self, host: &Component) -> Vec<Follower<'f>> {
-        let mut all = Vec::new();
-        for component in self.followers(&host.name.text) {
+    // Checks that a component can be `in` another one, or `of` it.
+    fn can_follow(
+        &self,
+        one: &Component,
+        kind: &KindText<'f>,
+        of: &Name,
+        is_source: bool,
+    ) -> Result<(), Box<Diagnostic>> {
+        let (name, word) = (&one.name.text, if is_source { "of" } else { "in" });
+        let wrong = |message: String, reason: String| Diagnostic::new(of.at.0, message, reason);
+        let mut follows: Vec<String> = kind.follows.iter().map(|(name, _)| format!("`{}`", name.text)).collect();
+        follows.dedup();
+        if follows.is_empty() {
+            let reason = format!("the kind `{}` follows no other kind", kind.name.text);
+            return Err(Box::new(wrong(format!("`{name}` cannot be {word} a component"), reason)));
+        }
+        let Some(found) = self.component_named(&of.text) else {
+            return Err(Box::new(wrong(format!("unknown component `{}`", of.text), "not declared".to_owned())));
+        };
+        if !kind.follows.iter().any(|(follows, _)| follows.text == found.kind.text) {
+            let reason = format!("`{}` follows components of the kind {}", kind.name.text, follows.join(" and "));
+            let error = wrong(format!("`{name}` cannot be {word} `{}`", of.text), reason);
+            return Err(Box::new(error.note(found.kind.at.0, "another kind")));
+        }
+        // The kind that is being written out is not in the table.
+        let kind_of_found = self.kinds.get(found.kind.text.as_str()).unwrap_or(kind);
+        if is_source && kind_of_found.single.is_none() {
+            let reason = format!("`{}` is not `single`, so it can have several instances", found.kind.text);
+            let error = wrong(format!("`{name}` cannot be of `{}`", of.text), reason);
+            return Err(Box::new(error.help(format!("write `in {}`, and use the verb in an instance of it", of.text))));
+        }
+        Ok(())
+    }
+
+    // The states that the kinds of the components which follow this one keep in its instances.
+    fn kept_in(&self, of: &Component) -> Vec<Field> {
+        let mut all: Vec<Field> = Vec::new();
+        for (component, _) in self.followers(&of.name.text) {
             let Some(kind) = self.kinds.get(component.kind.text.as_str()) else { continue };
-            for pair in kind.follows.iter().flat_map(|(_, pairs)| pairs.iter()) {
+            let kept = kind.kept.iter().filter(|(name, _)| name.text == of.kind.text);
+            let named = kept.map(|(_, field)| Field { name: kept_name(kind.name, &field.name), ..(*field).clone() });
+            for field in named {
+                if !all.iter().any(|other| other.name.text == field.name.text) {
+                    all.push(field);
+                }
+            }
+        }
+        all
+    }
+
+    // The callbacks that run with those of a component, for each one that follows it.
+    fn followers_of(&self, of: &Component) -> Vec<Follower<'f>> {
+        let mut all = Vec::new();
+        for (component, field) in self.followers(&of.name.text) {
+            let Some(kind) = self.kinds.get(component.kind.text.as_str()) else { continue };
+            // The states are those of the kind, so several components of one kind assign them once.
+            let first = !all.iter().any(|other: &Follower<'_>| other.kind.text == kind.name.text);
+            let pairs = kind.follows.iter().filter(|(name, _)| name.text == of.kind.text);
+            for pair in pairs.flat_map(|(_, pairs)| pairs.iter()).filter(|pair| first || pair.value.is_none()) {
                 let callback = kind.callbacks.iter().any(|(name, _)| name.text == pair.own.text);
                 let lacks = callback
                     && !component
@@ -139,7 +194,7 @@ impl<'f> Writer<'f> {
                         .any(|part| matches!(part, ComponentPart::On { name, .. } if name.text == pair.own.text));
                 if !lacks {
                     let own = kind_member_name(component, kind, &pair.own.text);
-                    all.push(Follower { component, pair, own });
+                    all.push(Follower { component, field, pair, kind: kind.name, own });
                 }
             }
         }
@@ -161,11 +216,11 @@ impl<'f> BodyWriter<'_, 'f> {
                 let body = self.block(body);
                 out.push(shared.member(self.member_name(name), Role::Task, params, body));
             }
-            ComponentPart::Task { name, params, result, body } => {
+            ComponentPart::Task { mode, name, params, result, body } => {
                 self.declare_params(params);
                 let body = self.block(body);
                 let member = shared.member(self.member_name(name), Role::Task, params.clone(), body);
-                out.push(Member { result: result.clone(), ..member });
+                out.push(Member { mode: *mode, result: result.clone(), ..member });
             }
             ComponentPart::Event { name, at_most, body } => {
                 let Some(stages) = self.kind.events else {

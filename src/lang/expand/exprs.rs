@@ -7,6 +7,7 @@ use super::super::ast::{
 use super::super::diagnostic::Diagnostic;
 use super::body::BodyWriter;
 use super::libraries::name_expr;
+use super::names::{HOST, SOURCE, kept_name};
 
 /// The implicit state of an instance that is its stage.
 pub(in crate::lang) const STAGE: &str = "stage";
@@ -26,7 +27,8 @@ impl BodyWriter<'_, '_> {
                 ExprKind::Method { object: Box::new(object), name: name.clone(), args }
             }
             ExprKind::Field { object, name } => {
-                ExprKind::Field { object: Box::new(self.expr(object)), name: name.clone() }
+                let name = self.kept_state(object, name).unwrap_or_else(|| name.clone());
+                ExprKind::Field { object: Box::new(self.expr(object)), name }
             }
             ExprKind::Index { object, index } => {
                 ExprKind::Index { object: Box::new(self.expr(object)), index: Box::new(self.expr(index)) }
@@ -46,6 +48,7 @@ impl BodyWriter<'_, '_> {
                 self.requested(row);
                 ExprKind::Asked(self.member_name(row))
             }
+            ExprKind::Plain(place) => ExprKind::Plain(Box::new(self.expr(place))),
             ExprKind::Again(instance) => ExprKind::Again(Box::new(self.expr(instance))),
             ExprKind::Int(_)
             | ExprKind::Str(_)
@@ -87,7 +90,12 @@ impl BodyWriter<'_, '_> {
         }
         let members = self.members;
         let own = if self.of_kind {
-            members.kind_fields.contains(name) || members.states.contains(name) || name == STAGE
+            let followed = match name {
+                HOST => self.component.host.is_some(),
+                SOURCE => self.component.source.is_some(),
+                _ => name == STAGE,
+            };
+            followed || members.kind_fields.contains(name) || members.states.contains(name)
         } else {
             members.fields.contains(name)
         };
@@ -112,6 +120,13 @@ impl BodyWriter<'_, '_> {
             }
             None => name_expr(name, at),
         }
+    }
+
+    // Returns the full name of a state that this kind keeps in the instance that `object` is.
+    fn kept_state(&self, object: &Expr, name: &Name) -> Option<Name> {
+        let is_followed = matches!(&object.kind, ExprKind::Name(of) if [HOST, SOURCE].contains(&of.as_str()));
+        let kept = self.kind.kept.iter().any(|(_, field)| field.name.text == name.text);
+        (self.of_kind && is_followed && kept).then(|| kept_name(self.kind.name, name))
     }
 
     fn call(&mut self, name: &Name, args: &[Expr], at: At) -> Expr {
@@ -193,15 +208,17 @@ impl BodyWriter<'_, '_> {
             Op::Fork { task, args } => Op::Fork { task: task.clone(), args: self.args(args) },
             Op::SpawnLooper => Op::SpawnLooper,
             Op::SpawnScope => Op::SpawnScope,
-            Op::Launch { task, args, words } => Op::Launch {
-                task: task.clone(),
-                args: self.args(args),
-                words: LaunchWords {
+            Op::Launch { task, args, words } => {
+                let this = self.is_task(task).then_some(Expr { kind: ExprKind::This, at: task.at });
+                let task = if this.is_some() { self.member_name(task) } else { task.clone() };
+                let args = this.into_iter().chain(self.args(args)).collect();
+                let words = LaunchWords {
                     on: words.on.as_ref().map(|place| self.expr(place)),
                     within: words.within.as_ref().map(|job| self.expr(job)),
                     ..words.clone()
-                },
-            },
+                };
+                Op::Launch { task, args, words }
+            }
             Op::Acquire { mode, object, timeout } => {
                 Op::Acquire { mode: *mode, object: self.expr(object), timeout: self.expr(timeout) }
             }
@@ -283,6 +300,7 @@ fn parts<'b>(kind: &'b StmtKind, blocks: &mut Vec<&'b Block>, stmts: &mut Vec<&'
         | StmtKind::Loop { body }
         | StmtKind::Sync { body, .. }
         | StmtKind::Transaction { body, .. }
+        | StmtKind::JobBlock { body, .. }
         | StmtKind::ForInstances { body, .. } => blocks.push(body),
         StmtKind::For { over, body, .. } => {
             if let Over::List(list) = over {

@@ -21,10 +21,13 @@ pub(super) struct KindText<'f> {
     pub(super) stages: Vec<&'f Name>,
     pub(super) fields: Vec<(Storage, &'f Field)>,
     pub(super) states: Vec<&'f Field>,
+    /// The states that the kind keeps in instances of kinds that it follows. The name is that of such a kind.
+    pub(super) kept: Vec<(&'f Name, &'f Field)>,
     pub(super) single: Option<Option<&'f Name>>,
     /// The stages in which events of the component can happen.
     pub(super) events: Option<&'f [Name]>,
-    pub(super) follows: Option<(&'f Name, &'f [Following])>,
+    /// The kinds that this one follows, and what of theirs.
+    pub(super) follows: Vec<(&'f Name, &'f [Following])>,
     pub(super) rows: Vec<&'f Row>,
     pub(super) verbs: Vec<KindVerb<'f>>,
     pub(super) tasks: Vec<KindTask<'f>>,
@@ -54,9 +57,10 @@ impl<'f> KindText<'f> {
             stages: Vec::new(),
             fields: Vec::new(),
             states: Vec::new(),
+            kept: Vec::new(),
             single: None,
             events: None,
-            follows: None,
+            follows: Vec::new(),
             rows: Vec::new(),
             verbs: Vec::new(),
             tasks: Vec::new(),
@@ -67,9 +71,10 @@ impl<'f> KindText<'f> {
                 KindPart::Stages(all) => text.stages.extend(all),
                 KindPart::Field(storage, field) => text.fields.push((*storage, field)),
                 KindPart::State(field) => text.states.push(field),
+                KindPart::Kept { of, field } => text.kept.push((of, field)),
                 KindPart::Single { until, .. } => text.single = Some(until.as_ref()),
                 KindPart::Events { stages } => text.events = Some(stages),
-                KindPart::Follows { host, pairs } => text.follows = Some((host, pairs)),
+                KindPart::Follows { host, pairs } => text.follows.push((host, pairs)),
                 KindPart::Row(row) => text.rows.push(row),
                 KindPart::Verb { name, params, mode, body } => {
                     text.verbs.push(KindVerb { name, params, mode: *mode, body });
@@ -93,6 +98,7 @@ impl<'f> KindText<'f> {
         all.extend(self.stages.iter().map(|name| (*name, "a stage of the kind")));
         all.extend(self.fields.iter().map(|(_, field)| (&field.name, FIELD)));
         all.extend(self.states.iter().map(|field| (&field.name, "a state of the kind")));
+        all.extend(self.kept.iter().map(|(_, field)| (&field.name, "a state that the kind keeps in another one")));
         all.extend(self.rows.iter().map(|row| (&row.name, "a row of the kind")));
         all.extend(self.tasks.iter().map(|task| (task.name, "a task of the kind")));
         all
@@ -165,13 +171,31 @@ impl<'f> KindText<'f> {
     }
 
     fn follows_own(&self, errors: &mut Vec<Diagnostic>) {
-        for pair in self.follows.iter().flat_map(|(_, pairs)| pairs.iter()) {
+        for (of, field) in &self.kept {
+            if !self.follows.iter().any(|(kind, _)| kind.text == of.text) {
+                let message = format!("`{}` does not follow `{}`", self.name.text, of.text);
+                let error = Diagnostic::new(of.at.0, message, format!("so it cannot keep `{}` there", field.name.text));
+                errors.push(error.help("name a kind after `follows`"));
+            }
+        }
+        for (kind, pair) in self.follows.iter().flat_map(|(kind, pairs)| pairs.iter().map(move |pair| (kind, pair))) {
+            let kept = self.kept.iter().any(|(of, field)| of.text == kind.text && field.name.text == pair.own.text);
             let callback = self.callbacks.iter().any(|(name, _)| name.text == pair.own.text);
             let task = self.tasks.iter().any(|task| task.name.text == pair.own.text);
-            if !callback && !task {
-                let message = format!("`{}` has no callback `{}`", self.name.text, pair.own.text);
-                errors.push(Diagnostic::new(pair.own.at.0, message, "neither a callback nor a task of this kind"));
-            }
+            let own = &pair.own.text;
+            let (message, reason) = match pair.value {
+                None if callback || task => continue,
+                Some(_) if kept => continue,
+                None => (
+                    format!("`{}` has no callback `{own}`", self.name.text),
+                    "neither a callback nor a task of this kind",
+                ),
+                Some(_) => (
+                    format!("`{}` keeps no state `{own}` in `{}`", self.name.text, kind.text),
+                    "only such a state is assigned here",
+                ),
+            };
+            errors.push(Diagnostic::new(pair.own.at.0, message, reason));
         }
     }
 }

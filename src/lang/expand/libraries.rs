@@ -1,10 +1,16 @@
 //! The libraries that a file uses: their trees with full names, and their settings.
+//!
+//! Settings, platform memory and loopers get names of two parts, so that they never collide with names of the file.
+//! Kinds, classes, tasks and fixed names (`let`) are what a file names, so they keep their own names.
 
-use super::super::ast::{At, Expr, ExprKind, Field, File, Item, ItemKind, Name, Span};
+use super::super::ast::{At, Expr, ExprKind, Field, File, Item, ItemKind, Name, Span, Storage};
 use super::super::diagnostic::Diagnostic;
+use super::super::lexer::lex;
 use super::super::library::{Library, libraries, library, qualified};
 use super::super::near::near;
 use super::super::parser::parse_library;
+use super::super::print::print;
+use super::super::token::TokenKind;
 use std::collections::BTreeSet;
 
 /// The libraries of a file.
@@ -54,10 +60,11 @@ impl Libraries {
         declares.then(|| qualified(one.name, name))
     }
 
-    /// Returns the items of the libraries with their full names. Settings and platform memory are always there; of the
-    /// rest only what is in `used`.
-    pub(super) fn items(&self, used: &BTreeSet<String>) -> Vec<Item> {
-        let mut items = Vec::new();
+    /// Returns the items of the libraries that belong to a file, with their full names. Settings and platform memory
+    /// are always there, and a looper if it is in `used`. A class, a task or a fixed name is there if it is named by
+    /// the file (`items` are its items, written out) or by another item of a library that is there.
+    pub(super) fn items(&self, used: &BTreeSet<String>, items: &[Item]) -> Vec<Item> {
+        let mut items = self.named_items(items);
         for one in &self.all {
             for item in &one.file.items {
                 let Some(name) = declared(&item.kind) else { continue };
@@ -70,12 +77,50 @@ impl Libraries {
         }
         items
     }
+
+    // The classes, tasks and fixed names that a file needs, in the order of the libraries.
+    fn named_items(&self, items: &[Item]) -> Vec<Item> {
+        let mut rest: Vec<(&Name, &Item, Span)> = Vec::new();
+        for one in &self.all {
+            rest.extend(one.file.items.iter().filter_map(|item| Some((named(&item.kind)?, item, one.at))));
+        }
+        if rest.is_empty() {
+            return Vec::new();
+        }
+        let (mut words, mut needed) = (words_of(items), Vec::new());
+        while let Some(at) = rest.iter().position(|(name, ..)| words.contains(&name.text)) {
+            let (_, item, used_at) = rest.remove(at);
+            words.append(&mut words_of(std::slice::from_ref(item)));
+            needed.push((item.at.0.start, Item { kind: item.kind.clone(), at: At(used_at) }));
+        }
+        needed.sort_by_key(|(start, _)| *start);
+        needed.into_iter().map(|(_, item)| item).collect()
+    }
 }
 
-// The name of an item of a library, for the items that a library may have besides kinds.
+// The words of items as they are printed. A word may be the name of something else, so that an item of a library may be
+// brought in without need; nothing runs it then.
+fn words_of(items: &[Item]) -> BTreeSet<String> {
+    let text = print(&File { items: items.to_vec() });
+    let words = lex(&text).tokens.into_iter().filter(|token| token.kind == TokenKind::Word);
+    words.map(|token| text[token.span.start as usize..token.span.end as usize].to_owned()).collect()
+}
+
+// The name of an item of a library that keeps its name.
+fn named(kind: &ItemKind) -> Option<&Name> {
+    match kind {
+        ItemKind::Class { name, .. } | ItemKind::Task { name, .. } => Some(name),
+        ItemKind::Field { storage: Storage::Let, field } => Some(&field.name),
+        _ => None,
+    }
+}
+
+// The name of an item of a library that gets a name of two parts.
 fn declared(kind: &ItemKind) -> Option<&Name> {
     match kind {
-        ItemKind::Const { name, .. } | ItemKind::Looper { name, body: None } => Some(name),
+        ItemKind::Const { name, .. } | ItemKind::Looper { name, body: None } | ItemKind::Pool { name, .. } => {
+            Some(name)
+        }
         ItemKind::State(field) => Some(&field.name),
         _ => None,
     }
@@ -85,6 +130,7 @@ fn renamed(kind: &ItemKind, full: Name) -> Option<ItemKind> {
     Some(match kind {
         ItemKind::Const { value, .. } => ItemKind::Const { name: full, value: value.clone() },
         ItemKind::Looper { .. } => ItemKind::Looper { name: full, body: None },
+        ItemKind::Pool { value, .. } => ItemKind::Pool { name: full, value: value.clone() },
         ItemKind::State(field) => ItemKind::State(Field { name: full, ..field.clone() }),
         _ => return None,
     })

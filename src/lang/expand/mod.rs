@@ -22,6 +22,7 @@ pub(super) use component::{member_name, verb_name};
 pub(super) use exprs::STAGE;
 use kinds::KindText;
 use libraries::Libraries;
+use names::{HOST, SOURCE};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most errors that are reported.
@@ -73,7 +74,7 @@ pub fn expand(file: &File) -> Result<Option<File>, Vec<Diagnostic>> {
         errors.truncate(MOST);
         return Err(errors);
     }
-    let mut all = libraries.items(&used);
+    let mut all = libraries.items(&used, &items);
     all.append(&mut items);
     Ok(Some(File { items: all }))
 }
@@ -130,10 +131,17 @@ impl<'f> Writer<'f> {
         self.components.iter().copied().find(|component| component.name.text == name)
     }
 
-    /// Returns the components that follow the component with this name, in source order.
-    fn followers(&self, host: &str) -> Vec<&'f Component> {
-        let follows = |one: &&&Component| one.host.as_ref().is_some_and(|name| name.text == host);
-        self.components.iter().filter(follows).copied().collect()
+    /// Returns the components that follow the component with this name, in source order, and the field of each that
+    /// holds it.
+    fn followers(&self, of: &str) -> Vec<(&'f Component, &'static str)> {
+        let field = |one: &Component| {
+            let fields = [(&one.host, HOST), (&one.source, SOURCE)];
+            fields
+                .into_iter()
+                .find(|(name, _)| name.as_ref().is_some_and(|name| name.text == of))
+                .map(|(_, field)| field)
+        };
+        self.components.iter().filter_map(|one| Some((*one, field(one)?))).collect()
     }
 }
 

@@ -9,6 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The name of the implicit field that holds the component which an instance follows.
 pub(super) const HOST: &str = "host";
+/// The name of the implicit field that holds the component with one instance which an instance follows.
+pub(super) const SOURCE: &str = "source";
+
+/// Returns the full name of a state that a kind keeps in the instances of a kind that it follows.
+pub(super) fn kept_name(kind: &Name, state: &Name) -> Name {
+    Name { text: format!("{}.{}", kind.text, state.text), at: state.at }
+}
 
 /// The members of a component.
 pub(super) struct Members<'f> {
@@ -58,9 +65,8 @@ impl<'f> Members<'f> {
             declare(&param.name, "a parameter of the component");
             members.fields.insert(&param.name.text);
         }
-        if component.host.is_some() {
-            members.fields.insert(HOST);
-        }
+        members.fields.extend(component.host.is_some().then_some(HOST));
+        members.fields.extend(component.source.is_some().then_some(SOURCE));
         for part in &component.parts {
             match part {
                 ComponentPart::Field(_, field) => {

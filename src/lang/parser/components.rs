@@ -1,9 +1,11 @@
 //! Parses kinds and components, and the verbs of kinds.
 
 use super::super::ast::{
-    Component, ComponentPart, Expr, ExprKind, Following, ItemKind, Kind, KindPart, Name, Op, Params, Row, VerbMode,
+    At, Component, ComponentPart, Expr, ExprKind, Following, ItemKind, Kind, KindPart, Name, Op, Params, Row, Span,
+    TaskMode, VerbMode,
 };
 use super::super::token::TokenKind;
+use super::super::words::CANCEL;
 use super::{Parse, Parser};
 
 impl Parser<'_> {
@@ -46,7 +48,18 @@ impl Parser<'_> {
             }
             "state" => {
                 self.bump();
-                self.field("the name of a state variable").map(KindPart::State)
+                let of = if self.name_at(0) && self.kind_at(1) == TokenKind::Dot {
+                    let of = self.name("the name of a kind")?;
+                    self.bump();
+                    Some(of)
+                } else {
+                    None
+                };
+                let field = self.field("the name of a state variable")?;
+                Ok(match of {
+                    Some(of) => KindPart::Kept { of, field },
+                    None => KindPart::State(field),
+                })
             }
             "single" => {
                 let start = self.start();
@@ -94,7 +107,9 @@ impl Parser<'_> {
         }
         let host = self.name("the name of a callback of the host")?;
         self.expect(TokenKind::Arrow)?;
-        Ok(Following { before, host, own: self.name("the name of a callback")? })
+        let own = self.name("the name of a callback")?;
+        let value = if self.eat(TokenKind::Assign) { Some(self.expr()?) } else { None };
+        Ok(Following { before, host, own, value })
     }
 
     fn row(&mut self) -> Parse<KindPart> {
@@ -190,12 +205,13 @@ impl Parser<'_> {
         let kind = self.name("the name of a kind")?;
         let name = self.name("the name of the component")?;
         let params = self.optional_params()?;
+        let source = if self.eat_word("of") { Some(self.name("the name of a component")?) } else { None };
         let host = if self.eat_word("in") { Some(self.name("the name of a component")?) } else { None };
         let looper = if self.eat_word("on") { Some(self.name("the name of a looper")?) } else { None };
         let start = self.start();
         self.open_brace("the component")?;
         let parts = self.in_braces(start, "part", Self::component_part)?;
-        Ok(ItemKind::Component(Box::new(Component { kind, name, params, host, looper, parts })))
+        Ok(ItemKind::Component(Box::new(Component { kind, name, params, source, host, looper, parts })))
     }
 
     fn component_part(&mut self) -> Parse<ComponentPart> {
@@ -222,12 +238,22 @@ impl Parser<'_> {
                 let at_most = if self.eat_word("at") { Some(self.most()?) } else { None };
                 Ok(ComponentPart::Event { name, at_most, body: self.block("the event")? })
             }
-            "task" => {
+            "task" | "async" | "daemon" => {
+                let word = self.word();
                 self.bump();
-                let name = self.name("the name of the task")?;
-                let params = self.params()?;
-                let result = self.annotation()?;
-                Ok(ComponentPart::Task { name, params, result, body: self.block("the task")? })
+                let mode = match word {
+                    "task" => TaskMode::Plain,
+                    "async" => TaskMode::Async,
+                    _ => {
+                        self.expect_word("async")?;
+                        TaskMode::AsyncDaemon
+                    }
+                };
+                if mode != TaskMode::Plain {
+                    self.expect_word("task")?;
+                }
+                let (mode, name, params, result, body) = self.task_parts(mode)?;
+                Ok(ComponentPart::Task { mode, name, params, result, body })
             }
             "unit" => {
                 self.bump();
@@ -236,23 +262,45 @@ impl Parser<'_> {
                 let members = self.commas(|parser| parser.name("the name of a callback or task"))?;
                 Ok(ComponentPart::Unit { name, members })
             }
-            _ => Err(self.expected("`var`, `atomic`, `on`, `event`, `task` or `unit`")),
+            _ => Err(self.expected("`var`, `atomic`, `on`, `event`, `task`, `async task` or `unit`")),
         }
     }
 
-    /// Returns whether a verb of a kind begins here: its word, and then a component or an instance.
+    /// Returns whether a verb of a kind begins here: its word, and then a component or an instance. `cancel` is a
+    /// statement of the language as well: [`cancel`](Self::cancel) parses it.
     pub(super) fn at_component_verb(&self) -> bool {
         let word = self.word();
-        if word.is_empty() || !self.known.verbs.contains(word) || !(self.name_at(1) || self.word_at(1) == "this") {
+        if word.is_empty()
+            || word == CANCEL
+            || !self.known.verbs.contains(word)
+            || !(self.name_at(1) || self.word_at(1) == "this")
+        {
             return false;
         }
         // These are statements of queues and listeners.
-        !matches!((word, self.word_at(2)), ("cancel", "on" | "with") | ("register", "to") | ("unregister", "from"))
+        !matches!((word, self.word_at(2)), ("register", "to") | ("unregister", "from"))
     }
 
     /// Parses the operand and the arguments of a verb.
     pub(super) fn component_verb(&mut self, verb: Name, height: &mut u32) -> Parse<Op> {
         let place = self.measured(height, Self::place)?;
+        self.verb_with_arguments(verb, place, height)
+    }
+
+    /// Parses what `cancel`, which has been read, is applied to. With arguments it is a verb of a kind, if a kind has
+    /// one of this name. Otherwise the type of the operand decides what it means.
+    pub(super) fn cancel(&mut self, word: Span, height: &mut u32) -> Parse<Op> {
+        let is_name = self.name_at(0) || self.word() == "this";
+        let place = self.measured(height, Self::place)?;
+        let has_arguments = matches!(place.kind, ExprKind::Call { .. } | ExprKind::Method { .. })
+            || self.peek() == TokenKind::LeftParen;
+        if is_name && has_arguments && self.known.verbs.contains(CANCEL) {
+            return self.verb_with_arguments(Name { text: CANCEL.to_owned(), at: At(word) }, place, height);
+        }
+        Ok(Op::Cancel { message: place })
+    }
+
+    fn verb_with_arguments(&mut self, verb: Name, place: Expr, height: &mut u32) -> Parse<Op> {
         // The arguments in `start Player(1)` belong to the verb, so the operand is `Player`.
         let (kind, at, args) = match place.kind {
             ExprKind::Call { name, args } => (ExprKind::Name(name.text), name.at, Some(args)),

@@ -230,6 +230,11 @@ impl Parser<'_> {
                 self.bump();
                 ExprKind::Asked(self.name("the name of a row")?)
             }
+            "plain" if self.name_at(1) || self.word_at(1) == "this" => {
+                self.bump();
+                let place = self.measured(&mut height, Self::place)?;
+                ExprKind::Plain(Box::new(place))
+            }
             _ if self.misplaced_op() => return Err(self.op_out_of_place()),
             _ if self.name_at(0) => {
                 let name = self.name("a name")?;

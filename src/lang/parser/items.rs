@@ -1,11 +1,16 @@
 //! Parses the items of a file.
 
-use super::super::ast::{Expr, Field, Item, ItemKind, LockKind, Name, Prop, Storage, TaskMode, When};
+use super::super::ast::{
+    Block, Expr, Field, Item, ItemKind, LockKind, Name, Param, Prop, Storage, TaskMode, Type, When,
+};
 use super::super::diagnostic::Diagnostic;
 use super::super::near::near;
 use super::super::token::TokenKind;
 use super::super::words::ITEMS;
 use super::{Parse, Parser, ReportedError};
+
+/// The parts of a task: its mode, name, parameters, result and body.
+pub(super) type TaskParts = (TaskMode, Name, Vec<Param>, Option<Type>, Block);
 
 impl Parser<'_> {
     /// Parses all items. Items with errors are reported and skipped.
@@ -74,8 +79,8 @@ impl Parser<'_> {
         }
         match word {
             "app" | "const" | "class" | "rwlock" | "semaphore" | "barrier" | "waitgroup" | "channel" | "looper"
-            | "handler" | "listener" | "daemon" | "thread" | "async" | "task" | "event" | "init" | "property"
-            | "expect" | "use" | "kind" | "state" => {
+            | "pool" | "handler" | "listener" | "daemon" | "thread" | "async" | "task" | "event" | "init"
+            | "property" | "expect" | "use" | "kind" | "state" => {
                 self.bump();
             }
             _ => return Err(self.no_item()),
@@ -93,7 +98,7 @@ impl Parser<'_> {
                 let prefer = if self.eat_word("prefer") { Some(self.name("`readers` or `writers`")?) } else { None };
                 Ok(ItemKind::RwLock { name, prefer })
             }
-            "semaphore" | "barrier" => {
+            "semaphore" | "barrier" | "pool" => {
                 let name = self.name(&format!("the name of the {word}"))?;
                 if self.peek() != TokenKind::Assign {
                     let help = format!("give the number, as in `{word} {} = 1`", name.text);
@@ -102,10 +107,10 @@ impl Parser<'_> {
                 }
                 self.bump();
                 let value = self.expr()?;
-                Ok(if word == "semaphore" {
-                    ItemKind::Semaphore { name, value }
-                } else {
-                    ItemKind::Barrier { name, value }
+                Ok(match word {
+                    "semaphore" => ItemKind::Semaphore { name, value },
+                    "barrier" => ItemKind::Barrier { name, value },
+                    _ => ItemKind::Pool { name, value },
                 })
             }
             "waitgroup" => Ok(ItemKind::WaitGroup { name: self.name("the name of the waitgroup")? }),
@@ -235,12 +240,18 @@ impl Parser<'_> {
     }
 
     fn task(&mut self, mode: TaskMode) -> Parse<ItemKind> {
+        let (mode, name, params, result, body) = self.task_parts(mode)?;
+        Ok(ItemKind::Task { mode, name, params, result, body })
+    }
+
+    /// Parses a task after its word.
+    pub(super) fn task_parts(&mut self, mode: TaskMode) -> Parse<TaskParts> {
         let name = self.name("the name of the task")?;
         let params = self.params()?;
         let result = self.annotation()?;
         let micro = mode == TaskMode::Async && self.eat_word("micro");
         let mode = if micro { TaskMode::AsyncMicro } else { mode };
-        Ok(ItemKind::Task { mode, name, params, result, body: self.block("the task")? })
+        Ok((mode, name, params, result, self.block("the task")?))
     }
 
     fn property(&mut self) -> Parse<ItemKind> {

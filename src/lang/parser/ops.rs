@@ -138,7 +138,7 @@ impl Parser<'_> {
                 Op::SpawnLooper
             }
             "fence" => Op::Fence { target: self.measured(&mut height, Self::place)? },
-            "cancel" => Op::Cancel { message: self.measured(&mut height, Self::place)? },
+            "cancel" => self.cancel(word, &mut height)?,
             "handler" => {
                 self.expect_word("on")?;
                 Op::HandlerOn { target: self.measured(&mut height, Self::place)? }

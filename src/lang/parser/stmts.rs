@@ -7,6 +7,7 @@ use super::super::near::near;
 use super::super::token::TokenKind;
 use super::super::words::{ITEMS, STATEMENTS};
 use super::{Parse, Parser};
+use crate::event::BlockKind;
 
 /// A statement and the end offset of its head.
 pub(super) type StmtHead = (StmtKind, u32);
@@ -94,12 +95,26 @@ impl Parser<'_> {
                 let end = self.end();
                 return Ok((StmtKind::Transaction { name, body: self.block("the transaction")? }, end));
             }
+            "scope" | "supervise" | "uncancellable" if self.kind_at(1) == TokenKind::LeftBrace => {
+                return self.job_block();
+            }
             _ => match self.verb_stmt()? {
                 Some(kind) => kind,
                 None => self.assignment_or_call()?,
             },
         };
         Ok((kind, self.end()))
+    }
+
+    fn job_block(&mut self) -> Parse<StmtHead> {
+        let kind = match self.word() {
+            "supervise" => BlockKind::Supervise,
+            "uncancellable" => BlockKind::Uncancellable,
+            _ => BlockKind::Scope,
+        };
+        self.bump();
+        let end = self.end();
+        Ok((StmtKind::JobBlock { kind, body: self.block("the block")? }, end))
     }
 
     pub(super) fn single(&mut self, kind: StmtKind) -> StmtKind {

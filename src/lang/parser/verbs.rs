@@ -61,8 +61,16 @@ impl Parser<'_> {
                 StmtKind::Switch(self.place()?)
             }
             "cancel" if self.operand_at(1) && !self.at_removal() => {
-                self.bump();
-                StmtKind::CancelOne(self.place()?)
+                let start = self.start();
+                let (word, mut height) = (self.bump().span, 0);
+                match self.cancel(word, &mut height)? {
+                    Op::Cancel { message } => StmtKind::CancelOne(message),
+                    op => {
+                        let at = self.at_from(start);
+                        self.grow(height + 1, at)?;
+                        StmtKind::Expr(Expr { kind: ExprKind::Op(Box::new(op)), at })
+                    }
+                }
             }
             "cancel" if self.name_at(1) && self.at_removal() => {
                 self.bump();

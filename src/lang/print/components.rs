@@ -32,6 +32,11 @@ impl TreePrinter {
                 self.push("state ");
                 self.field(field);
             }
+            KindPart::Kept { of, field } => {
+                self.named_item("state ", of);
+                self.push(".");
+                self.field(field);
+            }
             KindPart::Single { until, .. } => {
                 self.push("single");
                 if let Some(stage) = until {
@@ -49,6 +54,10 @@ impl TreePrinter {
                     printer.push(if pair.before { "before " } else { "" });
                     printer.name(&pair.host);
                     printer.named_item(" -> ", &pair.own);
+                    if let Some(value) = &pair.value {
+                        printer.push(" = ");
+                        printer.expr(value);
+                    }
                 });
             }
             KindPart::Row(row) => self.row(row),
@@ -118,10 +127,13 @@ impl TreePrinter {
     }
 
     pub(super) fn component(&mut self, component: &Component) {
-        let Component { kind, name, params, host, looper, parts } = component;
+        let Component { kind, name, params, source, host, looper, parts } = component;
         self.word(&kind.text);
         self.name(name);
         self.optional_params(params);
+        if let Some(source) = source {
+            self.named_item(" of ", source);
+        }
         if let Some(host) = host {
             self.named_item(" in ", host);
         }
@@ -154,11 +166,11 @@ impl TreePrinter {
                 }
                 self.block(body);
             }
-            ComponentPart::Task { name, params, result, body } => {
+            ComponentPart::Task { mode, name, params, result, body } => {
+                self.push(mode.words());
                 self.named_item("task ", name);
                 self.params(params);
-                self.annotation(result.as_ref());
-                self.block(body);
+                self.rest_of_task(*mode, result.as_ref(), body);
             }
             ComponentPart::Unit { name, members } => {
                 self.named_item("unit ", name);
@@ -208,7 +220,7 @@ impl TreePrinter {
 
     /// Prints a task of a component that is written out.
     pub(super) fn member(&mut self, member: &Member) {
-        let Member { component, name, role, params, result, body, looper, .. } = member;
+        let Member { component, name, role, mode, params, result, body, looper, .. } = member;
         let with_this = |printer: &mut Self| {
             printer.named_item("(this: ", component);
             for param in params {
@@ -219,10 +231,10 @@ impl TreePrinter {
         };
         match role {
             Role::Task => {
+                self.push(mode.words());
                 self.named_item("task ", name);
                 with_this(self);
-                self.annotation(result.as_ref());
-                self.block(body);
+                self.rest_of_task(*mode, result.as_ref(), body);
             }
             Role::Verb(VerbMode::One) => {
                 self.named_item("verb ", name);

@@ -34,9 +34,10 @@ impl TreePrinter {
     }
 
     /// Prints the operand of `cancel`. `cancel all` cancels everything, so a message named `all` is put in parentheses.
-    /// So is an operand that begins with a name, where `cancel` can be the verb of a component.
+    /// So is a call, where `cancel` can be the verb of a component, to which the arguments would belong.
     pub(super) fn message_to_cancel(&mut self, expr: &Expr) {
-        if self.with_verbs && begins_with_name(expr) {
+        let is_call = matches!(expr.kind, ExprKind::Call { .. } | ExprKind::Method { .. });
+        if self.with_verbs && is_call && begins_with_name(expr) {
             self.parenthesized(expr);
         } else {
             self.place_unless(expr, &["all"]);
@@ -84,6 +85,10 @@ impl TreePrinter {
             ExprKind::Str(text) => self.text(text),
             ExprKind::Bool(value) => self.push(if *value { "true" } else { "false" }),
             ExprKind::Null => self.push("null"),
+            ExprKind::Plain(place) => {
+                self.push("plain ");
+                self.place(place);
+            }
             ExprKind::SelfThread => self.push("self"),
             ExprKind::This => self.push("this"),
             ExprKind::New(name) => {
@@ -176,6 +181,7 @@ fn tightness(expr: &Expr) -> u8 {
         ExprKind::Binary { op, .. } => op.precedence(),
         ExprKind::Unary { .. } => precedence::UNARY,
         ExprKind::Int(value) if *value < 0 => precedence::UNARY,
+        ExprKind::Plain(_) => precedence::UNARY,
         _ => precedence::POSTFIX,
     }
 }

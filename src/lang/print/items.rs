@@ -1,6 +1,6 @@
 //! Prints items.
 
-use super::super::ast::{Expr, Item, ItemKind, Name, Param, Prop, TaskMode, When};
+use super::super::ast::{Block, Expr, Item, ItemKind, Name, Param, Prop, TaskMode, Type, When};
 use super::TreePrinter;
 
 impl TreePrinter {
@@ -52,6 +52,7 @@ impl TreePrinter {
             }
             ItemKind::Semaphore { name, value } => self.equation("semaphore ", name, value),
             ItemKind::Barrier { name, value } => self.equation("barrier ", name, value),
+            ItemKind::Pool { name, value } => self.equation("pool ", name, value),
             ItemKind::Looper { name, body } => {
                 self.named_item("looper ", name);
                 if let Some(body) = body {
@@ -78,18 +79,10 @@ impl TreePrinter {
                 self.block(body);
             }
             ItemKind::Task { mode, name, params, result, body } => {
-                self.push(match mode {
-                    TaskMode::Plain => "",
-                    TaskMode::Async | TaskMode::AsyncMicro => "async ",
-                    TaskMode::AsyncDaemon => "daemon async ",
-                });
+                self.push(mode.words());
                 self.named_item("task ", name);
                 self.params(params);
-                self.annotation(result.as_ref());
-                if *mode == TaskMode::AsyncMicro {
-                    self.push(" micro");
-                }
-                self.block(body);
+                self.rest_of_task(*mode, result.as_ref(), body);
             }
             ItemKind::Event { name, params, looper, initially, body } => {
                 self.named_item("event ", name);
@@ -151,6 +144,15 @@ impl TreePrinter {
                 self.prop(prop);
             }
         }
+    }
+
+    /// Prints what follows the parameters of a task.
+    pub(super) fn rest_of_task(&mut self, mode: TaskMode, result: Option<&Type>, body: &Block) {
+        self.annotation(result);
+        if mode == TaskMode::AsyncMicro {
+            self.push(" micro");
+        }
+        self.block(body);
     }
 
     pub(super) fn word(&mut self, word: &str) {

@@ -1,6 +1,7 @@
 //! Prints operations such as `post`.
 
 use super::super::ast::{Expr, ExprKind, InstanceName, Op, PostOptionsAst, PostTimeAst, SyncMode};
+use super::super::words::CANCEL;
 use super::TreePrinter;
 
 impl TreePrinter {
@@ -97,7 +98,8 @@ impl TreePrinter {
                 self.name(verb);
                 self.push(" ");
                 self.place(target);
-                if !args.is_empty() {
+                // Without arguments, `cancel` is what its operand makes of it.
+                if !args.is_empty() || verb.text == CANCEL {
                     self.args(args);
                 }
             }

@@ -88,6 +88,7 @@ impl TreePrinter {
                 self.message(" ", name.as_ref());
                 self.block(body);
             }
+            StmtKind::JobBlock { kind, body } => self.headed(kind.word(), body),
             StmtKind::Select { cases } => self.select(cases),
             _ => self.verb_stmt(&stmt.kind),
         }
@@ -178,6 +179,7 @@ impl TreePrinter {
             | StmtKind::Try { .. }
             | StmtKind::Sync { .. }
             | StmtKind::Select { .. }
+            | StmtKind::JobBlock { .. }
             | StmtKind::Transaction { .. } => {}
         }
     }

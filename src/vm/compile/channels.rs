@@ -1,6 +1,7 @@
 //! Compiles selects, and iterations over channels.
 
 use super::super::instr::{Instr, Reg, Visible};
+use super::super::jobs::SuspendAt;
 use super::{Compiler, kind};
 use crate::event::SiteId;
 use crate::lang::ast::BinaryOp;
@@ -37,7 +38,11 @@ impl<'p> Compiler<'p> {
         let values = self.regs.temps(kinds.collect());
         let received = self.regs.temp(WordKind::Word);
         let otherwise = select.otherwise.is_some();
-        let op = Visible::Select { cases, timeout, otherwise, values, received };
+        let op = if self.is_async {
+            Visible::Suspend(SuspendAt::Select { cases, timeout, otherwise, values, received })
+        } else {
+            Visible::Select { cases, timeout, otherwise, values, received }
+        };
         let chosen = self.visible(op, WordKind::Word, site);
         let mut ends = Vec::new();
         for (i, case) in select.cases.iter().enumerate() {
@@ -75,13 +80,21 @@ impl<'p> Compiler<'p> {
         self.emit(Instr::JumpUnless { cond: same, to: 0 })
     }
 
+    /// Returns the instruction of a receive. With `exit` it is the head of an iteration.
+    pub(super) fn receive(&self, channel: Reg, exit: Option<u32>) -> Visible {
+        match self.is_async {
+            true => Visible::Suspend(SuspendAt::Receive { channel, exit }),
+            false => Visible::Receive { channel, exit },
+        }
+    }
+
     /// Compiles `for v in c`: a receive before each round, which leaves the loop at the end of the channel.
     pub(super) fn for_channel(&mut self, local: LocalId, channel: &'p Expr, body: &'p [Stmt], site: SiteId) {
         let channel = self.keep(channel);
         let start = self.here();
         self.enter_loop(Some(start));
         let dst = self.locals[local].0;
-        let op = Visible::Receive { channel, exit: Some(0) };
+        let op = self.receive(channel, Some(0));
         let next = self.emit(Instr::Visible { op, dst, site: Some(site) });
         self.block(body);
         self.emit(Instr::Jump(start));

@@ -6,10 +6,12 @@
 
 use super::super::code::Handler;
 use super::super::instr::{Instr, LockRef, Reg, Visible};
+use super::super::jobs::{CloseAt, SuspendAt};
 use super::Compiler;
-use crate::event::SiteId;
+use crate::base::Id;
+use crate::event::{BlockKind, SiteId};
 use crate::lang::program::{ExceptionId, Stmt};
-use crate::world::WordKind;
+use crate::world::{ThrownException, WordKind};
 
 /// A block that break, continue, return or an exception may leave.
 #[derive(Clone)]
@@ -30,6 +32,8 @@ pub(super) enum Exit<'p> {
     Release(LockRef, SiteId),
     /// The release of one side of a reader-writer lock.
     Unlock { lock: Reg, write: bool, site: SiteId },
+    /// The end of a block of an async task.
+    CloseBlock { block: Reg, site: SiteId },
     /// A `finally` block.
     Finally(&'p [Stmt]),
 }
@@ -45,8 +49,34 @@ impl<'p> Compiler<'p> {
                 let op = if write { Visible::WriteUnlock(lock) } else { Visible::ReadUnlock(lock) };
                 self.visible(op, WordKind::Word, site);
             }
+            Exit::CloseBlock { block, site } => self.close_block(block, CloseAt::Normal, site),
             Exit::Finally(block) => self.block(block),
         }
+    }
+
+    fn close_block(&mut self, block: Reg, end: CloseAt, site: SiteId) {
+        self.visible(Visible::Suspend(SuspendAt::CloseBlock { block, end }), WordKind::Word, site);
+    }
+
+    /// Compiles a block of an async task. Its end is told how control has reached it. After an exception it throws
+    /// that one or the first failure of a child, so that it is not passed.
+    pub(super) fn job_block(&mut self, kind: BlockKind, body: &'p [Stmt], (open, close): (SiteId, SiteId)) {
+        let block = self.visible(Visible::OpenBlock(kind), WordKind::Thread, open);
+        self.protect(Exit::CloseBlock { block, site: close });
+        self.block(body);
+        let ranges = self.unprotect();
+        self.close_block(block, CloseAt::Normal, close);
+        let done = self.emit(Instr::Jump(0));
+        let cancelled = self.program.exceptions.iter().position(|name| name == ThrownException::Cancelled.name());
+        if let Some(cancelled) = cancelled {
+            let save = self.handle(&ranges, Some(ExceptionId::new(cancelled)));
+            self.close_block(block, CloseAt::Cancelled, close);
+            self.emit(Instr::Rethrow(save));
+        }
+        let save = self.handle(&ranges, None);
+        self.close_block(block, CloseAt::Failed(save), close);
+        self.emit(Instr::Rethrow(save));
+        self.land(done);
     }
 
     /// Emits the exit code of all scopes from the innermost one out to the one at `depth`, which is not included.

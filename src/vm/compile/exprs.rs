@@ -260,7 +260,8 @@ impl<'p> Compiler<'p> {
             }
             ExprKind::Receive { channel, site } => {
                 let channel = self.expr(channel);
-                self.visible(Visible::Receive { channel, exit: None }, kind(ty), *site)
+                let op = self.receive(channel, None);
+                self.visible(op, kind(ty), *site)
             }
             ExprKind::ChannelRead { channel, what, site } => {
                 let blame = Blame::of(channel.at);

@@ -105,6 +105,7 @@ pub fn compile(program: &Program) -> Result<Code, CompileError> {
     }
     let ProgramTables { fragments, times, instrs, blamed, fragments_blamed, blames } = shared;
     times.write_to(&mut setup);
+    setup.waits_park = instrs.iter().any(Instr::suspends_at_channel);
     Ok(Code {
         setup: Arc::new(setup),
         instrs,
@@ -368,12 +369,10 @@ impl<'p> Compiler<'p> {
         if let Some(instr) = self.code.get_mut(at as usize) {
             match instr {
                 Instr::Jump(to) | Instr::JumpIf { to, .. } | Instr::JumpUnless { to, .. } => *to = here,
-                Instr::Visible {
-                    op:
-                        Visible::ListRead(_, super::instr::ListGet::Next { exit, .. })
-                        | Visible::Receive { exit: Some(exit), .. },
-                    ..
-                } => *exit = here,
+                Instr::Visible { op, .. } => match op.exit_mut() {
+                    Some(exit) => *exit = here,
+                    None => debug_assert!(false, "not a jump: {op:?}"),
+                },
                 other => debug_assert!(false, "not a jump: {other:?}"),
             }
         }

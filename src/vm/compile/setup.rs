@@ -5,7 +5,8 @@ use crate::event::{HandlerId, ThreadId};
 use crate::lang::Program;
 use crate::lang::program::{self, ExceptionScope, ExprKind, Init, Type};
 use crate::world::{
-    ChannelSetup, ComponentSetup, EventSetup, FirstValue, PlatformSetup, RowSetup, Setup, ThreadSetup, WordKind,
+    ChannelSetup, ComponentSetup, EventSetup, FirstValue, MixedAtomics, PlatformSetup, PoolSetup, RowSetup, Setup,
+    ThreadSetup, WordKind,
 };
 
 /// Returns the kinds of the cells or registers that a value of this type takes.
@@ -100,8 +101,32 @@ pub(super) fn setup(program: &Program) -> Setup {
         objects: program.objects.iter().map(|c| c.0).collect(),
         uncaught_ends_thread: program.uncaught == ExceptionScope::Thread,
         platform: platform(program),
+        pools: program
+            .pools
+            .iter()
+            .map(|pool| PoolSetup {
+                name: pool.name.clone(),
+                first: ThreadId::new(pool.first),
+                workers: pool.workers,
+                alike: !program.thread_values,
+            })
+            .collect(),
+        mixed: mixed(program),
         // [`Times`] sets the remaining fields.
         ..Setup::default()
+    }
+}
+
+fn mixed(program: &Program) -> MixedAtomics {
+    let cells = |globals: &[program::Global]| -> Vec<u32> {
+        globals.iter().filter(|g| g.mixed).flat_map(|g| g.offset..g.offset + g.cells).collect()
+    };
+    let of_class = |(class, def): (program::ClassId, &program::ClassDef)| {
+        cells(&def.fields).into_iter().map(|cell| (class.0, cell)).collect::<Vec<_>>()
+    };
+    MixedAtomics {
+        cells: cells(program.globals.as_slice()),
+        fields: program.classes.enumerate().flat_map(of_class).collect(),
     }
 }
 

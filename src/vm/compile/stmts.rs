@@ -138,6 +138,7 @@ impl<'p> Compiler<'p> {
                 self.guarded(Exit::Unlock { lock, write: *write, site: *release }, |c| c.block(body));
             }
             Stmt::Transaction { body, .. } | Stmt::Block(body) => self.block(body),
+            Stmt::JobBlock { kind, body, open, close } => self.job_block(*kind, body, (*open, *close)),
             Stmt::Do { op, site } => self.simple(op, *site),
             Stmt::Platform(stmt) => self.platform_stmt(stmt),
         }
@@ -256,7 +257,11 @@ impl<'p> Compiler<'p> {
             Simple::Up(e) => Visible::Up(self.expr(e)),
             Simple::Send { channel, value } => {
                 let channel = self.expr(channel);
-                Visible::Send { channel, value: self.expr(value) }
+                let value = self.expr(value);
+                match self.is_async {
+                    true => Visible::Suspend(SuspendAt::Send { channel, value }),
+                    false => Visible::Send { channel, value },
+                }
             }
             Simple::Announce(e) => Visible::Announce(self.expr(e)),
             Simple::Side { acquire, write, lock } => {
