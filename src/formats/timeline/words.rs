@@ -173,7 +173,9 @@ impl Words {
                 };
                 format!("{word} {}{args}{place}", child(b))
             }
-            Op::Suspend { on: Suspension::Transfer(transfer), .. } => self.operation(world, &transfer.first_half(), value, None),
+            Op::Suspend { on: Suspension::Transfer(transfer), .. } => {
+                self.operation(world, &transfer.first_half(), value, None)
+            }
             Op::Suspend { on, .. } => suspension(world, *on),
             Op::Resume(on) => {
                 let result = match (value, on) {
