@@ -66,7 +66,7 @@ const ASYNC: [&str; 42] = [
     "for $n in c { log.push($n) }",
     "close c",
     "scope { launch leaf($i); $w }",
-    "try { scope { launch leaf($i); launch leaf($i) } } catch Oops { log.push(4) }",
+    "try { scope { launch leaf($i); launch leaf($i) } } catch { log.push(4) }",
     "supervise { launch leaf($i); $w }",
     "try { $w } finally { uncancellable { $w } }",
     "uncancellable { launch leaf($i); $w }",
