@@ -214,12 +214,13 @@ impl World {
             let own = self.job(job).filter(|j| j.kind.micro && Some(j.looper) == by);
             let micro = own.is_some_and(|j| !matches!(j.suspension, Suspension::Sleep(_)))
                 && !mutant::is(Mutant::PromiseResumesByMessage);
+            // The clock may have passed several instants in one step. A wait that has timed out was over at its
+            // deadline, so that its job goes on before the messages that became due after that.
+            let when = self.threads[job].deadline.map_or(self.now, |deadline| deadline.min(self.now));
             if value == CANCELLED || matches!(self.threads[job].pending, Op::Selected { .. }) {
                 self.unpark_job(job, value);
             }
-            // The clock may have passed several instants in one step. A wait that has timed out was over at its
-            // deadline, so that its job goes on before the messages that became due after that.
-            let when = self.threads[job].deadline.take().map_or(self.now, |deadline| deadline.min(self.now));
+            self.threads[job].deadline = None;
             self.timed.set(job, false);
             self.job_mut(job).stage = JobStage::Ready(value);
             self.record_ready(job, &mut resumed);

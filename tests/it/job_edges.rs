@@ -292,10 +292,10 @@ impl<'r> Rules<'r> {
 #[test]
 fn pairs_of_programs_with_jobs_are_those_of_the_rules() {
     let (mut pairs, mut resumed, mut ordered) = (BTreeMap::new(), 0, 0);
-    for number in 0..15_000 {
+    for number in 0..60_000 {
         let text = small_jobs::model(mix(0x0ed9e5, number));
-        // The order of a microtask is that of the task before it, which `detect` compares for scripts.
-        if text.contains(" micro ") {
+        // The rules above know neither microtasks nor channels, which `detect` compares for scripts, nor blocks of jobs.
+        if [" micro ", "channel c", " scope {", "supervise {", "uncancellable {"].iter().any(|w| text.contains(w)) {
             continue;
         }
         let model = Model::from_text("jobs", &text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
@@ -319,6 +319,6 @@ fn pairs_of_programs_with_jobs_are_those_of_the_rules() {
         expected.iter().for_each(|(_, kind)| *pairs.entry(*kind).or_insert(0) += 1);
     }
     println!("{pairs:?}, {ordered} in order by locks and waits, {resumed} resumptions");
-    assert!(pairs.len() == 4 && pairs.values().sum::<u64>() > 1_500, "{pairs:?}");
-    assert!(ordered > 15 && resumed > 3_000, "{ordered} {resumed}");
+    assert!(pairs.len() == 4 && pairs.values().sum::<u64>() > 1_000, "{pairs:?}");
+    assert!(ordered > 5 && resumed > 2_000, "{ordered} {resumed}");
 }

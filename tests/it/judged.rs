@@ -276,7 +276,7 @@ fn no_verdict_of_a_few_hundred_campaigns_is_wrong() {
 #[test]
 #[ignore = "takes long; see above"]
 fn no_verdict_of_ten_thousand_campaigns_is_wrong() {
-    all_right(judge(numbers(1_000..14_000), text));
+    all_right(judge(numbers(1_000..14_000), text), 2_148 / 2);
 }
 
 /// The same for models with async tasks, promises, channels, timers and idle handlers.
@@ -291,7 +291,8 @@ fn no_verdict_of_campaigns_with_jobs_is_wrong() {
 #[test]
 #[ignore = "takes long; see above"]
 fn no_verdict_of_thousands_of_campaigns_with_jobs_is_wrong() {
-    all_right(judge(numbers(1_000..9_000), text_with_jobs));
+    // More of this code is reached rarely: behind a wait that a cancellation hardly leaves time for.
+    all_right(judge(numbers(1_000..9_000), text_with_jobs), 200);
 }
 
 // Returns the numbers in the variable `JUDGED`, or these.
@@ -303,10 +304,11 @@ fn numbers(otherwise: Range<u64>) -> Range<u64> {
     told.unwrap_or(otherwise)
 }
 
-fn all_right(all: Judged) {
+// Checks that no verdict is wrong, and that detection misses at most one of `most` pairs that are side by side.
+fn all_right(all: Judged, most: u64) {
     println!("{}{}", all.texts(), all.counts());
     assert!(all.wrong.is_empty(), "{} are wrong", all.wrong.len());
-    assert!(all.undetected * 2_148 <= 2 * all.beside, "{} of {} are not detected", all.undetected, all.beside);
+    assert!(all.undetected * most <= all.beside, "{} of {} are not detected", all.undetected, all.beside);
 }
 
 /// Two runs that have failed in different ways are in two states, even if nothing else distinguishes them: with the use
