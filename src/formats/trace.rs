@@ -3,7 +3,7 @@
 use super::trace_names::ShortNames;
 use super::trace_operation::{kind, operation};
 use crate::detect::{EventChannels, Signals};
-use crate::event::{Cause, ContextId, Event, EventKind, LaunchPlace, Op, PostTime};
+use crate::event::{AccessKind, Cause, ContextId, Event, EventKind, LaunchPlace, Op, PostTime};
 use crate::world::World;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -107,6 +107,12 @@ pub struct Row {
     /// Whether a post has `async`.
     #[serde(default, rename = "async", skip_serializing_if = "std::ops::Not::not")]
     pub is_async: bool,
+    /// Whether the message goes to a pool with several workers, or comes from one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pool: bool,
+    /// Of an operation on an atomic that is accessed plainly elsewhere: the access that can race, `read` or `write`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<String>,
     /// The task or thread that the operation creates or begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made: Option<String>,
@@ -236,7 +242,8 @@ fn init_rows(world: &World) -> Vec<Row> {
         for (task, time) in about.queue.iter().flat_map(|queue| queue.posted_at_start()) {
             let made = Some(world.contexts().name(setup, task.context));
             let target = Some(world.queue_name(thread));
-            let mut row = Row { made, target, is_async: task.is_async, ..init("post") };
+            let pool = world.shares_queue(thread);
+            let mut row = Row { made, target, pool, is_async: task.is_async, ..init("post") };
             row.due(time);
             posts.push((task.context, row));
         }
@@ -288,10 +295,14 @@ fn row(world: &World, event: &Event, names: &mut ShortNames) -> Row {
             row.kind = if is_condition { "holds" } else { "enable" }.to_owned();
             row.place = Some(world.cause_name(*cause));
         }
-        EventKind::Suspended => row.kind = "suspended".to_owned(),
+        EventKind::Suspended => {
+            row.kind = "suspended".to_owned();
+            let job = event.context.and_then(|context| world.job_of(context)).and_then(|job| world.job(job));
+            row.pool = job.is_some_and(|job| world.shares_queue(job.looper()));
+        }
         EventKind::Resumed { context, looper, .. } => {
             row.kind = "resumed".to_owned();
-            row.target = Some(world.queue_name(*looper));
+            (row.target, row.pool) = (Some(world.queue_name(*looper)), world.shares_queue(*looper));
             row.made = Some(name(*context));
         }
         EventKind::JobExit(job) => {
@@ -309,6 +320,7 @@ fn row(world: &World, event: &Event, names: &mut ShortNames) -> Row {
             row.kind = "post".to_owned();
             (row.made, row.target) = (Some(world.contexts().name(setup, *task)), row.thread.clone());
             (row.value, row.is_async) = (Some(1), *is_async);
+            row.pool = event.thread.is_some_and(|thread| world.shares_queue(thread));
             row.due(*time);
         }
         EventKind::Fire(id, context) => {
@@ -322,9 +334,20 @@ fn row(world: &World, event: &Event, names: &mut ShortNames) -> Row {
             row.kind = kind(op);
             row.made = made.map(&mut name);
             operation(world, op, *value, &mut row);
+            let queue = match op {
+                Op::Launch { place: LaunchPlace::Here, .. } | Op::Begin => event.thread,
+                Op::Launch { place: LaunchPlace::Posted(target), .. } | Op::Post { target, .. } => {
+                    Some(world.thread_of(*target))
+                }
+                _ => None,
+            };
+            row.pool = queue.is_some_and(|thread| world.shares_queue(thread));
             if let Op::Launch { place: LaunchPlace::Here, .. } = op {
-                row.target = event.thread.map(|thread| world.thread_name(thread));
+                row.target = queue.map(|thread| world.queue_name(thread));
             }
+            let access = world.performed_access(op, *value).filter(|access| access.atomic);
+            row.access =
+                access.map(|access| if access.kind == AccessKind::Write { "write" } else { "read" }.to_owned());
         }
     }
     row.place = row.place.map(|place| names.text(place));

@@ -1,4 +1,4 @@
-//! Names of sites, for command lines and reports: `@label`, `@label.read of x`, `12:5`.
+//! Names of sites, for command lines and reports: `@label`, `@label.read of x`, `12:5`, `12:5.write of x#2`.
 
 use super::error::{MissingSite, SpecError};
 use crate::base::IndexVec;
@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-/// A selection of sites by label or position, and optionally by kind and place.
+/// A selection of sites by label or position, and optionally by kind and place. If that selects several sites, a number
+/// picks one, in the order of the program. All sites of a library's class are at the position of the `use`.
 ///
 /// # Examples
 ///
@@ -28,6 +29,8 @@ pub struct SiteSpec {
     start: Start,
     access: Option<SiteKind>,
     of: Option<String>,
+    // The number of the selected site, from 1, if there are several.
+    nth: Option<usize>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -41,9 +44,13 @@ impl FromStr for SiteSpec {
 
     fn from_str(text: &str) -> Result<Self, SpecError> {
         let bad = || SpecError::Site(text.to_owned());
-        let (head, of) = match text.split_once(" of ") {
-            Some((head, of)) => (head.trim(), Some(of.trim().to_owned())),
+        let (rest, nth) = match text.trim().rsplit_once('#') {
+            Some((rest, nth)) => (rest, Some(nth.parse().ok().filter(|nth| *nth > 0).ok_or_else(bad)?)),
             None => (text.trim(), None),
+        };
+        let (head, of) = match rest.split_once(" of ") {
+            Some((head, of)) => (head.trim(), Some(of.trim().to_owned())),
+            None => (rest, None),
         };
         let (head, access) = match head.split_once('.') {
             None => (head, None),
@@ -60,7 +67,7 @@ impl FromStr for SiteSpec {
                 Start::Position(line.parse().map_err(|_| bad())?, column.parse().map_err(|_| bad())?)
             }
         };
-        Ok(Self { start, access, of })
+        Ok(Self { start, access, of, nth })
     }
 }
 
@@ -75,6 +82,9 @@ impl fmt::Display for SiteSpec {
         }
         if let Some(of) = &self.of {
             write!(f, " of {of}")?;
+        }
+        if let Some(nth) = self.nth {
+            write!(f, "#{nth}")?;
         }
         Ok(())
     }
@@ -127,7 +137,10 @@ impl SiteSpec {
         missing: MissingSite,
     ) -> Result<Vec<SiteId>, SpecError> {
         let starts = self.starts(sites);
-        let found: Vec<SiteId> = starts.iter().copied().filter(|id| wanted(&sites[*id])).collect();
+        let mut found: Vec<SiteId> = starts.iter().copied().filter(|id| wanted(&sites[*id])).collect();
+        if let Some(nth) = self.nth {
+            found = found.get(nth - 1).copied().into_iter().collect();
+        }
         if !found.is_empty() {
             return Ok(found);
         }
@@ -166,16 +179,21 @@ impl SiteSpec {
 #[must_use]
 pub fn site_text(sites: &IndexVec<SiteId, Site>, site: SiteId) -> String {
     let s = &sites[site];
-    let access = Some(s.kind);
+    // Kinds with one word are one kind in a text.
+    let access = SiteKind::ALL.iter().copied().find(|kind| kind.word() == s.kind.word());
     let position = || Start::Position(s.line, s.column);
     let starts = s.label.iter().map(|l| Start::Label(l.clone())).chain(std::iter::once(position()));
     for start in starts {
         for (access, of) in [(None, None), (access, None), (access, Some(s.place.clone()))] {
-            let spec = SiteSpec { start: start.clone(), access, of };
+            let spec = SiteSpec { start: start.clone(), access, of, nth: None };
             if spec.resolve(sites).is_ok_and(|found| found == [site]) {
                 return spec.to_string();
             }
         }
     }
-    SiteSpec { start: position(), access, of: None }.to_string()
+    let of = Some(s.place.clone()).filter(|place| !place.is_empty());
+    let mut spec = SiteSpec { start: position(), access, of, nth: None };
+    let alike = spec.resolve(sites).unwrap_or_default();
+    spec.nth = alike.iter().position(|id| *id == site).map(|at| at + 1);
+    spec.to_string()
 }

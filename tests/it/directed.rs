@@ -29,7 +29,7 @@ fn next_statement(view: &View<'_>, thread: ThreadId) -> Option<SiteId> {
 
 // Algorithm 2 of the paper: returns the postponed threads whose pending access conflicts with that of `thread`.
 fn racing(view: &View<'_>, thread: ThreadId, postponed: &[(ThreadId, u64)]) -> Vec<ThreadId> {
-    let access = |t: ThreadId| view.world.thread(t).pending.access();
+    let access = |t: ThreadId| view.world.access(&view.world.thread(t).pending);
     let own = access(thread).expect("a statement of the race set is an access");
     postponed
         .iter()

@@ -45,7 +45,7 @@ impl Strategy for Looking {
         let at = |site: SiteId| view.world.enabled().iter().filter(move |t| view.world.thread(*t).site == Some(site));
         self.seen |= at(self.pair.a).any(|x| {
             at(self.pair.b).any(|y| {
-                let access = |t| view.world.thread(t).pending.access();
+                let access = |t| view.world.access(&view.world.thread(t).pending);
                 x != y && access(x).zip(access(y)).is_some_and(|(a, b)| a.conflicts(&b))
             })
         });
@@ -70,11 +70,12 @@ struct Accesses {
 
 impl Observer for Accesses {
     fn event(&mut self, world: &World, event: &Event) {
-        let (EventKind::Performed { op, .. }, Some(site), Some(context)) = (&event.what, event.site, event.context)
+        let (EventKind::Performed { op, value, .. }, Some(site), Some(context)) =
+            (&event.what, event.site, event.context)
         else {
             return;
         };
-        let Some(access) = op.access() else { return };
+        let Some(access) = world.performed_access(op, *value) else { return };
         let context = world.contexts().name(world.setup(), context);
         let visit = self.visits.entry((site, context.clone())).or_default();
         *visit += 1;

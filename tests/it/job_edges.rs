@@ -294,7 +294,8 @@ fn pairs_of_programs_with_jobs_are_those_of_the_rules() {
     let (mut pairs, mut resumed, mut ordered) = (BTreeMap::new(), 0, 0);
     for number in 0..60_000 {
         let text = small_jobs::model(mix(0x0ed9e5, number));
-        // The rules above know neither microtasks nor channels, which `detect` compares for scripts, nor blocks of jobs.
+        // The rules above know neither blocks of jobs nor microtasks and channels, which `detect` compares for
+        // scripts.
         if [" micro ", "channel c", " scope {", "supervise {", "uncancellable {"].iter().any(|w| text.contains(w)) {
             continue;
         }

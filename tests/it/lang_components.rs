@@ -257,7 +257,6 @@ fn refusals_of_what_follows() {
     error(&kind("state room.x = 0; state x = 0; follows room: open -> f"), "`x` is declared twice");
 }
 /// A bell reaches the instances that are of it, unless their host has left the state that the kind keeps there.
-/// An instance is told by the component that it is of, if the host has not left the state that the kind keeps there.
 #[test]
 fn a_kind_follows_two_kinds() {
     let text = format!(

@@ -4,7 +4,7 @@
 use crate::explore::search;
 use crate::pool_models::{self, PoolModel};
 use crate::trust::compare_models;
-use raceflip::exec::RunResult;
+use raceflip::exec::{EndKind, RunResult};
 use raceflip::explore::{Bounds, SearchPlan, SearchReport};
 use raceflip::vm::Model;
 use std::collections::BTreeSet;
@@ -35,7 +35,14 @@ fn searched(text: &str) -> Option<SearchReport> {
 // How runs end, and with which values. Names of threads differ between two ways to write a model, so that deadlocks
 // are only told by that word.
 fn ends(found: &SearchReport) -> BTreeSet<String> {
-    let text = |ended: &RunResult| format!("{:?}", ended);
+    // A site has another number in another text.
+    let text = |ended: &RunResult| {
+        let mut ended = ended.clone();
+        if let EndKind::Failure { site, .. } = &mut ended.kind {
+            *site = None;
+        }
+        format!("{ended:?}")
+    };
     let word = |ended: &RunResult| if text(ended).contains("Deadlock") { "deadlock".to_owned() } else { text(ended) };
     found.ends.keys().map(|end| word(&end.ended)).collect()
 }

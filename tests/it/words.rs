@@ -169,7 +169,7 @@ fn a_call_after_a_dot_says_what_has_none() {
         ("l.add(1)", "lists have `push`", "write `l.push(e)`"),
         ("l.pushh(1)", "lists have `push`", "did you mean `push`?"),
         ("let x = l.len()", "not a call", "write it without parentheses"),
-        ("timer.scheduleAtFixedRate(f, 100)", "only lists have operations", "a timer that repeats posts itself again"),
+        ("timer.scheduleAtFixedRate(f, 100)", "only lists have operations", "post f() to h every 100"),
     ];
     for (statement, reason, help) in cases {
         let text = format!("{declared}thread t {{ {statement} }}\n");

@@ -96,8 +96,8 @@ const APART: [&str; 3] = [
      box B on main { on heard(n) { log.push(n) } }\nthread t { say B(1); say B(2) }\n",
 ];
 
-/// The four oracles of a mistake: small models, loops, facts about queues and jobs, and models with components, which an
-/// interpreter of its own has performed.
+/// The four oracles of a mistake: small models, loops, facts about queues and jobs, and models with components, which
+/// an interpreter of its own has performed.
 struct Held {
     small: Vec<(Model, Facts, u64)>,
     loops: Vec<Model>,

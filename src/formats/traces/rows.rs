@@ -9,6 +9,7 @@
 //! for all operations.
 
 mod jobs;
+mod pools;
 
 use super::lines::Lines;
 use super::{DISORDER, LineError, ReadError};
@@ -122,6 +123,7 @@ struct Rows {
     // For the trace of a run: the enables of each event that no firing has used up.
     enables: BTreeMap<String, VecDeque<EventNo>>,
     jobs: jobs::JobRows,
+    pools: pools::PoolRows,
 }
 
 // The state of a thread with respect to its queue, according to the rows so far.
@@ -160,24 +162,26 @@ impl Rows {
             None if row.kind == "tick" && row.sends.is_empty() && row.receives.is_empty() => return Ok(()),
             None => self.environment(),
         };
-        let actions = match self.job(row, thread, line)? {
+        let (thread, pooled) = self.pool(row, thread, line)?;
+        let actions = match pooled {
             Some(actions) => actions,
-            None => self.actions(row, thread, line)?,
+            None => match self.job(row, thread, line)? {
+                Some(actions) => actions,
+                None => self.actions(row, thread, line)?,
+            },
         };
-        let site = match actions.first() {
-            Some(Action::Read(_) | Action::Write(_)) => self.site(row),
-            _ => SiteNo::NONE,
-        };
+        let accesses = |action: &Action| matches!(action, Action::Read(_) | Action::Write(_));
+        let site = if actions.iter().any(accesses) { self.site(row) } else { SiteNo::NONE };
         let receives: Actions = row.receives.iter().map(|c| Action::Receive(self.channel(*c))).collect();
         let sends: Actions = row.sends.iter().map(|c| Action::Send(self.channel(*c))).collect();
         // Channels of an operation that begins or ends a thread or task must lie inside that one.
-        let [a, b, c] = match actions.first() {
-            Some(Action::ThreadInit | Action::Begin(_)) => [actions, receives, sends],
-            Some(Action::End(_) | Action::ThreadExit | Action::Leave) => [receives, sends, actions],
+        let [a, b, c] = match (actions.first(), actions.last()) {
+            (Some(Action::ThreadInit | Action::Begin(_)), _) => [actions, receives, sends],
+            (Some(Action::End(_) | Action::Leave), _) | (_, Some(Action::ThreadExit)) => [receives, sends, actions],
             _ => [receives, actions, sends],
         };
         for action in a.into_iter().chain(b).chain(c) {
-            let site = if matches!(action, Action::Read(_) | Action::Write(_)) { site } else { SiteNo::NONE };
+            let site = if accesses(&action) { site } else { SiteNo::NONE };
             self.builder.push(thread, action, site, line)?;
         }
         if row.kind == "threadinit" && std::mem::take(&mut self.loopers[thread.index()].awaited) {
@@ -231,6 +235,7 @@ impl Rows {
             "write" | "free" => {
                 return Ok(self.life(row)?.into_iter().chain([Action::Write(self.location(row)?)]).collect());
             }
+            _ if row.access.is_some() => return self.atomic(row),
             _ => return Ok(Actions::new()),
         };
         Ok(smallvec![action])
@@ -331,6 +336,15 @@ impl Rows {
         let object =
             place[start..].find('.').map(|dot| &place[..start + dot]).filter(|object| object[start..].contains('#'));
         Ok(object.filter(|_| self.of_run).map(|object| Action::Read(self.builder.location(object, "life"))))
+    }
+
+    // An operation on an atomic that is accessed plainly elsewhere. A lock of the atomic's own keeps two operations
+    // apart, but not a plain access (`detect::record` does the same).
+    fn atomic(&mut self, row: &Row) -> Result<Actions, Reason> {
+        let lock = self.builder.lock(need(&row.place, "place")?);
+        let (life, at) = (self.life(row)?, self.location(row)?);
+        let access = if row.access.as_deref() == Some("write") { Action::Write(at) } else { Action::Read(at) };
+        Ok([Action::Acquire(lock)].into_iter().chain(life).chain([access, Action::Release(lock)]).collect())
     }
 
     // A wait releases all holds of its lock, and the return from it acquires them again.

@@ -585,7 +585,7 @@ pub const FOREIGN: &[Foreign] = &[
         Method,
         &["countDown", "Done"],
         "Java, Go",
-        "write `w.done()` of a `waitgroup w`; whoever waits writes `w.wait()`",
+        "write `w.done()` of a `waitgroup w`, and `w.wait()` where a thread waits",
         "m.{}()",
     ),
     row(Method, &["arrive", "arriveAndWait"], "C++", "write `arrive b` of a `barrier`", "m.{}()"),

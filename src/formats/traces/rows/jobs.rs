@@ -26,7 +26,7 @@ impl Rows {
         match row.kind.as_str() {
             "launch" => {
                 let Some(made) = &row.made else { return nothing };
-                self.jobs.known.insert(made.clone());
+                self.known_job(row);
                 if row.target.is_some() {
                     return self.post(row, line).map(|action| Some(smallvec![action]));
                 }
@@ -66,14 +66,7 @@ impl Rows {
                 self.builder.push(environment, Action::Post(task), SiteNo::NONE, line)?;
                 nothing
             }
-            "end" if is_job(&row.context) => {
-                let context = need(&row.context, "context")?.clone();
-                let job = self.thread(&context);
-                self.builder.push(thread, Action::Fork(job), SiteNo::NONE, line)?;
-                self.builder.push(job, Action::ThreadInit, SiteNo::NONE, line)?;
-                self.jobs.ended.entry(context.clone()).or_default();
-                Ok(Some(self.end_of_part(&context, thread).into_iter().collect()))
-            }
+            "end" => self.end_of_job(row, thread, line),
             "jobexit" => {
                 let name = need(&row.place, "place")?;
                 let Some(children) = self.jobs.ended.get(name).cloned() else { return nothing };
@@ -100,6 +93,23 @@ impl Rows {
         }
     }
 
+    /// Notes the job that a launch has made.
+    pub(super) fn known_job(&mut self, row: &Row) {
+        self.jobs.known.extend(row.made.clone());
+    }
+
+    /// Returns the operations of a row with which the task of a job ends. `None` if another task ends.
+    pub(super) fn end_of_job(&mut self, row: &Row, thread: ThreadNo, line: u32) -> Result<Option<Actions>, Reason> {
+        let Some(context) = row.context.as_ref().filter(|name| self.jobs.known.contains(*name)) else {
+            return Ok(None);
+        };
+        let job = self.thread(context);
+        self.builder.push(thread, Action::Fork(job), SiteNo::NONE, line)?;
+        self.builder.push(job, Action::ThreadInit, SiteNo::NONE, line)?;
+        self.jobs.ended.entry(context.clone()).or_default();
+        Ok(Some(self.end_of_part(context, thread).into_iter().collect()))
+    }
+
     fn join_job(&mut self, row: &Row) -> Result<Option<Actions>, Reason> {
         let name = need(&row.place, "place")?;
         if !self.jobs.ended.contains_key(name) {
@@ -111,10 +121,10 @@ impl Rows {
 
     // The end of the task of the trace that a job runs in. A job that runs inside another task leaves that one open.
     // It is the task that runs: the one of the context may already be that of the resumption.
-    fn end_of_part(&mut self, context: &str, thread: ThreadNo) -> Option<Action> {
+    pub(super) fn end_of_part(&mut self, context: &str, thread: ThreadNo) -> Option<Action> {
         if self.jobs.nested.remove(context) {
             return None;
         }
-        self.builder.running(thread).map(Action::End)
+        self.end_in_pool(thread).or_else(|| self.builder.running(thread).map(Action::End))
     }
 }
