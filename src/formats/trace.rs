@@ -1,7 +1,7 @@
 //! Writes traces as JSON lines, `raceflip-trace` version 1: a header, then one object for each event.
 
 use super::trace_names::ShortNames;
-use super::trace_operation::{kind, operation};
+use super::trace_operation::{kind, operation, queue_of};
 use crate::detect::{EventChannels, Signals};
 use crate::event::{AccessKind, Cause, ContextId, Event, EventKind, LaunchPlace, Op, PostTime};
 use crate::world::World;
@@ -241,7 +241,7 @@ fn init_rows(world: &World) -> Vec<Row> {
     for (thread, about) in world.threads().enumerate() {
         for (task, time) in about.queue.iter().flat_map(|queue| queue.posted_at_start()) {
             let made = Some(world.contexts().name(setup, task.context));
-            let target = Some(world.queue_name(thread));
+            let target = Some(queue_of(world, thread));
             let pool = world.shares_queue(thread);
             let mut row = Row { made, target, pool, is_async: task.is_async, ..init("post") };
             row.due(time);
@@ -302,7 +302,7 @@ fn row(world: &World, event: &Event, names: &mut ShortNames) -> Row {
         }
         EventKind::Resumed { context, looper, .. } => {
             row.kind = "resumed".to_owned();
-            (row.target, row.pool) = (Some(world.queue_name(*looper)), world.shares_queue(*looper));
+            (row.target, row.pool) = (Some(queue_of(world, *looper)), world.shares_queue(*looper));
             row.made = Some(name(*context));
         }
         EventKind::JobExit(job) => {
@@ -343,7 +343,7 @@ fn row(world: &World, event: &Event, names: &mut ShortNames) -> Row {
             };
             row.pool = queue.is_some_and(|thread| world.shares_queue(thread));
             if let Op::Launch { place: LaunchPlace::Here, .. } = op {
-                row.target = queue.map(|thread| world.queue_name(thread));
+                row.target = queue.map(|thread| queue_of(world, thread));
             }
             let access = world.performed_access(op, *value).filter(|access| access.atomic);
             row.access =

@@ -1,7 +1,7 @@
 //! The fields of a trace row that describe an operation.
 
 use super::trace::Row;
-use crate::event::{AccessPlace, LaunchPlace, Op, Suspension, Target, WaitSet};
+use crate::event::{AccessPlace, LaunchPlace, Op, Suspension, Target, ThreadId, WaitSet};
 use crate::world::World;
 
 /// Returns the kind of an operation as one word, with hyphens.
@@ -13,11 +13,17 @@ pub(super) fn kind(op: &Op) -> String {
     }
 }
 
+/// Returns the name of the queue from which a thread takes its tasks. The tasks of a single worker are those of a thread
+/// in a trace, so its pool is called like the worker.
+pub(super) fn queue_of(world: &World, thread: ThreadId) -> String {
+    if world.shares_queue(thread) { world.queue_name(thread) } else { world.thread_name(world.queue_owner(thread)) }
+}
+
 /// Fills the fields of a row that describe an operation.
 pub(super) fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
     let setup = world.setup();
     let cell = |at| Some(world.place_name(AccessPlace::Cell(at)));
-    let target = |t| Some(world.queue_name(world.thread_of(t)));
+    let target = |t| Some(queue_of(world, world.thread_of(t)));
     let handler = |t| match t {
         Target::Handler(id) => setup.handlers.get(id.0 as usize).map(|(name, _)| name.clone()),
         Target::Thread(_) => None,
@@ -98,10 +104,10 @@ pub(super) fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
             row.due(*time);
         }
         Op::Fence(looper) | Op::Quit { looper, .. } | Op::NewHandler(looper) => {
-            row.target = Some(world.queue_name(*looper));
+            row.target = Some(queue_of(world, *looper));
         }
         Op::CancelMessage(message) => {
-            row.target = World::looper_of_message(*message).map(|looper| world.queue_name(looper));
+            row.target = World::looper_of_message(*message).map(|looper| queue_of(world, looper));
             row.value = Some(value);
         }
         Op::Cancel { target: t, body: b, .. } => {
@@ -144,7 +150,7 @@ pub(super) fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
                     (row.detail, row.value) = (Some(first.word().to_owned()), result);
                 }
                 Suspension::Switch(to) => {
-                    (row.detail, row.target) = (Some("switch".to_owned()), Some(world.queue_name(*to)));
+                    (row.detail, row.target) = (Some("switch".to_owned()), Some(queue_of(world, *to)));
                 }
             }
         }

@@ -31,11 +31,7 @@ fn next_statement(view: &View<'_>, thread: ThreadId) -> Option<SiteId> {
 fn racing(view: &View<'_>, thread: ThreadId, postponed: &[(ThreadId, u64)]) -> Vec<ThreadId> {
     let access = |t: ThreadId| view.world.access(&view.world.thread(t).pending);
     let own = access(thread).expect("a statement of the race set is an access");
-    postponed
-        .iter()
-        .map(|(t, _)| *t)
-        .filter(|t| access(*t).expect("and so is a postponed one").conflicts(&own))
-        .collect()
+    postponed.iter().map(|(t, _)| *t).filter(|t| access(*t).expect("and so is a postponed one").races(&own)).collect()
 }
 
 impl Naive {

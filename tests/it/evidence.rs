@@ -46,7 +46,7 @@ impl Strategy for Looking {
         self.seen |= at(self.pair.a).any(|x| {
             at(self.pair.b).any(|y| {
                 let access = |t| view.world.access(&view.world.thread(t).pending);
-                x != y && access(x).zip(access(y)).is_some_and(|(a, b)| a.conflicts(&b))
+                x != y && access(x).zip(access(y)).is_some_and(|(a, b)| a.races(&b))
             })
         });
         self.inner.choose(view)

@@ -11,7 +11,8 @@
 //! - each add to a wait group to each later end of a wait for it; an interrupt to a read of the flag that sees it;
 //! - sends, receives and closes of the language's channels (`exchanges`);
 //! - a quit to the end of the looper's loop;
-//! - the step that ends the wait of a job to the resumption of the job.
+//! - the step that ends the wait of a job to the resumption of the job; if a task of the job's looper has performed
+//!   that step, also the end of that task.
 //!
 //! An operation that is refused (it throws and changes nothing) neither sends nor receives.
 //!
@@ -25,6 +26,7 @@ use crate::event::{
     ThreadId, Value, WaitSet,
 };
 use crate::world::World;
+use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
 
 /// The channels on which one event of a run receives and sends, by number.
@@ -56,8 +58,10 @@ pub struct Signals {
     changes: BTreeMap<ThreadId, u32>,
     groups: BTreeMap<GroupId, u32>,
     exchanges: Exchanges,
-    // Channel on which the step that has resumed a job has sent.
-    resumed: BTreeMap<ThreadId, u32>,
+    // Channels on which the step that has resumed a job, and the end of its task, have sent.
+    resumed: BTreeMap<ThreadId, SmallVec<[u32; 2]>>,
+    // Jobs that the running task of their own looper has resumed.
+    resumed_by_task: BTreeMap<ThreadId, Vec<ThreadId>>,
 }
 
 impl Signals {
@@ -82,10 +86,17 @@ impl Signals {
         changes: &[ConditionChange],
     ) -> EventChannels {
         let mut passed = EventChannels::default();
-        if let (EventKind::Resumed { job, .. }, Some(_)) = (&event.what, event.thread) {
-            let channel = self.fresh();
-            passed.sends.push(channel);
-            self.resumed.insert(*job, channel);
+        match (&event.what, event.thread) {
+            (EventKind::Resumed { job, looper, .. }, Some(thread)) => {
+                let channel = self.fresh();
+                passed.sends.push(channel);
+                self.resumed.insert(*job, smallvec![channel]);
+                if *looper == thread && !world.shares_queue(thread) {
+                    self.resumed_by_task.entry(thread).or_default().push(*job);
+                }
+            }
+            (EventKind::End | EventKind::Suspended, Some(thread)) => self.end_task(thread, &mut passed),
+            _ => {}
         }
         if let (EventKind::Performed { op, made, value, refused: false }, Some(thread)) = (&event.what, event.thread) {
             match op {
@@ -101,6 +112,18 @@ impl Signals {
         passed
     }
 
+    // The task that a looper runs ends. Jobs of this looper that it has resumed go on after its end.
+    fn end_task(&mut self, looper: ThreadId, passed: &mut EventChannels) {
+        let Some(jobs) = self.resumed_by_task.remove(&looper) else { return };
+        let channel = self.fresh();
+        passed.sends.push(channel);
+        for job in jobs {
+            if let Some(channels) = self.resumed.get_mut(&job) {
+                channels.push(channel);
+            }
+        }
+    }
+
     // A job goes on: after the step that has resumed it, and after all ups of the semaphore whose permit it took.
     fn resume(
         &mut self,
@@ -109,7 +132,7 @@ impl Signals {
         passed: &mut EventChannels,
     ) {
         let job = context.and_then(|context| world.job_of(context));
-        passed.receives.extend(job.and_then(|job| self.resumed.remove(&job)));
+        passed.receives.extend(job.and_then(|job| self.resumed.remove(&job)).into_iter().flatten());
         if let (Suspension::Transfer(_), Some(job)) = (on, job) {
             self.exchanges.goes_on(job, passed);
         }

@@ -12,7 +12,8 @@ pub(super) struct Pedigrees(BTreeMap<String, Option<String>>);
 impl Pedigrees {
     /// Adds those in the text of a row.
     pub(super) fn add(&mut self, what: &str) {
-        for name in words(what).filter(|w| is_pedigree(w)) {
+        // A name of one part may be the end of a longer one as well: `Player#1`, and `Player#1/Player#1`.
+        for name in words(what).filter(|w| w.contains('#')) {
             match self.0.get_mut(last(name)) {
                 Some(known) if known.as_deref() != Some(name) => *known = None,
                 Some(_) => {}

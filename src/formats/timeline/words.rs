@@ -13,10 +13,9 @@ pub(super) struct Words {
     pub(super) types: Types,
 }
 
-/// Returns the last part of a pedigree: `onStart#1`. The row that created it shows the rest.
-pub(super) fn last_part(world: &World, context: ContextId) -> String {
-    let name = world.contexts().short_name(world.setup(), context);
-    name.rsplit('/').next().map_or_else(|| name.clone(), str::to_owned)
+/// Returns the pedigree of a context. The timeline shortens it to its last part, if no other one ends so.
+pub(super) fn pedigree(world: &World, context: ContextId) -> String {
+    world.contexts().short_name(world.setup(), context)
 }
 
 impl Words {
@@ -27,7 +26,7 @@ impl Words {
         let cell = |at: &Location| world.place_name(AccessPlace::Cell(*at));
         let of = |at: &Location, value: Value| self.types.value(world, *at, value);
         let body = |b: &BodyId| setup.bodies[*b].clone();
-        let made = made.map(|context| last_part(world, context));
+        let made = made.map(|context| pedigree(world, context));
         let child = |b: &BodyId| made.clone().unwrap_or_else(|| body(b));
         let thread = |t: &ThreadId| thread_name(world, *t);
         let wait_set = |on: &WaitSet| match on {
@@ -301,7 +300,7 @@ pub(super) fn suspension(world: &World, on: Suspension) -> String {
 }
 
 fn thread_name(world: &World, thread: ThreadId) -> String {
-    last_part(world, world.thread(thread).home)
+    pedigree(world, world.thread(thread).home)
 }
 
 // Returns the name of what has a queue: a looper or a pool.

@@ -1,5 +1,5 @@
-//! Reads the rows of pools with several workers. Each task of such a pool is a thread of the trace, which its post forks,
-//! because the rules for tasks of one thread do not hold (`detect::record` does the same).
+//! Reads the rows of pools with several workers. Each task of such a pool is a thread of the trace, which its post
+//! forks, because the rules for tasks of one thread do not hold (`detect::record` does the same).
 
 use super::{Action, Actions, Reason, Row, Rows, need};
 use crate::trace::ThreadNo;
