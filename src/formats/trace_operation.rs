@@ -13,8 +13,8 @@ pub(super) fn kind(op: &Op) -> String {
     }
 }
 
-/// Returns the name of the queue from which a thread takes its tasks. The tasks of a single worker are those of a thread
-/// in a trace, so its pool is called like the worker.
+/// Returns the name of the queue from which a thread takes its tasks. The tasks of a single worker are those of a
+/// thread in a trace, so its pool is called like the worker.
 pub(super) fn queue_of(world: &World, thread: ThreadId) -> String {
     if world.shares_queue(thread) { world.queue_name(thread) } else { world.thread_name(world.queue_owner(thread)) }
 }

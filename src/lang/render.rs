@@ -62,7 +62,8 @@ fn one(level: &Level<'_>, file: &Source, diagnostic: &Diagnostic, renderer: &Ren
     for ((of, span), text) in &notes {
         let new = excerpt(of, *span);
         let note = (AnnotationKind::Context, *span, text.as_str());
-        match join(&source, &excerpts[0].1, &new).filter(|_| of.name() == source.name()) {
+        let is_same = of.name() == source.name();
+        match is_same.then(|| join(&source, &excerpts[0].1, &new)).flatten() {
             Some(joined) => {
                 excerpts[0].1 = joined;
                 excerpts[0].2.push(note);

@@ -12,6 +12,7 @@ impl CanonicalWriter<'_> {
         let world = self.world;
         self.word(u64::MAX - 3 - u64::from(is_micro));
         self.optional_thread(task.job);
+        self.word(u64::from(task.body.0));
         self.values(guest.parameter_kinds(task.body), world.args(task.args));
     }
 
@@ -23,8 +24,11 @@ impl CanonicalWriter<'_> {
             JobStage::Waiting => 2,
             JobStage::Completing => 3,
             JobStage::Done => 4,
-            JobStage::Ready(value) => 5u64.wrapping_add(value as u64 & 0xff),
+            JobStage::Ready(_) => 5,
         });
+        if let JobStage::Ready(value) = job.stage {
+            self.word(value as u64);
+        }
         self.word(u64::from(job.cancelled));
         let kind = guest.result_kind(self.world.body_of(thread));
         match job.end {

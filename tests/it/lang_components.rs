@@ -255,6 +255,8 @@ fn refusals_of_what_follows() {
     error(&kind("follows room: open -> x = 1"), "`k` keeps no state `x` in `room`");
     error(&kind("state room.x = 0; follows room: open -> x"), "`k` has no callback `x`");
     error(&kind("state room.x = 0; state x = 0; follows room: open -> f"), "`x` is declared twice");
+    error(&kind("follows room: opne -> f"), "`room` has no callback `opne`");
+    error(&kind("state room.stage = 0; follows room: open -> f"), "`room` has a state or field `stage` of its own");
 }
 /// A bell reaches the instances that are of it, unless their host has left the state that the kind keeps there.
 #[test]

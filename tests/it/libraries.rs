@@ -89,7 +89,7 @@ fn sites_of_a_library_are_at_its_use() {
 const COROUTINES: &str = "src/lang/library/coroutines.race";
 
 /// Mistakes in the library `coroutines`: a piece of its text, and what stands there instead.
-const MISTAKES: [(&str, &str); 17] = [
+const MISTAKES: [(&str, &str); 18] = [
     ("if value != last { return value }", "return value"),
     ("for value in flow.replayed {", "for value in c.pending {"),
     ("if flow.replayed.len == flow.replay { let oldest = flow.replayed.remove(0) }", ""),
@@ -101,6 +101,7 @@ const MISTAKES: [(&str, &str); 17] = [
     ("if capacity == 0 { flow.offered = next_one } else { next_one.given = true }", "next_one.given = true"),
     ("if !next_one.waits.cancelled {", "if true {"),
     ("if cas(m.locked, false, true) { return }    // it was unlocked meanwhile", ""),
+    ("    sync m {\n        if turn.come { unlock(m) }\n    }", "    if turn.come { unlock(m) }"),
     ("if turn.come { unlock(m) }", ""),
     ("if !first.waits.cancelled {", "if true {"),
     ("first.come = true\n                return", "first.come = true"),
@@ -135,5 +136,16 @@ fn mistakes_in_the_coroutines_are_noticed() {
     for (right, mistake) in MISTAKES {
         assert_eq!(text.matches(right).count(), 1, "{right}");
         assert!(!broken_facts(&text.replace(right, mistake)).is_empty(), "not noticed: {mistake}");
+    }
+}
+
+/// An error whose second place is in a library has two excerpts, however near the numbers of the lines are.
+#[test]
+fn an_error_can_point_into_a_library() {
+    let long =
+        format!("use android\nlooper main\nactivity A on main {{ }}\n{}thread t {{ start A(1) }}\n", "\n".repeat(10));
+    for text in ["use coroutines\nlet q = StateFlow\n", &long] {
+        let told = raceflip::vm::Model::from_text("m.race", text, &[]).unwrap_err().to_string();
+        assert!(told.contains("m.race:") && told.contains("library "), "{told}");
     }
 }

@@ -73,7 +73,8 @@ const ASYNC: [&str; 42] = [
 ];
 
 /// Statements of a plain thread or task.
-const PLAIN: [&str; 19] = [
+const PLAIN: [&str; 20] = [
+    "if * { launch first() on main } else { launch leaf($i) on main }",
     "launch first() on main",
     "let $n = launch first() on main; cancel $n",
     "let $n = launch first() on main; join $n",
@@ -144,7 +145,7 @@ pub(crate) fn model(seed: u64) -> String {
     let a: Vec<String> = (0..1 + g.rng.below(2)).map(|_| g.pick(&PLAIN)).collect();
     text += &format!("thread a {{ {} }}\n", a.join("; "));
     if g.rng.coin() {
-        let b = g.pick(&PLAIN[7..]);
+        let b = g.pick(&PLAIN[8..]);
         text += &format!("thread b {{ {b} }}\n");
     }
     let uncaught = if g.rng.coin() { "app" } else { "thread" };
@@ -198,6 +199,25 @@ fn walks_end_so(model: &Model, facts: &Facts) -> Result<(), String> {
 fn jobs_end_as_in_all_runs() {
     let (models, large) = compare_models(0..600, 4_000);
     assert!(models > 300, "{models} models, {large} too large");
+}
+
+/// Two queued starts differ if their tasks do.
+#[test]
+fn starts_of_two_tasks_are_two_states() {
+    let texts = [
+        "looper main\nasync task f() { fail \"boom\" }\nasync task g() { skip }\n\
+         thread t { if * { launch f() on main } else { launch g() on main } }\n",
+        "looper main\nasync task f() micro { launch g() on main }\nasync task g() micro { }\n\
+         thread t { launch f() on main }\n",
+        "var x = 0\nlooper main\nasync task f(): int { return 1 }\nasync task g(): int { return 2 }\nthread t {\n\
+         let j: job[int] = null; if * { j = launch f() on main } else { j = launch g() on main }; join j; x = j.result }\n",
+    ];
+    for (text, ends) in texts.into_iter().zip([2, 1, 2]) {
+        let model = Model::from_text("starts", text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let facts = facts(&model, &words(&model.program), 30_000).expect("a small model");
+        assert_eq!(facts.ends.len(), ends, "{text}");
+        compare(&model, &facts).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    }
 }
 
 /// A clock that passes two deadlines in one step: a wait that has timed out was over before the later message was due.

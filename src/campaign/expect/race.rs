@@ -58,9 +58,10 @@ pub fn judge_pairs(
                 (false, false) if (*real || *harmful) && confirmed == 0 => {
                     broken("the pair was reported, and not confirmed", true)
                 }
-                (false, false) if *harmful && !hurts => {
-                    broken("the pair was confirmed, and neither order is harmful", true)
-                }
+                (false, false) if *harmful && !hurts => broken(
+                    "the pair was confirmed, and this campaign found no harm that one order does and the other does not",
+                    true,
+                ),
                 (false, false) => None,
             }
         }

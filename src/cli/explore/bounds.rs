@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct BoundArgs {
     /// Number of states [default: 10000000]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_STATES), help_heading = head::BOUNDS)]
+    #[arg(long, alias = "explore-limit", value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_STATES), help_heading = head::BOUNDS)]
     states: Option<u64>,
     /// Number of steps from the start
     #[arg(long, alias = "most-steps", value_name = "N", help_heading = head::BOUNDS)]

@@ -1,10 +1,16 @@
-//! Handles Ctrl-C: the first one asks the run to stop, the second one ends the program.
+//! Handles Ctrl-C: the first one asks the run to stop, a later one ends the program.
 
 use super::exit::ExitStatus;
 use super::output::LogStream;
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+// Time after the first signal in which further ones mean the same: one Ctrl-C can arrive twice, for example from
+// `timeout`, which signals a command and its process group.
+const SAME: Duration = Duration::from_millis(500);
 
 /// Handles SIGXFSZ, so that it does nothing. A file that grows beyond the system's limit (`ulimit -f`) is then a write
 /// error, which is reported and leaves nothing behind. Otherwise it would end the program.
@@ -21,10 +27,14 @@ pub(in crate::cli) fn outlive_limits() {
 /// the program as usual.
 pub(in crate::cli) fn install() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
-    let flag = stop.clone();
+    let (flag, first) = (stop.clone(), OnceLock::new());
     let installed = ctrlc::set_handler(move || {
+        let since = first.get_or_init(Instant::now).elapsed();
         if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(i32::from(ExitStatus::Interrupted.number()));
+            if since > SAME {
+                std::process::exit(i32::from(ExitStatus::Interrupted.number()));
+            }
+            return;
         }
         // A campaign may need a second or two to finish the runs that are under way and to report what it has.
         if io::stderr().is_terminal() {

@@ -1,8 +1,8 @@
 //! Describes the end of a run in rows: the failure, the places of blocked threads, and facts about the values involved.
 
 use super::facts::{HeldLock, WriteFact};
-use super::record::{TimelineRecorder, row};
-use super::words::pedigree;
+use super::record::{TimelineRecorder, last, row};
+use super::words::last_part;
 use super::{Mark, RowKind, TimelineRow, column_of, source};
 use crate::event::{
     AccessPlace, BlockedThread, DeadlockReport, Failure, FailureKind, Location, Op, Outcome, SiteId, ThreadId,
@@ -24,8 +24,8 @@ impl TimelineRecorder<'_> {
     fn left(&self, world: &World) -> Vec<TimelineRow> {
         let tasks = self.queued.iter().take(MOST).map(|(task, looper)| {
             let from = self.made.get(task).map_or(String::new(), |step| format!(" (from step {step})"));
-            let (task, looper) = (pedigree(world, *task), world.queue_name(*looper));
-            row(world, None, RowKind::Fact, format!("{task}{from} is still in the queue of {}", looper))
+            let (task, looper) = (last_part(world, *task), world.queue_name(*looper));
+            row(world, None, RowKind::Fact, format!("{task}{from} is still in the queue of {}", last(&looper)))
         });
         tasks.collect()
     }
@@ -68,7 +68,7 @@ impl TimelineRecorder<'_> {
         for BlockedThread { thread: name, site, waits_for, held_by, holder_ended } in &report.blocked {
             let Some(thread) = thread(world, name) else { continue };
             let holder = held_by.as_ref().map_or(String::new(), |holder| {
-                let itself = if holder == name { "itself" } else { holder };
+                let itself = if holder == name { "itself" } else { last(holder) };
                 let ended = if *holder_ended { ", which has ended" } else { "" };
                 format!(", held by {itself}{ended}")
             });

@@ -5,7 +5,7 @@ use super::facts::Facts;
 use super::names::Pedigrees;
 use super::states::{is_news, state};
 use super::window::Collector;
-use super::words::{Words, pedigree, transferred};
+use super::words::{Words, last_part, transferred};
 use super::{
     Arrow, ArrowKind, Column, ColumnId, ColumnState, ENVIRONMENT, Item, Mark, Marks, RowKind, Timeline, TimelineRow,
     Window, column_of, source,
@@ -155,7 +155,7 @@ impl<'s> TimelineRecorder<'s> {
 
     fn wait(&mut self, world: &World, id: ThreadId) {
         let Some(BlockedThread { site, waits_for, held_by, .. }) = world.waiting(id) else { return };
-        let held = held_by.map_or(String::new(), |holder| format!(", held by {}", holder));
+        let held = held_by.map_or(String::new(), |holder| format!(", held by {}", last(&holder)));
         let what = format!("waits for {waits_for}{held}");
         // Only the holder has changed.
         if self.said.insert(id, waits_for.clone()).is_some_and(|said| said == waits_for) {
@@ -177,7 +177,7 @@ impl Observer for TimelineRecorder<'_> {
         let in_task = event.thread.is_some_and(|t| event.context.is_some_and(|c| c != world.thread(t).home));
         let task = event.context.filter(|_| in_task);
         let place = (column, task);
-        let by = event.context.map_or_else(String::new, |c| pedigree(world, c));
+        let by = event.context.map_or_else(String::new, |c| last_part(world, c));
         let new = match &event.what {
             // The row of the fork, or the declaration, already says that the thread starts, and the row of the post
             // that it was refused.
@@ -207,8 +207,8 @@ impl Observer for TimelineRecorder<'_> {
                 self.queued.insert(*context, fired.looper);
                 let to = column_of(fired.looper);
                 let stage = world.stage_text(*context).map_or(String::new(), |stage| format!(": {stage}"));
-                let (task, looper) = (pedigree(world, *context), world.thread_name(fired.looper));
-                let what = format!("fire {task} to {looper}{stage}");
+                let (task, looper) = (last_part(world, *context), world.thread_name(fired.looper));
+                let what = format!("fire {task} to {}{stage}", last(&looper));
                 TimelineRow {
                     counts: true,
                     arrow: Some(Arrow { to, kind: ArrowKind::Plain }),
@@ -221,7 +221,7 @@ impl Observer for TimelineRecorder<'_> {
             EventKind::Resumed { context, looper, .. } => {
                 self.made.insert(*context, world.steps());
                 self.queued.insert(*context, *looper);
-                let what = format!("{} can go on", pedigree(world, *context));
+                let what = format!("{} can go on", last_part(world, *context));
                 return self.aside(world, place, what, false);
             }
             EventKind::Tick => TimelineRow {
@@ -275,7 +275,7 @@ impl Observer for TimelineRecorder<'_> {
                 }
                 if let (Op::Notify { on, .. }, Some(thread), false) = (op, event.thread, refused) {
                     let woken = self.facts.notified(world, *on);
-                    let names: Vec<String> = woken.iter().map(|t| world.thread_name(*t)).collect();
+                    let names: Vec<String> = woken.iter().map(|t| last(&world.thread_name(*t)).to_owned()).collect();
                     what.push_str(&match names.is_empty() {
                         true => ": no thread waits there".to_owned(),
                         false => format!(": wakes {}", names.join(", ")),
@@ -330,7 +330,7 @@ impl TimelineRecorder<'_> {
         match gone.is_empty() {
             true => String::new(),
             false => {
-                let names: Vec<String> = gone.iter().map(|task| pedigree(world, *task)).collect();
+                let names: Vec<String> = gone.iter().map(|task| last_part(world, *task)).collect();
                 format!(": drops {}", names.join(", "))
             }
         }

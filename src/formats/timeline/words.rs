@@ -1,5 +1,6 @@
 //! Describes operations in words, with the values that were read and written.
 
+use super::record::last;
 use crate::event::{
     AccessPlace, Args, BodyId, CANCELLED, ChannelId, ChannelRead, ContextId, JobQuestion, LaunchPlace, Location,
     ObjectId, Op, PostOptions, PostTime, SemaphoreId, Suspension, Target, ThreadId, Transfer, Value, WaitSet,
@@ -13,9 +14,11 @@ pub(super) struct Words {
     pub(super) types: Types,
 }
 
-/// Returns the pedigree of a context. The timeline shortens it to its last part, if no other one ends so.
-pub(super) fn pedigree(world: &World, context: ContextId) -> String {
-    world.contexts().short_name(world.setup(), context)
+/// Returns the last part of a pedigree: `onStart#1`. The row that created it shows the rest. A job has its whole
+/// last_part, because rows speak of several jobs: the timeline shortens it, if no other one ends so.
+pub(super) fn last_part(world: &World, context: ContextId) -> String {
+    let name = world.contexts().short_name(world.setup(), context);
+    if world.job_of(context).is_some() { name } else { last(&name).to_owned() }
 }
 
 impl Words {
@@ -26,7 +29,7 @@ impl Words {
         let cell = |at: &Location| world.place_name(AccessPlace::Cell(*at));
         let of = |at: &Location, value: Value| self.types.value(world, *at, value);
         let body = |b: &BodyId| setup.bodies[*b].clone();
-        let made = made.map(|context| pedigree(world, context));
+        let made = made.map(|context| last_part(world, context));
         let child = |b: &BodyId| made.clone().unwrap_or_else(|| body(b));
         let thread = |t: &ThreadId| thread_name(world, *t);
         let wait_set = |on: &WaitSet| match on {
@@ -300,7 +303,7 @@ pub(super) fn suspension(world: &World, on: Suspension) -> String {
 }
 
 fn thread_name(world: &World, thread: ThreadId) -> String {
-    pedigree(world, world.thread(thread).home)
+    last_part(world, world.thread(thread).home)
 }
 
 // Returns the name of what has a queue: a looper or a pool.

@@ -4,7 +4,8 @@ use super::rows::field_of;
 use super::stat::word;
 use crate::base::Id;
 use crate::formats::trace::{Header, Row, TraceWriter};
-use crate::trace::{Action, Operation, SiteNo, TaskNo, Trace};
+use crate::trace::{Action, Operation, SiteNo, TaskNo, ThreadNo, Trace};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 /// Writes a trace that was read from the file `name`.
@@ -27,6 +28,7 @@ use std::io::{self, Write};
 /// ```
 pub fn write(trace: &Trace, name: &str, to: impl Write) -> io::Result<()> {
     let mut writer = TraceWriter::new(to, &Header::new(name, 0, &[], "", 0));
+    let names = Names::of(trace);
     let mut running: Vec<Option<TaskNo>> = vec![None; trace.threads.len()];
     for (i, op) in trace.ops.iter().enumerate() {
         let current = &mut running[op.thread.index()];
@@ -34,16 +36,59 @@ pub fn write(trace: &Trace, name: &str, to: impl Write) -> io::Result<()> {
             *current = Some(task);
         }
         let step = i as u64 + 1;
-        writer.row(&row(trace, op, *current, step));
+        writer.row(&row(trace, &names, op, *current, step));
         match op.action {
             Action::End(_) => *current = None,
             // The events of a task follow its post, or its `begin` row if it was not posted.
-            Action::Post(task) => triggers(trace, task, usize::from(fires(trace, op, task)), step, &mut writer),
-            Action::Begin(task) if trace.tasks[task].post.is_none() => triggers(trace, task, 0, step, &mut writer),
+            Action::Post(task) => {
+                triggers(trace, &names, task, usize::from(fires(trace, op, task)), step, &mut writer);
+            }
+            Action::Begin(task) if trace.tasks[task].post.is_none() => {
+                triggers(trace, &names, task, 0, step, &mut writer);
+            }
             _ => {}
         }
     }
     writer.finish()
+}
+
+// The names of the tasks and threads of a trace. All parts of a job have one name in the trace of a run; a converted
+// trace numbers them from the second one on, because it tells them apart by their names.
+struct Names {
+    tasks: Vec<String>,
+    threads: Vec<String>,
+}
+
+impl Names {
+    fn of(trace: &Trace) -> Self {
+        let tasks = trace.tasks.iter().map(|task| task.name.as_str());
+        let threads = trace.threads.iter().map(|thread| thread.name.as_str());
+        Self { tasks: distinct(tasks), threads: distinct(threads) }
+    }
+
+    fn task(&self, task: TaskNo) -> String {
+        self.tasks[task.index()].clone()
+    }
+
+    fn thread(&self, thread: ThreadNo) -> String {
+        self.threads[thread.index()].clone()
+    }
+}
+
+fn distinct<'t>(names: impl Iterator<Item = &'t str> + Clone) -> Vec<String> {
+    let all: BTreeSet<&str> = names.clone().collect();
+    let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
+    let name = |name: &'t str| {
+        let before = seen.entry(name).or_default();
+        loop {
+            *before += 1;
+            let text = if *before == 1 { name.to_owned() } else { format!("{name}~{before}") };
+            if *before == 1 || !all.contains(text.as_str()) {
+                return text;
+            }
+        }
+    };
+    names.map(name).collect()
 }
 
 // Returns whether a post is written as the firing of the first event of its task: the environment performs it.
@@ -51,22 +96,29 @@ fn fires(trace: &Trace, op: &Operation, task: TaskNo) -> bool {
     matches!(op.action, Action::Post(_)) && trace.threads[op.thread].environment && !trace.tasks[task].events.is_empty()
 }
 
-fn triggers<W: Write>(trace: &Trace, task: TaskNo, known: usize, step: u64, writer: &mut TraceWriter<W>) {
+fn triggers<W: Write>(
+    trace: &Trace,
+    names: &Names,
+    task: TaskNo,
+    known: usize,
+    step: u64,
+    writer: &mut TraceWriter<W>,
+) {
     for event in trace.tasks[task].events.iter().skip(known) {
-        let (made, place) = (Some(trace.tasks[task].name.clone()), Some(trace.events[*event].to_owned()));
+        let (made, place) = (Some(names.task(task)), Some(trace.events[*event].to_owned()));
         writer.row(&Row { step, kind: "trigger".to_owned(), made, place, ..Row::default() });
     }
 }
 
-fn row(trace: &Trace, op: &Operation, running: Option<TaskNo>, step: u64) -> Row {
-    let thread = (!trace.threads[op.thread].environment).then(|| trace.threads[op.thread].name.clone());
-    let task = |task: TaskNo| Some(trace.tasks[task].name.clone());
+fn row(trace: &Trace, names: &Names, op: &Operation, running: Option<TaskNo>, step: u64) -> Row {
+    let thread = (!trace.threads[op.thread].environment).then(|| names.thread(op.thread));
+    let task = |task: TaskNo| Some(names.task(task));
     let context = running.and_then(task).or_else(|| thread.clone());
     let mut row = Row { step, thread, context, kind: word(op.action).to_owned(), ..Row::default() };
     match op.action {
         Action::ThreadInit | Action::ThreadExit | Action::AttachQueue | Action::Loop | Action::End(_) => {}
-        Action::Fork(child) => row.made = Some(trace.threads[child].name.clone()),
-        Action::Join(child) => row.place = Some(trace.threads[child].name.clone()),
+        Action::Fork(child) => row.made = Some(names.thread(child)),
+        Action::Join(child) => row.place = Some(names.thread(child)),
         // A `begin` without `made` means that the looper leaves its loop.
         Action::Leave => row.kind = "begin".to_owned(),
         Action::Begin(t) => {
@@ -75,7 +127,7 @@ fn row(trace: &Trace, op: &Operation, running: Option<TaskNo>, step: u64) -> Row
                 row.kind = "section".to_owned();
             }
         }
-        Action::Post(t) => post(trace, op, t, &mut row),
+        Action::Post(t) => post(trace, names, op, t, &mut row),
         Action::Acquire(lock) | Action::Release(lock) => row.place = Some(trace.locks[lock].to_owned()),
         Action::Read(at) | Action::Write(at) => {
             let place = &trace.places[at];
@@ -93,10 +145,10 @@ fn row(trace: &Trace, op: &Operation, running: Option<TaskNo>, step: u64) -> Row
     row
 }
 
-fn post(trace: &Trace, op: &Operation, task: TaskNo, row: &mut Row) {
+fn post(trace: &Trace, names: &Names, op: &Operation, task: TaskNo, row: &mut Row) {
     let about = &trace.tasks[task];
-    row.made = Some(about.name.clone());
-    row.target = Some(trace.threads[about.looper].name.clone());
+    row.made = Some(names.task(task));
+    row.target = Some(names.thread(about.looper));
     row.is_async = about.is_async;
     row.due(about.time);
     if fires(trace, op, task) {

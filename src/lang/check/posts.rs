@@ -186,7 +186,8 @@ impl Checker {
 
     fn not_cancelled<T>(&mut self, value: &Expr, e: &ast::Expr, needed: &str) -> Option<T> {
         let ty = self.name_of(&value.ty);
-        let help = "a message is the value of a post, `let m = post f() to main`; a job is that of a `launch`";
+        let help = "a message is the value of a post, `let m = post f() to main`; a job is that of a `launch`; an \
+                    instance of a component is that of the verb which makes it, as in `let t = execute Load(this)`";
         self.error_help(e.at, format!("`cancel` needs {needed}"), format!("this is {}", article(&ty)), help);
         None
     }

@@ -6,6 +6,7 @@ use super::super::ast::{
 };
 use super::super::diagnostic::Diagnostic;
 use super::super::library::library_of_kind;
+use super::STAGE;
 use super::body::{BodyWriter, Follower};
 use super::kinds::KindText;
 use super::names::{HOST, Members, SOURCE, kept_name};
@@ -114,6 +115,7 @@ impl<'f> Writer<'f> {
                 self.errors.push(Diagnostic::new(component.name.at.0, message, reason).help(help));
             }
         }
+        self.names_of_followed(kind);
         let mut fields = Vec::new();
         for (name, field) in named {
             match self.can_follow(component, kind, name, field == SOURCE) {
@@ -125,6 +127,36 @@ impl<'f> Writer<'f> {
             }
         }
         fields
+    }
+
+    // Checks what a kind says about the kinds that it follows. Their text may come after its own.
+    fn names_of_followed(&mut self, kind: &KindText<'f>) {
+        let mut wrong = Vec::new();
+        for (of, pairs) in &kind.follows {
+            let Some(followed) = self.kinds.get(of.text.as_str()) else { continue };
+            for pair in pairs.iter() {
+                if !followed.callbacks.iter().any(|(name, _)| name.text == pair.host.text) {
+                    let message = format!("`{}` has no callback `{}`", of.text, pair.host.text);
+                    let all: Vec<String> =
+                        followed.callbacks.iter().map(|(name, _)| format!("`{}`", name.text)).collect();
+                    let error = Diagnostic::new(pair.host.at.0, message, "only a callback can be followed");
+                    wrong.push(error.help(format!("its callbacks are {}", all.join(", "))));
+                }
+            }
+        }
+        for (of, field) in &kind.kept {
+            let Some(followed) = self.kinds.get(of.text.as_str()) else { continue };
+            let name = &field.name.text;
+            let own = followed.states.iter().map(|state| state.name.text.as_str());
+            let fields = followed.fields.iter().map(|(_, field)| field.name.text.as_str());
+            if own.chain(fields).chain([STAGE]).any(|known| known == name) {
+                let message = format!("`{}` has a state or field `{name}` of its own", of.text);
+                wrong.push(Diagnostic::new(field.name.at.0, message, "the kind that follows needs another name"));
+            }
+        }
+        // Several components of one kind report the same.
+        wrong.retain(|error| !self.errors.iter().any(|known| known.span == error.span));
+        self.errors.extend(wrong);
     }
 
     // Checks that a component can be `in` another one, or `of` it.

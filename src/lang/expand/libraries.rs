@@ -169,6 +169,7 @@ fn set(file: &mut File, library: Library, settings: &[(Name, Expr)], errors: &mu
         let message = format!("`{}` has no setting `{}`", library.name, name.text);
         let help = match near(&name.text, known.iter().copied()) {
             Some(known) => format!("did you mean `{known}`?"),
+            None if known.is_empty() => "it has no settings".to_owned(),
             None => format!("its settings are {}", known.join(", ")),
         };
         errors.push(Diagnostic::new(name.at.0, message, "unknown setting").help(help));
