@@ -108,7 +108,8 @@ impl HybridChannels {
         self.send(&passed.sends, writes(world, op, value), at);
     }
 
-    fn send(&mut self, channels: &[u32], writes: bool, at: &mut ContextClock) {
+    /// Processes the sends of an event in this context, after whose step all awaits may come if it `writes`.
+    pub(in crate::detect) fn send(&mut self, channels: &[u32], writes: bool, at: &mut ContextClock) {
         if channels.is_empty() && !writes {
             return;
         }

@@ -58,6 +58,13 @@ impl EventOrder {
         if !std::mem::replace(&mut self.started, true) {
             self.adopt(world);
         }
+        // A step that resumes a job sends, and so does the end of its task.
+        if self.edges != RelationEdges::Hybrid
+            && !matches!(event.what, EventKind::Performed { .. })
+            && let Some(at) = event.context.and_then(|context| self.relation.context_mut(context))
+        {
+            self.channels.send(&passed.sends, false, at);
+        }
         match (&event.what, event.thread.zip(event.context)) {
             (EventKind::ThreadInit, Some((_, context))) => {
                 self.relation.start(context);

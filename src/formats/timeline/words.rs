@@ -15,7 +15,7 @@ pub(super) struct Words {
 }
 
 /// Returns the last part of a pedigree: `onStart#1`. The row that created it shows the rest. A job has its whole
-/// last_part, because rows speak of several jobs: the timeline shortens it, if no other one ends so.
+/// last_part, because one row can name several jobs: the timeline shortens it, if no other one ends so.
 pub(super) fn last_part(world: &World, context: ContextId) -> String {
     let name = world.contexts().short_name(world.setup(), context);
     if world.job_of(context).is_some() { name } else { last(&name).to_owned() }
