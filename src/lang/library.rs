@@ -123,10 +123,18 @@ impl<'t> ComponentWords<'t> {
     pub(super) fn of(text: &'t str, tokens: &[Token], base: u32) -> Self {
         let pairs = word_pairs(text, tokens, base);
         let mut words = Self::declared(&pairs);
+        let begin = || pairs.iter().filter(|(at, _)| at.begins);
+        // Most files have no components. For them the texts of the libraries need not be read.
+        let may_be_kind = |word: &str| !is_item_word(word) && !is_verb_word(word);
+        let is_kind = |word: &str| may_be_kind(word) && library_kinds().any(|kind| kind == word);
+        if !begin().any(|(_, [word, _])| matches!(*word, "use" | "kind") || is_kind(word)) {
+            words.verbs.clear();
+            return words;
+        }
         for kind in library_kinds() {
             words.kinds.insert(kind);
         }
-        let items = || pairs.iter().filter(|(at, _)| at.outside && at.begins).map(|(_, pair)| pair);
+        let items = || begin().filter(|(at, _)| at.outside).map(|(_, pair)| pair);
         if !items().any(|[word, _]| matches!(*word, "use" | "kind") || words.kinds.contains(word)) {
             words.verbs.clear();
         }

@@ -4,6 +4,7 @@ use super::super::ast::{
     Block, Expr, Field, Item, ItemKind, LockKind, Name, Param, Prop, Storage, TaskMode, Type, When,
 };
 use super::super::diagnostic::Diagnostic;
+use super::super::library::library_kinds;
 use super::super::near::near;
 use super::super::token::TokenKind;
 use super::super::words::ITEMS;
@@ -180,7 +181,9 @@ impl Parser<'_> {
         let word = self.word();
         if !word.is_empty() {
             diagnostic.message = format!("{} does not begin an item", self.quoted(self.token().span));
-            diagnostic.help = match near(word, ITEMS.into_iter().chain(self.known.kinds.iter().copied())) {
+            let of_libraries: Vec<&str> = library_kinds().collect();
+            let kinds = self.known.kinds.iter().copied().chain(of_libraries.iter().copied());
+            diagnostic.help = match near(word, ITEMS.into_iter().chain(kinds)) {
                 Some(known) => Some(format!("did you mean `{known}`?")),
                 None => Some("put statements in the block of a task, thread or event".to_owned()),
             };
