@@ -108,7 +108,7 @@ impl HybridChannels {
         self.send(&passed.sends, writes(world, op, value), at);
     }
 
-    /// Processes the sends of an event in this context, after whose step all awaits may come if it `writes`.
+    /// Processes the sends of an event in this context. If it `writes`, any await may come after it.
     pub(in crate::detect) fn send(&mut self, channels: &[u32], writes: bool, at: &mut ContextClock) {
         if channels.is_empty() && !writes {
             return;

@@ -60,6 +60,7 @@ impl EventOrder {
         }
         // A step that resumes a job sends, and so does the end of its task.
         if self.edges != RelationEdges::Hybrid
+            && !passed.sends.is_empty()
             && !matches!(event.what, EventKind::Performed { .. })
             && let Some(at) = event.context.and_then(|context| self.relation.context_mut(context))
         {
