@@ -58,6 +58,7 @@ mod flows;
 mod foreign;
 mod fuzzed;
 mod gates;
+mod goals;
 mod golden_seeds;
 mod grammar;
 mod harm;
