@@ -9,3 +9,6 @@ pub(super) mod grammar;
 mod map;
 pub(super) mod read;
 pub(super) mod write;
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,8 @@ use crate::formats::traces::LineError;
 use crate::formats::traces::grammar::short;
 
 const FIELDS: &str = "a line of STD has three fields, as in `T0|w(V12)|41`";
-const WORDS: &str = "STD has r, w, acq, rel, fork, join, begin and end (dummy and req are skipped); write a wait as a rel and an acq";
+const WORDS: &str =
+    "STD has r, w, acq, rel, fork, join, begin and end (dummy and req are skipped); write a wait as a rel and an acq";
 const OPERAND: &str = "write the operation with its operand, as in `acq(L1)`";
 const NAME: &str = "names in STD are not empty and have no blanks";
 const NUMBER: &str = "the third field is the number of a statement, as in `T0|w(V12)|41`";
@@ -107,7 +108,8 @@ pub(super) fn is_statement(text: &str) -> bool {
 }
 
 fn fields(text: &str, n: usize) -> LineError {
-    let reason = if n == 1 { "the line has 1 field, not 3".to_owned() } else { format!("the line has {n} fields, not 3") };
+    let reason =
+        if n == 1 { "the line has 1 field, not 3".to_owned() } else { format!("the line has {n} fields, not 3") };
     LineError::new(text.len(), reason, FIELDS)
 }
 

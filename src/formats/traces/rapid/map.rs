@@ -3,7 +3,7 @@
 use super::grammar::is_statement;
 use crate::base::{Id, clean};
 use crate::formats::traces::write::distinct;
-use crate::trace::{Operation, SiteNo, Trace};
+use crate::trace::{ChannelNo, EventNo, LockNo, Operation, SiteNo, ThreadNo, Trace};
 use indexmap::IndexMap;
 use std::fmt::Write as _;
 use xxhash_rust::xxh3::Xxh3Builder;
@@ -165,10 +165,10 @@ impl LockNames {
 }
 
 /// What a lock of a file stands for.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum LockFor {
-    Lock(crate::trace::LockNo),
-    Queue(crate::trace::ThreadNo),
-    Channel(crate::trace::ChannelNo),
-    Event(crate::trace::EventNo),
+    Lock(LockNo),
+    Queue(ThreadNo),
+    Channel(ChannelNo),
+    Event(EventNo),
 }

@@ -21,7 +21,8 @@ use crate::formats::traces::{DISORDER, LineError, ReadError};
 use crate::trace::{Action, Builder, NameTable, ThreadNo, Trace, TraceError};
 use std::io::BufRead;
 
-const CUT: &str = "the last line has no newline, so that the file may be cut off here: remove the line, or copy the file again";
+const CUT: &str =
+    "the last line has no newline, so that the file may be cut off here: remove the line, or copy the file again";
 
 /// Reads a file whose first line is the current line.
 pub(in crate::formats::traces) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Trace, ReadError> {
@@ -130,9 +131,11 @@ impl StdFile {
         let held = self.builder.held() as u64;
         let skipped = |n: u64, word: &str| (n > 0).then(|| format!("{} with `{word}` skipped", counted(n, "line")));
         let notes = [
-            (started > 1).then(|| format!("{started} threads have no fork: they are taken to have started before the trace")),
+            (started > 1)
+                .then(|| format!("{started} threads have no fork: they are taken to have started before the trace")),
             (held > 0).then(|| format!("the trace ends while {} held: it may be cut off", are(held, "lock"))),
-            (self.marks > 0).then(|| format!("{} of transactions, which no detector reads", counted(self.marks, "mark"))),
+            (self.marks > 0)
+                .then(|| format!("{} of transactions, which no detector reads", counted(self.marks, "mark"))),
             skipped(self.dummies, Word::Dummy.text()),
             skipped(self.requests, Word::Request.text()),
         ];

@@ -150,8 +150,14 @@ impl<'t, W: Write> Writer<'t, W> {
                 self.losses.attached += 1;
                 Ok(())
             }
-            Action::Fork(child) => self.thread(context, Word::Fork, child.index(), at),
-            Action::Join(child) if self.threads[child.index()].ended => self.thread(context, Word::Join, child.index(), at),
+            Action::Fork(child) => {
+                // Its tasks come after the fork, even if it does nothing itself.
+                self.threads[child.index()].acted = true;
+                self.thread(context, Word::Fork, child.index(), at)
+            }
+            Action::Join(child) if self.threads[child.index()].ended => {
+                self.thread(context, Word::Join, child.index(), at)
+            }
             Action::Join(_) => {
                 self.losses.joins += 1;
                 Ok(())
@@ -177,7 +183,7 @@ impl<'t, W: Write> Writer<'t, W> {
             }
             Action::Read(place) => self.access(context, Word::Read, place.index(), at),
             Action::Write(place) => self.access(context, Word::Write, place.index(), at),
-            Action::Enable(event) => self.enable(context, event, at),
+            Action::Enable(event) => self.enable(context, &[event], at),
             Action::Send(channel) | Action::Receive(channel) => {
                 self.losses.signals += 1;
                 self.touch(context, LockFor::Channel(channel), at)
@@ -201,9 +207,7 @@ impl<'t, W: Write> Writer<'t, W> {
             return Ok(());
         }
         self.losses.times += u64::from(about.time != PostTime::Now || about.is_async);
-        for event in &about.events {
-            self.enable(context, *event, at)?;
-        }
+        self.enable(context, &about.events, at)?;
         self.thread(context, Word::Fork, self.task(task), at)
     }
 
@@ -218,15 +222,16 @@ impl<'t, W: Write> Writer<'t, W> {
         }
         self.lock(context, Word::Acquire, LockFor::Queue(thread), at)?;
         let fired = about.post.is_some_and(|post| self.trace.threads[self.trace.ops[post].thread].environment);
-        for event in about.events.iter().filter(|_| fired) {
-            self.enable(context, *event, at)?;
-        }
-        Ok(())
+        if fired { self.enable(context, &about.events, at) } else { Ok(()) }
     }
 
-    fn enable(&mut self, context: ContextNo, event: EventNo, at: OpNo) -> io::Result<()> {
-        self.losses.enables += 1;
-        self.touch(context, LockFor::Event(event), at)
+    // Acquires the locks of events, then releases them.
+    fn enable(&mut self, context: ContextNo, events: &[EventNo], at: OpNo) -> io::Result<()> {
+        self.losses.enables += events.len() as u64;
+        for word in [Word::Acquire, Word::Release] {
+            events.iter().try_for_each(|event| self.lock(context, word, LockFor::Event(*event), at))?;
+        }
+        Ok(())
     }
 
     // Releases the locks that a thread of the text holds while the thread of the trace goes on in another one.
@@ -306,7 +311,11 @@ impl<'t, W: Write> Writer<'t, W> {
             (fired, "firings of the environment", "left out: their tasks have no fork"),
             (environment, "other operations of the environment", "left out"),
             (signals, "sends and receives", "became acquisitions of a lock, which also orders sends among themselves"),
-            (enables, "enables and their uses", "became acquisitions of a lock, which also orders enables among themselves"),
+            (
+                enables,
+                "enables and their uses",
+                "became acquisitions of a lock, which also orders enables among themselves",
+            ),
             (attached, "attachments of queues", "left out: they come before the posts of other threads"),
             (held, "locks", "released early: in STD no other thread can release what a task has acquired"),
             (joins, "joins of threads that never end", "left out"),
