@@ -83,8 +83,8 @@ fn is_before(a: &VectorClock, b: &VectorClock) -> bool {
     a.iter().enumerate().all(|(i, n)| *n <= b.get(i).copied().unwrap_or_default())
 }
 
-/// RAPID's `HB`, naively: a full vector clock for each thread, each lock, and the reads and the writes of each variable. It
-/// reads the lines itself. Returns the events and the lines that are racy.
+/// RAPID's `HB`, naively: a full vector clock for each thread, each lock, and the reads and the writes of each
+/// variable. It reads the lines itself. Returns the events and the lines that are racy.
 fn naive(text: &str) -> (usize, usize) {
     let mut threads: BTreeMap<&str, usize> = BTreeMap::new();
     let mut clocks: Vec<VectorClock> = Vec::new();

@@ -230,6 +230,10 @@ fn print_text(args: &Args, report: &AnalysisReport, context: &mut CommandContext
 fn access(end: &End) -> String {
     let mut text = format!("{:<5}", end.access);
     match &end.site {
+        // A statement of STD is a number.
+        Some(site) if site.parse::<i64>().is_ok() => {
+            text.push_str(&format!("  statement {site}, line {}", end.line));
+        }
         // The site also contains the kind of access, behind the place.
         Some(site) => text.push_str(&format!("  {}", site.replacen(&format!(" {}", end.access), "", 1))),
         None if end.line > 0 => text.push_str(&format!("  line {}", end.line)),

@@ -22,8 +22,8 @@ struct Variable {
 
 /// Returns the accesses that race with an earlier one, in the order of the trace. `None` if `stop` was set.
 ///
-/// An access races with an earlier one of another thread to the same location if one of them writes and FastTrack's order
-/// does not order them. FastTrack itself need not find the pair: it keeps only the last accesses of a location.
+/// An access races with an earlier one of another thread to the same location if one of them writes and FastTrack's
+/// order does not order them. FastTrack itself need not find the pair: it keeps only the last accesses of a location.
 ///
 /// # Examples
 ///

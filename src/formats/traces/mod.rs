@@ -3,7 +3,7 @@
 //! | form | recognized by | remark |
 //! |---|---|---|
 //! | JSON lines, `raceflip-trace` | the first line that is not blank begins with `{` | [`write()`] writes this form |
-//! | STD, the form of RAPID | the first line that is not blank has exactly two `\|` | [`write_std()`] writes this form |
+//! | STD, the form of RAPID | that line has exactly two `\|` | [`write_std()`] writes this form |
 //! | a log of DroidRacer (`abc_log`), a trace of EM-Explorer (`trace.txt`) | everything else | |
 //!
 //! A file is read line by line, and its text is never held as a whole. Unexpected input is an error with its place and

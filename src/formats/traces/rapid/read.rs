@@ -3,15 +3,15 @@
 //! What a file leaves open is decided as RAPID's users need it:
 //!
 //! - A thread that no line forks has started before the trace. RAPID takes its operations in the same way.
-//! - A fork of a thread that has done something, and an operation of a thread that was joined, are errors: the lines are
-//!   out of order, and their order is all that a file says.
+//! - A fork of a thread that has done something, and an operation of a thread that was joined, are errors: the lines
+//!   are out of order, and their order is all that a file says.
 //! - A thread has ended where it is joined for the first time.
 //! - A lock that its holder acquires again is held once, until its last release ([`Builder`]).
 //! - A release of a lock that the thread does not hold is skipped, and an acquisition of a lock that another thread
 //!   holds takes it: the trace lacks a release, as where a program waits. Notes say so.
 //! - `begin` and `end` are kept ([`Trace::transactions`]), `dummy` and `req` are skipped.
 //!
-//! In memory are 20 bytes for each operation (Rust's `Vec` may reserve twice as much), 48 bytes for each mark of a
+//! In memory are 20 bytes for each operation (Rust's `Vec` may reserve twice as much), 32 bytes for each mark of a
 //! transaction, each name once, and one line of at most 1 MiB.
 
 use super::grammar::{self, Line, Word};

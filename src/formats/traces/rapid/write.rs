@@ -3,7 +3,7 @@
 //! | in the trace | in STD |
 //! |---|---|
 //! | a task of a looper | a thread of its own, `main/open#1`; its post by a thread is a `fork` |
-//! | the order of the tasks of a looper, with what the looper does itself | a lock for each looper, `queue:main`: a task holds it from begin to end |
+//! | the order of the tasks of a looper and of what it does itself | the lock `queue:main`, held by each task |
 //! | an enable; the firing or the post of its event | an acquisition and a release of `enable:EVENT` |
 //! | a send, a receive | an acquisition and a release of `signal:N` |
 //! | a statement | its number; [`StdText::map`] says which is which |
@@ -22,9 +22,9 @@ use std::io::{self, Write};
 /// What [`write()`] says about the text that it has written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StdText {
-    /// What the numbers and names of the text stand for: lines of three fields with tabs between them. These are the kind
-    /// (`statement`, `thread`, `lock`, `variable`), the number or name in the text, and what the trace has. Names that
-    /// are the same in both are left out.
+    /// What the numbers and names of the text stand for: lines of three fields with tabs between them. These are the
+    /// kind (`statement`, `thread`, `lock`, `variable`), the number or name in the text, and what the trace has. Names
+    /// that are the same in both are left out.
     pub map: String,
     /// What the text does not say, or says otherwise than the trace: one line each.
     pub losses: Vec<String>,
