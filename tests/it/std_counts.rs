@@ -27,8 +27,8 @@ const HEAD: &str = "\
 
 Written by `cargo test --release --test it std_table -- --ignored`. *RAPID* is what [RAPID](https://github.com/umangm/rapid) reports for a trace by `HB`: the racy events, and the statements of second accesses; `-` where no number is published.
 *Here* are the `second_accesses` of `raceflip analyze --rules fasttrack`; *races* are the pairs of statements that FastTrack finds, and that hybrid detection finds. The last columns compare statements: those in a race of hybrid detection, and those that RAPID reports by SHB, WCP and SyncP.
-The numbers are the same in every trace but `java_IBM2003_boundedbuffer`, which is ill-formed: 13 times a thread acquires a lock that another one holds, as it does where a program waits and the trace lacks the release. RAPID takes a release
-without a hold for one, raceflip leaves it out, and so orders less.
+The counts agree in every trace but `java_IBM2003_boundedbuffer`, and in every other trace hybrid detection has at least as many statements as each of RAPID's analyses. That trace is ill-formed: 13 times a thread acquires a lock that another one holds, as it does where a program waits and the trace lacks the release. RAPID takes a release
+without a hold for one, raceflip leaves it out, and so orders less. Its lock sets count both holders.
 
 ";
 
@@ -241,7 +241,7 @@ fn row(name: &str, text: &str, published: Option<&Vec<Option<(usize, usize)>>>) 
     let sites: BTreeSet<_> = sites.collect();
     let number = |i: usize| published.and_then(|numbers| numbers[i]);
     let lines: Vec<String> = (1..4).map(|i| number(i).map_or("-".to_owned(), |(_, n)| n.to_string())).collect();
-    for (_, n) in (1..4).filter_map(number) {
+    for (_, n) in (1..4).filter_map(number).filter(|_| name != ILL_FORMED) {
         assert!(sites.len() >= n, "{name}: hybrid detection has {} statements, RAPID {n}", sites.len());
     }
     let races = fasttrack(&trace, &AtomicBool::new(false)).unwrap().len();
