@@ -6,3 +6,5 @@ pub(super) mod fasttrack;
 pub mod happens_before;
 pub(super) mod hybrid_trace;
 pub(super) mod record;
+pub(super) mod second_accesses;
+mod thread_order;
