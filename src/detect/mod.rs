@@ -105,6 +105,7 @@ pub(crate) use pairs::executions::MOST_PAIRS;
 pub use pairs::order_pairs::OrderPairs;
 pub use pairs::partners::things;
 pub use relation::signals::{EventChannels, Signals};
+pub use traces::causality;
 pub use traces::detector::Detector;
 pub use traces::fasttrack::fasttrack;
 pub use traces::happens_before;

@@ -52,6 +52,7 @@ pub(in crate::detect) mod tests;
 pub(in crate::detect) use accesses::{AccessQuery, Accesses, Place};
 pub(in crate::detect) use analysis::HappensBefore;
 pub use analysis::{Analysis, Options, analyze};
+pub(in crate::detect) use chains::Chains;
 pub(in crate::detect) use classes::Classes;
 pub(in crate::detect) use locksets::Locksets;
 pub use order::TraceEdges;
