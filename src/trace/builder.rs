@@ -112,6 +112,11 @@ impl Builder {
         self.trace.sites.add(text)
     }
 
+    /// Records that the environment may fire its events in any order that their enables allow.
+    pub fn free_events(&mut self) {
+        self.trace.free_events = true;
+    }
+
     /// Adds a remark about the input file to [`Trace::notes`].
     pub fn note(&mut self, text: String) {
         self.trace.notes.push(text);

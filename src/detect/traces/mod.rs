@@ -7,3 +7,4 @@ pub(super) mod fasttrack;
 pub mod happens_before;
 pub(super) mod hybrid_trace;
 pub(super) mod record;
+mod threads;

@@ -1,7 +1,7 @@
 //! The external input rule: events that the outside world generates come one after another.
 
 use crate::detect::relation::queues::EndedMessage;
-use crate::trace::OpNo;
+use crate::trace::{OpNo, Trace};
 use std::sync::Arc;
 
 /// Whether the events of the outside world have an order.
@@ -11,6 +11,15 @@ pub enum External {
     Ordered,
     /// Only what enables an event comes before it.
     Free,
+}
+
+impl External {
+    /// Returns what holds for a trace by its origin: the log of a real app does not say what else its user could have
+    /// done.
+    #[must_use]
+    pub fn of(trace: &Trace) -> Self {
+        if trace.free_events { External::Free } else { External::Ordered }
+    }
 }
 
 /// The events of one looper that have ended and are not before another one of them.

@@ -21,12 +21,15 @@
 //! - The events of the outside world are ordered only if [`External`] says so.
 //! - Nothing orders the sections of a binder thread: another run may serve them on another thread.
 
+mod cafa;
 mod external;
+mod filters;
 mod fronts;
 mod looper;
 mod order;
 mod query;
 
+pub(in crate::detect) use cafa::Cafa;
 pub use external::External;
 pub use order::CausalityRules;
 pub(in crate::detect) use query::order_of;

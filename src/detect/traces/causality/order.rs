@@ -119,6 +119,11 @@ impl<'t> CausalOrder<'t> {
         self.threads[thread].context.as_ref()
     }
 
+    /// Whether tasks are posted to a thread, so that its tasks run one after another.
+    pub(super) fn is_looper(&self, thread: ThreadNo) -> bool {
+        self.threads[thread].is_looper
+    }
+
     /// Whether this pass has found something that the next one needs.
     pub(super) fn is_to_repeat(&self) -> bool {
         !self.found.is_empty() && !mutant::is(Mutant::OnePass)

@@ -57,6 +57,6 @@ pub(in crate::detect) use classes::Classes;
 pub(in crate::detect) use locksets::Locksets;
 pub use order::TraceEdges;
 pub use ordered::OrderQuery;
-pub use race::{Race, RaceClass};
+pub use race::{Filter, Race, RaceClass};
 pub(in crate::detect) use source::SourceRules;
 pub use source::{SourceOrder, TooLarge};
