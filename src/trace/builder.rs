@@ -1,7 +1,7 @@
 //! Builds a trace operation by operation and rejects operations that the semantics of DroidRacer does not allow.
 
 use super::{
-    Action, ChannelNo, EventNo, FieldNo, LocationNo, LockNo, NameTable, OpNo, Operation, SiteNo, Task, TaskNo,
+    Action, ChannelNo, EventNo, FieldNo, LocationNo, LockNo, Mark, NameTable, OpNo, Operation, SiteNo, Task, TaskNo,
     ThreadNo, Trace, TraceError, TraceLocation, TraceThread, TransactionMark,
 };
 use crate::base::{Id, IndexVec};
@@ -110,6 +110,11 @@ impl Builder {
     /// Returns the statement with this text, a new one if the text is new.
     pub fn site(&mut self, text: &str) -> SiteNo {
         self.trace.sites.add(text)
+    }
+
+    /// Records that the environment may fire its events in any order that their enables allow.
+    pub fn free_events(&mut self) {
+        self.trace.free_events = true;
     }
 
     /// Adds a remark about the input file to [`Trace::notes`].
@@ -250,6 +255,28 @@ impl Builder {
         self.check(thread, Action::ThreadExit)?;
         let before = self.trace.ops.next_id();
         self.trace.transactions.push(TransactionMark { before, thread, site, begins, name: name.map(Into::into) });
+        Ok(())
+    }
+
+    /// Appends an access with a mark.
+    ///
+    /// # Errors
+    ///
+    /// As [`push`](Self::push).
+    pub fn push_marked(
+        &mut self,
+        thread: ThreadNo,
+        access: Action,
+        mark: Mark,
+        site: SiteNo,
+        line: u32,
+    ) -> Result<(), TraceError> {
+        debug_assert!(access.access().is_some(), "{access:?} is no access");
+        self.push(thread, access, site, line)?;
+        // The access is the last operation that was appended.
+        if let Some(last) = self.trace.ops.len().checked_sub(1) {
+            self.trace.marks.add(OpNo::new(last), mark);
+        }
         Ok(())
     }
 

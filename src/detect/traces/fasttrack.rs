@@ -1,9 +1,7 @@
 //! FastTrack (Flanagan, Freund, PLDI 2009) over a trace: races between threads, by epochs.
 //!
-//! The operations of a thread are in program order from its start to its end, those of a looper with all its tasks.
-//! Therefore no race between two tasks of one looper is ever found, and many races between a task and a thread are
-//! missed. The other edges of happens-before are: fork, join, locks, signals (treated as volatiles), post to begin,
-//! enable to post, attachQ to post.
+//! The order is that of threads ([`super::threads`]), with locks. Therefore no race between two tasks of one looper is
+//! ever found, and many races between a task and a thread are missed.
 //!
 //! Each location keeps its last write, and its last read, or the last read of each thread if reads are not ordered.
 //! FastTrack finds a race on a location if there is one, but not all of them: after a race of a and b only b may be
@@ -11,11 +9,11 @@
 //! this happens-before orders.
 
 use super::happens_before::{Analysis, Race, RaceClass, TooLarge};
+use super::thread_order::{LockEdges, ThreadOrder};
 use crate::base::IndexVec;
 use crate::detect::Rank;
 use crate::detect::relation::clock::Point;
 use crate::detect::traces::detector::{Detector, run};
-use crate::detect::traces::thread_order::ThreadOrder;
 use crate::trace::{Action, LocationNo, OpNo, Operation, TaskNo, ThreadNo, Trace};
 use indexmap::IndexMap;
 use std::sync::atomic::AtomicBool;
@@ -76,7 +74,7 @@ impl<'t> FastTrack<'t> {
     pub(in crate::detect) fn new(trace: &'t Trace) -> Self {
         Self {
             trace,
-            order: ThreadOrder::new(trace),
+            order: ThreadOrder::new(trace, LockEdges::Ordered),
             running: trace.threads.iter().map(|_| None).collect(),
             variables: trace.places.iter().map(|_| Variable::default()).collect(),
             found: IndexMap::with_hasher(Xxh3Builder::new()),
@@ -132,6 +130,7 @@ impl<'t> FastTrack<'t> {
             rank: Rank::Unordered,
             count: 0,
             covered_by: None,
+            filter: None,
         };
         self.found.entry((location, x.min(y), x.max(y))).or_insert_with(fresh).count += 1;
     }

@@ -5,7 +5,7 @@
 use crate::base::IndexVec;
 use crate::detect::relation::clock::Point;
 use crate::detect::traces::detector::stopped;
-use crate::detect::traces::thread_order::ThreadOrder;
+use crate::detect::traces::thread_order::{LockEdges, ThreadOrder};
 use crate::trace::{LocationNo, OpNo, ThreadNo, Trace};
 use smallvec::SmallVec;
 use std::sync::atomic::AtomicBool;
@@ -40,7 +40,7 @@ struct Variable {
 /// ```
 #[must_use]
 pub fn second_accesses(trace: &Trace, stop: &AtomicBool) -> Option<Vec<OpNo>> {
-    let mut order = ThreadOrder::new(trace);
+    let mut order = ThreadOrder::new(trace, LockEdges::Ordered);
     let mut variables: IndexVec<LocationNo, Variable> = trace.places.iter().map(|_| Variable::default()).collect();
     let mut found = Vec::new();
     for (at, operation) in trace.ops.enumerate() {

@@ -1,14 +1,24 @@
-//! FastTrack's order of the operations of a trace, by a vector clock for each thread.
+//! Happens-before of threads: the operations of a thread are in program order from its start to its end, those of a
+//! looper with all its tasks.
 //!
-//! [`fasttrack`](super::fasttrack) describes the edges.
+//! The other edges are: fork, join, signals (treated as volatiles), post to begin, enable to post, attachQ to post, and
+//! those of locks if they are asked for. A thread has one clock.
 
 use crate::base::{Id, IndexVec};
 use crate::detect::relation::clock::{ChainId, Clock, Point};
 use crate::trace::{Action, Operation, TaskNo, ThreadNo, Trace};
 
-/// The knowledge of all threads, up to the current operation.
+/// Whether a release of a lock comes before each later acquisition of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum LockEdges {
+    Ordered,
+    None,
+}
+
+/// The order of the threads of a trace, up to the current operation.
 pub(super) struct ThreadOrder<'t> {
     trace: &'t Trace,
+    lock_edges: LockEdges,
     // Knowledge of each thread about the others, and its own epoch.
     clocks: IndexVec<ThreadNo, Clock>,
     epochs: IndexVec<ThreadNo, u32>,
@@ -21,13 +31,13 @@ pub(super) struct ThreadOrder<'t> {
 }
 
 impl<'t> ThreadOrder<'t> {
-    pub(super) fn new(trace: &'t Trace) -> Self {
-        let threads = || trace.threads.iter();
-        let clocks = || threads().map(|_| Clock::default());
+    pub(super) fn new(trace: &'t Trace, lock_edges: LockEdges) -> Self {
+        let clocks = || trace.threads.iter().map(|_| Clock::default());
         Self {
             trace,
+            lock_edges,
             clocks: clocks().collect(),
-            epochs: threads().map(|_| 1).collect(),
+            epochs: trace.threads.iter().map(|_| 1).collect(),
             exits: clocks().collect(),
             attached: clocks().collect(),
             posts: trace.tasks.iter().map(|_| Clock::default()).collect(),
@@ -42,7 +52,7 @@ impl<'t> ThreadOrder<'t> {
         Point { chain: ChainId::new(thread.index()), epoch: self.epochs[thread] }
     }
 
-    /// Whether the point is before the current operation of a thread.
+    /// Whether a point is before the next operation of a thread.
     pub(super) fn knows(&self, thread: ThreadNo, point: Point) -> bool {
         point.chain.index() == thread.index() || self.clocks[thread].has(point)
     }
@@ -86,6 +96,7 @@ impl<'t> ThreadOrder<'t> {
                 let clock = self.send(thread);
                 self.enables[event.index()].join(&clock);
             }
+            Action::Acquire(_) | Action::Release(_) if self.lock_edges == LockEdges::None => {}
             Action::Acquire(lock) => self.clocks[thread].join(&self.locks[lock.index()]),
             // The lock's clock may be joined rather than replaced: a thread that releases a lock has acquired it, so
             // that it knows all earlier releases.
