@@ -316,7 +316,7 @@ fn std_table() {
     }
     if !rows.is_empty() {
         text += &format!(
-            "\n## Large traces\n\nRecorded from programs of SCTBench and SPLASH-2, and too large for the repository: `RACEFLIP_STD=FOLDER` names the folder. *Here* agrees with a naive version of RAPID's `HB`. Seconds are of one run{}, on a shared machine (AMD EPYC, 2 cores); those of RAPID are of its `HB` as a whole, the median of three runs on the same machine when it was quiet.\n\n\
+            "\n## Large traces\n\nRecorded from programs of SCTBench and SPLASH-2, and too large for the repository: `RACEFLIP_STD=FOLDER` names the folder. *Here* agrees with a naive version of RAPID's `HB`. Seconds are of one run{}, on a shared machine (AMD EPYC, 2 cores); those of RAPID are of its `HB` as a whole, the median of three runs on a quiet machine.\n\n\
              | trace | operations | threads | here, events / statements | races | s to read | s of FastTrack | s of second accesses | s of RAPID |\n|---|---|---|---|---|---|---|---|---|\n{rows}",
             if cfg!(debug_assertions) { " with `opt-level = 1`" } else { "" }
         );
