@@ -6,7 +6,7 @@ use crate::support::models;
 use crate::traces::log;
 use raceflip::detect::second_accesses;
 use raceflip::formats::traces::{StdText, read, write_std};
-use raceflip::trace::Trace;
+use raceflip::trace::{Action, Builder, Mark, SiteNo, Trace};
 use std::collections::BTreeSet;
 use std::fs;
 use std::sync::atomic::AtomicBool;
@@ -68,6 +68,17 @@ fn a_looper_becomes_threads_and_a_lock() {
     // The second time nothing is lost or renamed.
     let again = call_with(&["trace", "convert", "-", "--to", "std"], &ran.out);
     assert_eq!((again.out, again.err.as_str()), (ran.out, ""));
+}
+
+#[test]
+fn marks_of_accesses_are_counted_as_lost() {
+    let mut builder = Builder::new();
+    let (main, p) = (builder.thread("main"), builder.location("p", "p"));
+    let free = Mark { frees: true, ..Mark::default() };
+    builder.push_marked(main, Action::Write(p), free, SiteNo::NONE, 0).unwrap();
+    let (text, about) = written(&builder.finish());
+    assert_eq!((text.as_str(), about.map.as_str()), ("main|w(p)|1\n", "statement\t1\tno place is known\n"));
+    assert_eq!(about.losses, ["marks of uses, tests and frees: 1 left out"]);
 }
 
 #[test]
