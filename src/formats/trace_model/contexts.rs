@@ -9,6 +9,7 @@ use crate::trace::{Action, OpNo, TaskNo, ThreadNo, Trace};
 use std::collections::{BTreeMap, BTreeSet};
 
 crate::define_id! {
+    #[allow(unreachable_pub, reason = "the macro makes public types")]
     /// A context of a trace.
     ContextNo,
 }

@@ -4,58 +4,15 @@
 //! out only if no other context can notice it: otherwise an order would be lost or gained.
 
 use super::contexts::{ContextKind, ContextNo, Contexts, MustOrder, Runner};
+use super::left_out::LeftOut;
 use super::sections::Sections;
+use super::statements::{InitialReference, references};
 use super::{ModelOptions, NoModel};
-use crate::base::{Id, IndexVec};
+use crate::base::IndexVec;
 use crate::event::PostTime;
 use crate::lang::near;
 use crate::trace::{Action, ChannelNo, EventNo, LocationNo, OpNo, TaskNo, ThreadNo, Trace};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// What a model lacks, with the number of times. The order is that of the report.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum LeftOut {
-    Unselected,
-    Unshared,
-    Repeated,
-    LocksOfOneThread,
-    EmptySections,
-    Signals,
-    Tasks,
-    Threads,
-    Unbegun,
-    OpenSections,
-    LoneReleases,
-    Fences,
-    Microtasks,
-    Loops,
-    Environment,
-}
-
-impl LeftOut {
-    /// Returns what is left out, for a reader.
-    pub(super) fn text(self) -> &'static str {
-        match self {
-            Self::Unselected => "accesses of locations that `--only` does not name",
-            Self::Unshared => "accesses of locations that only one context accesses, or that are never written",
-            Self::Repeated => "accesses that repeat one right before them",
-            Self::LocksOfOneThread => "operations on locks that only one thread takes",
-            Self::EmptySections => "operations on locks around nothing that is left",
-            Self::Signals => "sends and receives that order nothing in addition",
-            Self::Tasks => "tasks without effect on other contexts, with their posts",
-            Self::Threads => "threads without effect on other contexts",
-            Self::Unbegun => "posts of tasks that have not begun: they were cancelled, or the trace ends before them",
-            Self::OpenSections => {
-                "sections of locks without a release: they end with a wait, or else with their task or thread"
-            }
-            Self::LoneReleases => "releases of a lock that another task of the thread has taken",
-            Self::Fences => "loopers with asynchronous messages: a trace has no fences, so that these pass nothing",
-            Self::Microtasks => "microtasks that another thread has posted: they are messages",
-            Self::Loops => "loops of a thread over its queue, but the first one",
-            Self::Environment => "operations of the environment that are no posts",
-        }
-    }
-}
 
 /// The operations that a model has, and what realizes the must-order among them.
 pub(super) struct Kept<'t> {
@@ -72,6 +29,8 @@ pub(super) struct Kept<'t> {
     /// For a receive, the numbers of sends that it waits for, by their runner.
     pub(super) awaits: BTreeMap<OpNo, BTreeMap<Runner, u32>>,
     pub(super) left_out: BTreeMap<LeftOut, u64>,
+    /// The locations that hold references.
+    pub(super) references: BTreeMap<LocationNo, InitialReference>,
     all: bool,
     has_idle: IndexVec<ThreadNo, bool>,
 }
@@ -95,6 +54,7 @@ impl<'t> Kept<'t> {
             needs: BTreeSet::new(),
             awaits: BTreeMap::new(),
             left_out: BTreeMap::new(),
+            references: references(trace),
             all: options.all,
             has_idle,
         };
@@ -113,6 +73,10 @@ impl<'t> Kept<'t> {
 
     pub(super) fn action(&self, op: OpNo) -> Action {
         self.trace.ops[op].action
+    }
+
+    fn last_op(&self, context: ContextNo) -> Option<OpNo> {
+        self.ops(context).next_back()
     }
 
     /// Whether the context has operations that are left.
@@ -190,7 +154,9 @@ impl<'t> Kept<'t> {
         for wanted in &options.only {
             if !trace.places.ids().any(|at| names(at).contains(&wanted.as_str())) {
                 let known = trace.places.ids().flat_map(names);
-                return Err(NoModel::Location(wanted.clone(), near(wanted, known).map(str::to_owned)));
+                let near = near(wanted, known).map(|near| format!("; do you mean `{near}`?"));
+                let advice = near.unwrap_or_else(|| "; `raceflip analyze` prints the names of those with races".to_owned());
+                return Err(NoModel::Location { wanted: wanted.clone(), advice });
             }
         }
         let is_selected = |at| options.only.is_empty() || options.only.iter().any(|only| names(at).contains(&only.as_str()));
@@ -215,19 +181,17 @@ impl<'t> Kept<'t> {
         Ok(())
     }
 
-    // Notes for each post the enables that it comes after. As in the relation of the analysis these are all earlier
-    // enables of the events that the task handles.
+    // Notes for each post the enables that it comes after: the last one of each event that its task handles. A log names
+    // an event that comes again as it did before, and an earlier enable has allowed an earlier post.
     fn enables(&mut self) {
         let trace = self.trace;
-        let mut last: IndexVec<EventNo, BTreeMap<ContextNo, OpNo>> =
-            (0..trace.events.len()).map(|_| BTreeMap::new()).collect();
+        let mut last: IndexVec<EventNo, Option<OpNo>> = (0..trace.events.len()).map(|_| None).collect();
         for (op, operation) in trace.ops.enumerate() {
             match operation.action {
-                Action::Enable(event) if self.alive[op] => drop(last[event].insert(self.contexts.of[op], op)),
+                Action::Enable(event) if self.alive[op] => last[event] = Some(op),
                 Action::Post(task) if self.alive[op] => {
-                    let enables = trace.tasks[task].events.iter().flat_map(|event| last[*event].values());
-                    let needs: Vec<OpNo> = enables.copied().collect();
-                    needs.into_iter().for_each(|enable| self.need(enable, op));
+                    let enables = trace.tasks[task].events.iter().filter_map(|event| last[*event]);
+                    enables.for_each(|enable| self.need(enable, op));
                 }
                 _ => {}
             }
@@ -303,7 +267,7 @@ impl<'t> Kept<'t> {
                     for (runner, sends) in sent[channel].iter().filter(|(runner, _)| **runner != own) {
                         let n = sends.len() as u32;
                         let before = known.insert((context, channel, *runner), n).unwrap_or_default();
-                        let is_must = |send: &OpNo| self.must.is_before(&self.contexts, *send, op);
+                        let is_must = |send: &OpNo| self.orders_nothing(*send, op);
                         if n > before && !sends[before as usize..].iter().all(is_must) {
                             waits.insert(*runner, n);
                             awaited.insert((channel, *runner), n);
@@ -326,6 +290,19 @@ impl<'t> Kept<'t> {
                 sends.iter().skip(n as usize).for_each(|send| self.leave_out(*send, LeftOut::Signals));
             }
         }
+    }
+
+    // Whether a receive need not wait for a send: the must-order orders them; or the send is the first thing that its
+    // thread does, and the thread can do it at any time before the receive.
+    fn orders_nothing(&self, send: OpNo, receive: OpNo) -> bool {
+        let (contexts, must) = (&self.contexts, &self.must);
+        if must.is_before(contexts, send, receive) {
+            return true;
+        }
+        let ContextKind::Home(thread) = contexts.list[contexts.of[send]].kind else { return false };
+        let mut before = self.ops(contexts.of[send]).take_while(|op| *op < send);
+        let is_first = before.all(|op| matches!(self.action(op), Action::Send(_) | Action::AttachQueue));
+        is_first && contexts.forks[thread].is_none_or(|fork| must.is_before(contexts, fork, receive))
     }
 
     // Removes locks that never make a thread wait, and sections that are empty now.
@@ -358,6 +335,8 @@ impl<'t> Kept<'t> {
             let mut writes: BTreeMap<LocationNo, OpNo> = BTreeMap::new();
             for op in self.ops(context).collect::<Vec<_>>() {
                 match trace.ops[op].action {
+                    // Each access of a reference may fail or decide something by itself.
+                    Action::Read(at) | Action::Write(at) if self.references.contains_key(&at) => {}
                     Action::Read(at) | Action::Write(at) if writes.contains_key(&at) => self.repeats(op, writes[&at]),
                     Action::Read(at) if reads.contains_key(&at) => self.repeats(op, reads[&at]),
                     Action::Read(at) => drop(reads.insert(at, op)),
@@ -399,15 +378,16 @@ impl<'t> Kept<'t> {
     }
 
     fn thread(&mut self, thread: ThreadNo, joins: &[OpNo]) {
+        let trace = self.trace;
         let home = self.contexts.home[thread];
         let runs_tasks = self.contexts.is_looper[thread] && self.tasks(thread).next().is_some();
         if !runs_tasks {
             let queue = |op: &OpNo| matches!(self.action(*op), Action::AttachQueue | Action::Loop | Action::Leave);
             let queue: Vec<OpNo> = self.ops(home).filter(queue).collect();
             queue.into_iter().for_each(|op| self.alive[op] = false);
-        } else if joins.is_empty() && self.ops(home).next_back().is_some_and(|op| self.action(op) == Action::Leave) {
+        } else if joins.is_empty() && self.last_op(home).is_some_and(|op| self.action(op) == Action::Leave) {
             // Nothing comes after the loop, so that its end has no effect.
-            let leave = self.ops(home).next_back();
+            let leave = self.last_op(home);
             leave.into_iter().for_each(|op| self.alive[op] = false);
         }
         let sections = self.contexts.tasks.iter().flatten().filter(|context| {
@@ -419,8 +399,9 @@ impl<'t> Kept<'t> {
         }
         // A wait at the end of a thread has no effect.
         for context in ends {
-            let waits = |op: &OpNo| matches!(self.action(*op), Action::Receive(_) | Action::Join(_));
-            while let Some(op) = self.ops(context).next_back().filter(waits) {
+            while let Some(op) = self.last_op(context)
+                && matches!(trace.ops[op].action, Action::Receive(_) | Action::Join(_))
+            {
                 self.leave_out(op, LeftOut::Signals);
             }
         }
@@ -446,8 +427,7 @@ impl<'t> Kept<'t> {
     fn count_fences(&mut self) {
         let mut asynchronous = BTreeSet::new();
         let mut others = BTreeSet::new();
-        for (task, about) in self.trace.tasks.enumerate().filter(|(task, _)| self.is_left(*task)) {
-            debug_assert!(task.index() < self.trace.tasks.len());
+        for (_, about) in self.trace.tasks.enumerate().filter(|(task, _)| self.is_left(*task)) {
             if about.is_async { &mut asynchronous } else { &mut others }.insert(about.looper);
         }
         let n = asynchronous.intersection(&others).count() as u64;
@@ -456,7 +436,7 @@ impl<'t> Kept<'t> {
 }
 
 impl Kept<'_> {
-    /// Whether a context is a task.
+    /// Returns the task that a context is.
     pub(super) fn task_of(&self, context: ContextNo) -> Option<TaskNo> {
         match self.contexts.list[context].kind {
             ContextKind::Task(task) => Some(task),

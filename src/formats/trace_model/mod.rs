@@ -22,14 +22,16 @@
 
 mod contexts;
 mod keep;
+mod left_out;
 mod names;
 mod plan;
 mod sections;
+mod statements;
 mod text;
+mod times;
 
-use crate::lang::SourceError;
 use crate::trace::{OpNo, Trace};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What of a trace the model has.
 #[derive(Clone, Default, Debug)]
@@ -52,14 +54,21 @@ pub struct TraceModel {
     /// What the model lacks, with the number of times: one line each.
     pub notes: Vec<String>,
     labels: BTreeMap<OpNo, OpNo>,
+    // Accesses whose labels also cover the use of the value.
+    uses: BTreeSet<OpNo>,
 }
 
 /// The reason why there is no model of a trace.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NoModel {
-    /// A location of [`ModelOptions::only`] that the trace does not have, with the most similar one.
-    #[error("the trace has no location or field `{0}`{}", near.as_ref().map_or_else(String::new, |near| format!("; do you mean `{near}`?")), near = .1)]
-    Location(String, Option<String>),
+    /// A location of [`ModelOptions::only`] that the trace does not have.
+    #[error("the trace has no location or field `{wanted}`{advice}")]
+    Location {
+        /// The name that was given.
+        wanted: String,
+        /// The most similar name of the trace, as a proposal; empty if there is none.
+        advice: String,
+    },
     /// The model has more bodies or text than a model may have.
     #[error(
         "the model of the trace is too large, with {bodies} bodies and {statements} statements ({reason}); name the locations that matter with `--only`, or cut the trace"
@@ -99,16 +108,11 @@ impl TraceModel {
         text::write(trace, name, options)
     }
 
-    /// Returns the label of an access of the trace in the model: its own one, or that of the access that it repeats.
+    /// Returns what selects an access of the trace in the model: its label, or that of the access that it repeats.
     /// `None` if the model does not have it.
     #[must_use]
     pub fn label(&self, op: OpNo) -> Option<String> {
-        self.labels.get(&op).map(|op| format!("@a{}", op.0))
-    }
-}
-
-impl From<(usize, usize, SourceError)> for NoModel {
-    fn from((bodies, statements, error): (usize, usize, SourceError)) -> Self {
-        Self::TooLarge { bodies, statements, reason: error.to_string() }
+        let selected = |op: &OpNo| if self.uses.contains(op) { ".read" } else { "" };
+        self.labels.get(&op).map(|op| format!("@a{}{}", op.0, selected(op)))
     }
 }

@@ -1,12 +1,13 @@
 //! Names for a model, made from the names of a trace.
 
+use super::statements::OBJECT;
 use crate::lang::words::{EXPECTATIONS, PARTICLES, TYPES, is_item_word, is_verb_word};
 use std::collections::BTreeSet;
 
 // Maximum length of a name that is made from a name of the trace, in characters.
 const LONGEST: usize = 48;
 
-/// The local variable that reads assign to.
+/// The local variable that reads assign to. A read of a reference has one of its own: this name and a number.
 pub(super) const LOCAL: &str = "r";
 
 /// The names of a model so far. All of them share one namespace.
@@ -27,12 +28,11 @@ impl Names {
                 _ if base.is_empty() || base.ends_with('_') => {}
                 _ => base.push('_'),
             }
-            if base.len() >= LONGEST {
-                break;
-            }
         }
-        let trimmed = base.trim_end_matches('_').len();
-        base.truncate(trimmed);
+        // The end of a long name says more than its beginning.
+        let cut = base.len().saturating_sub(LONGEST);
+        base.drain(..cut);
+        let mut base = base.trim_matches('_').to_owned();
         if base.is_empty() {
             base.push_str(first);
         } else if base.starts_with(|c: char| c.is_ascii_digit()) || is_word(&base) {
@@ -56,7 +56,8 @@ impl Names {
 // words are names where a name is allowed, but a reader would stumble.
 fn is_word(name: &str) -> bool {
     let is_part = PARTICLES.contains(&name) || TYPES.contains(&name) || EXPECTATIONS.contains(&name);
-    is_part || is_verb_word(name) || is_item_word(name) || name == LOCAL
+    let is_local = name.strip_prefix(LOCAL).is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
+    is_part || is_verb_word(name) || is_item_word(name) || is_local || name == OBJECT
 }
 
 #[cfg(test)]

@@ -44,6 +44,8 @@ pub(super) struct Plan {
     pub(super) with_app: IndexVec<ThreadNo, bool>,
     /// Loopers whose loop must end.
     pub(super) leaves: IndexVec<ThreadNo, bool>,
+    // Forks and enables that come behind nothing.
+    front: BTreeSet<OpNo>,
 }
 
 impl Plan {
@@ -57,6 +59,7 @@ impl Plan {
             tasks: trace.tasks.iter().map(|_| TaskForm::Absent).collect(),
             leaves: trace.threads.iter().map(|_| false).collect(),
             with_app,
+            front,
         };
         for thread in trace.threads.ids().filter(|thread| !trace.threads[*thread].environment) {
             plan.leaves[thread] = kept.ops(kept.contexts.home[thread]).any(|op| kept.action(op) == Action::Leave);
@@ -82,7 +85,10 @@ impl Plan {
                 () => ThreadForm::Thread { go: forked, born: false },
             };
         }
-        let is_queue = |op: &OpNo| matches!(kept.action(*op), Action::AttachQueue | Action::Loop | Action::Leave);
+        let is_queue = |op: &OpNo| {
+            let is_queue = matches!(kept.action(*op), Action::AttachQueue | Action::Loop | Action::Leave);
+            is_queue || self.front.contains(op)
+        };
         let attach = kept.ops(home).find(|op| kept.action(*op) == Action::AttachQueue);
         let posts = || kept.tasks(thread).filter_map(|task| kept.trace.tasks[task].post);
         let born = attach.is_none_or(|attach| posts().any(|post| post < attach));
@@ -168,11 +174,9 @@ pub(super) fn needs(kept: &Kept<'_>, to: OpNo) -> impl Iterator<Item = OpNo> {
 // Returns the threads that start with the app: those that nothing has forked, and those whose fork comes behind
 // nothing. Returns also the forks and enables that come behind nothing.
 fn with_app(kept: &Kept<'_>) -> (IndexVec<ThreadNo, bool>, BTreeSet<OpNo>) {
-    let threads = kept.trace.threads.ids();
-    let mut with_app: IndexVec<ThreadNo, bool> =
-        threads.clone().map(|thread| kept.contexts.forks[thread].is_none()).collect();
+    let mut with_app: IndexVec<ThreadNo, bool> = kept.contexts.forks.iter().map(Option::is_none).collect();
     let mut front = BTreeSet::new();
-    let mut open: Vec<ThreadNo> = threads.filter(|thread| with_app[*thread]).collect();
+    let mut open: Vec<ThreadNo> = with_app.ids().filter(|thread| with_app[*thread]).collect();
     while let Some(thread) = open.pop() {
         let home: ContextNo = kept.contexts.home[thread];
         for op in kept.ops(home) {
