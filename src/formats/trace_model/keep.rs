@@ -181,8 +181,8 @@ impl<'t> Kept<'t> {
         Ok(())
     }
 
-    // Notes for each post the enables that it comes after: the last one of each event that its task handles. A log names
-    // an event that comes again as it did before, and an earlier enable has allowed an earlier post.
+    // Notes for each post the enables that it comes after: the last one of each event that its task handles. A log
+    // names an event that comes again as it did before, and an earlier enable has allowed an earlier post.
     fn enables(&mut self) {
         let trace = self.trace;
         let mut last: IndexVec<EventNo, Option<OpNo>> = (0..trace.events.len()).map(|_| None).collect();

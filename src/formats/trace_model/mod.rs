@@ -7,7 +7,8 @@
 //! | in the trace | in the model |
 //! |---|---|
 //! | thread | `thread`; `looper` if its queue is there from the start |
-//! | fork | `fork` of a task if nothing else names the thread; otherwise `up go` before the thread's `down go`; nothing if no statement is before it, or if every post to the looper is behind it |
+//! | fork | `fork` of a task if nothing else names the thread; otherwise `up go` before the thread's `down go` |
+//! | fork behind no statement, or of a looper to which all posts come behind it | nothing |
 //! | join | `join`; of a thread that does nothing, a `down` of what its fork has raised |
 //! | attach, loop, leave | `attach queue`, `loop queue`; a thread of its own quits the looper after its last task |
 //! | task | `task` and `post`, with delay, instant, front, `micro`, `idle`, `async` |
@@ -18,8 +19,9 @@
 //! | send, receive | `fetch_add(s, 1)`; `await s >= n`, n the number of sends before |
 //! | access | `@aN: r = x`, `x = 0`, N the number of the operation |
 //!
-//! [`contexts`] has the must-order, [`keep`] decides what is left out, [`plan`] the forms, and [`text`] writes.
+//! [`contexts`] has the must-order, [`keep`] decides what is left out, [`plan`] the forms; [`text`] and [`bodies`] write.
 
+mod bodies;
 mod contexts;
 mod keep;
 mod left_out;

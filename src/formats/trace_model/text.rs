@@ -1,9 +1,9 @@
 //! Writes the text of a model.
 
-use super::contexts::{ContextKind, ContextNo, Runner};
+use super::contexts::Runner;
 use super::keep::Kept;
 use super::names::{LOCAL, Names};
-use super::plan::{Plan, TaskForm, ThreadForm, needs};
+use super::plan::{Plan, TaskForm, ThreadForm};
 use super::statements::{InitialReference, OBJECT, References, Statement};
 use super::times::Times;
 use super::{ModelOptions, NoModel, TraceModel};
@@ -49,28 +49,28 @@ pub(super) fn write(trace: &Trace, name: &str, options: &ModelOptions) -> Result
 }
 
 /// The names of the model's own things, and its text.
-struct ModelText<'k, 't> {
-    kept: &'k Kept<'t>,
-    plan: &'k Plan,
-    names: Names,
-    times: Times,
-    references: References,
-    threads_of: IndexVec<ThreadNo, String>,
-    tasks_of: IndexVec<TaskNo, String>,
-    locations: BTreeMap<LocationNo, String>,
-    locks: BTreeMap<LockNo, String>,
-    counters: BTreeMap<(ChannelNo, Runner), String>,
-    semaphores: BTreeMap<(OpNo, OpNo), String>,
-    gates: BTreeMap<ThreadNo, String>,
-    handles: BTreeMap<ThreadNo, String>,
+pub(super) struct ModelText<'k, 't> {
+    pub(super) kept: &'k Kept<'t>,
+    pub(super) plan: &'k Plan,
+    pub(super) names: Names,
+    pub(super) times: Times,
+    pub(super) references: References,
+    pub(super) threads_of: IndexVec<ThreadNo, String>,
+    pub(super) tasks_of: IndexVec<TaskNo, String>,
+    pub(super) locations: BTreeMap<LocationNo, String>,
+    pub(super) locks: BTreeMap<LockNo, String>,
+    pub(super) counters: BTreeMap<(ChannelNo, Runner), String>,
+    pub(super) semaphores: BTreeMap<(OpNo, OpNo), String>,
+    pub(super) gates: BTreeMap<ThreadNo, String>,
+    pub(super) handles: BTreeMap<ThreadNo, String>,
     // Counter of the ended tasks of a looper that must leave its loop, with their number.
-    done: BTreeMap<ThreadNo, (String, usize)>,
+    pub(super) done: BTreeMap<ThreadNo, (String, usize)>,
     // For each need, its later operation, by the earlier one.
-    by_source: BTreeMap<OpNo, Vec<OpNo>>,
-    out: Vec<String>,
-    bodies: usize,
-    statements: usize,
-    threads: usize,
+    pub(super) by_source: BTreeMap<OpNo, Vec<OpNo>>,
+    pub(super) out: Vec<String>,
+    pub(super) bodies: usize,
+    pub(super) statements: usize,
+    pub(super) threads: usize,
 }
 
 impl<'k, 't> ModelText<'k, 't> {
@@ -171,8 +171,8 @@ impl<'k, 't> ModelText<'k, 't> {
         }
     }
 
-    // Returns the event whose firing is the post.
-    fn event_of(&self, post: OpNo) -> Option<TaskNo> {
+    /// Returns the event whose firing is the post.
+    pub(super) fn event_of(&self, post: OpNo) -> Option<TaskNo> {
         match self.kept.action(post) {
             Action::Post(task) if matches!(self.plan.tasks[task], TaskForm::Event { .. }) => Some(task),
             _ => None,
@@ -246,168 +246,6 @@ impl<'k, 't> ModelText<'k, 't> {
         }
         text.push('}');
         self.out.push(text);
-    }
-
-    // The `down` statements before an operation.
-    fn waits_for(&self, op: OpNo) -> Vec<Statement> {
-        let semaphores = needs(self.kept, op).filter_map(|from| self.semaphores.get(&(from, op)));
-        semaphores.map(|name| Statement::Plain(format!("down {name}"))).collect()
-    }
-
-    // What an enable or a fork makes possible.
-    fn raises(&self, op: OpNo, to: &mut Vec<Statement>) {
-        for later in self.by_source.get(&op).into_iter().flatten() {
-            match self.event_of(*later) {
-                Some(task) => to.push(Statement::Plain(format!("enable {}", self.tasks_of[task]))),
-                None => to.push(Statement::Plain(format!("up {}", self.semaphores[&(op, *later)]))),
-            }
-        }
-    }
-
-    fn post(&self, task: TaskNo) -> Statement {
-        let about = &self.kept.trace.tasks[task];
-        let posted_by = about.post.map(|post| self.kept.trace.ops[post].thread);
-        let when = self.times.of(about, posted_by == Some(about.looper));
-        let is_async = if about.is_async { " async" } else { "" };
-        Statement::Plain(format!(
-            "post {}() to {}{when}{is_async}",
-            self.tasks_of[task], self.threads_of[about.looper]
-        ))
-    }
-
-    // Returns the statements of a context.
-    fn context(&self, context: ContextNo) -> Vec<Statement> {
-        let kept = self.kept;
-        let mut to = Vec::new();
-        let mut open: Vec<(OpNo, LockNo)> = Vec::new();
-        let home = match kept.contexts.list[context].kind {
-            ContextKind::Home(thread) => Some(thread),
-            ContextKind::Task(_) => None,
-        };
-        let form = home.map(|thread| self.plan.threads[thread]);
-        let (is_looper, born) = match form {
-            Some(ThreadForm::Looper { .. }) => (true, false),
-            Some(ThreadForm::Thread { born, .. }) => (false, born),
-            _ => (false, false),
-        };
-        if born {
-            to.push(Statement::Plain("attach queue".to_owned()));
-        }
-        to.extend(home.and_then(|thread| self.gates.get(&thread)).map(|go| Statement::Plain(format!("down {go}"))));
-        for op in kept.contexts.list[context].ops.iter().copied() {
-            let action = kept.action(op);
-            if let (Action::Receive(_), Some(waits)) = (action, kept.sections.waits.get(&op)) {
-                self.wait(op, waits, &mut to);
-                continue;
-            }
-            if !kept.alive[op] {
-                continue;
-            }
-            match action {
-                Action::Acquire(lock) => {
-                    to.push(Statement::Plain(format!("acquire {}", self.locks[&lock])));
-                    if kept.sections.to_the_end.contains(&op) {
-                        open.push((op, lock));
-                    }
-                }
-                Action::Release(lock) => to.push(Statement::Plain(format!("release {}", self.locks[&lock]))),
-                Action::AttachQueue if !is_looper && !born => to.push(Statement::Plain("attach queue".to_owned())),
-                Action::Loop => {
-                    self.close(&mut open, &mut to);
-                    if !is_looper {
-                        to.push(Statement::Plain("loop queue".to_owned()));
-                    }
-                }
-                _ => self.operation(op, action, &mut to),
-            }
-        }
-        self.close(&mut open, &mut to);
-        let done = kept.task_of(context).and_then(|_| self.done.get(&kept.contexts.list[context].thread));
-        to.extend(done.map(|(done, _)| Statement::Plain(format!("fetch_add({done}, 1)"))));
-        to
-    }
-
-    fn close(&self, open: &mut Vec<(OpNo, LockNo)>, to: &mut Vec<Statement>) {
-        while let Some((_, lock)) = open.pop() {
-            to.push(Statement::Plain(format!("release {}", self.locks[&lock])));
-        }
-    }
-
-    // The wait of a monitor gives up its lock, and a log does not say which lock that is.
-    fn wait(&self, op: OpNo, sections: &[(OpNo, bool)], to: &mut Vec<Statement>) {
-        let held = sections.iter().filter(|(acquire, _)| self.kept.alive[*acquire]);
-        let held: Vec<(&str, bool)> = held
-            .filter_map(|(acquire, again)| match self.kept.action(*acquire) {
-                Action::Acquire(lock) => Some((self.locks[&lock].as_str(), *again)),
-                _ => None,
-            })
-            .collect();
-        let waits = self.kept.alive[op];
-        for (lock, again) in held.iter().rev() {
-            if waits || !again {
-                to.push(Statement::Plain(format!("release {lock}")));
-            }
-        }
-        if waits {
-            self.operation(op, self.kept.action(op), to);
-            let again = held.iter().filter(|(_, again)| *again);
-            to.extend(again.map(|(lock, _)| Statement::Plain(format!("acquire {lock}"))));
-        }
-    }
-
-    fn operation(&self, op: OpNo, action: Action, to: &mut Vec<Statement>) {
-        let kept = self.kept;
-        let name = |thread: ThreadNo| &self.threads_of[thread];
-        match action {
-            Action::Read(at) | Action::Write(at) => {
-                let place = self.locations[&at].clone();
-                to.push(self.references.access(kept.trace, op, place, kept.references.contains_key(&at)));
-            }
-            Action::Fork(child) => {
-                self.raises(op, to);
-                match self.plan.threads[child] {
-                    _ if self.plan.with_app[child] => {}
-                    ThreadForm::Looper { go: true } | ThreadForm::Thread { go: true, .. } => {
-                        to.push(Statement::Plain(format!("up {}", self.gates[&child])));
-                    }
-                    ThreadForm::Forked => to.push(Statement::Plain(match self.handles.get(&child) {
-                        Some(handle) => format!("let {handle} = fork {}()", name(child)),
-                        None => format!("fork {}()", name(child)),
-                    })),
-                    ThreadForm::Event(task) => {
-                        to.push(Statement::Plain(format!("enable {}", self.tasks_of[task])));
-                    }
-                    _ => {}
-                }
-            }
-            Action::Enable(_) => self.raises(op, to),
-            Action::Join(other) => {
-                to.extend(self.waits_for(op));
-                let joined = self.handles.get(&other).unwrap_or(name(other));
-                if !joined.is_empty() {
-                    to.push(Statement::Plain(format!("join {joined}")));
-                }
-            }
-            Action::Post(task) => {
-                to.extend(self.waits_for(op));
-                to.push(self.post(task));
-            }
-            Action::Send(channel) => {
-                let runner = kept.contexts.runner(kept.contexts.of[op]);
-                if let Some(counter) = self.counters.get(&(channel, runner)) {
-                    to.push(Statement::Plain(format!("fetch_add({counter}, 1)")));
-                }
-            }
-            Action::Receive(channel) => {
-                let waits = kept.awaits.get(&op).into_iter().flatten();
-                let terms = waits.map(|(runner, n)| format!("{} >= {n}", self.counters[&(channel, *runner)]));
-                let terms: Vec<String> = terms.collect();
-                if !terms.is_empty() {
-                    to.push(Statement::Plain(format!("await {}", terms.join(" && "))));
-                }
-            }
-            _ => {}
-        }
     }
 
     // Returns the whole text.
