@@ -74,7 +74,9 @@ impl ModelText<'_, '_> {
                 Action::AttachQueue if !is_looper && !born => to.push(Statement::Plain("attach queue".to_owned())),
                 Action::Loop => {
                     self.close(&mut open, &mut to);
-                    if !is_looper {
+                    // A loop that runs no task and ends has no effect.
+                    let ends_at_once = home.is_some_and(|t| self.plan.leaves[t] && !self.done.contains_key(&t));
+                    if !is_looper && !ends_at_once {
                         to.push(Statement::Plain("loop queue".to_owned()));
                     }
                 }
@@ -121,7 +123,7 @@ impl ModelText<'_, '_> {
         match action {
             Action::Read(at) | Action::Write(at) => {
                 let place = self.locations[&at].clone();
-                to.push(self.references.access(kept.trace, op, place, kept.references.contains_key(&at)));
+                to.push(self.guards.access(kept, op, place));
             }
             Action::Fork(child) => {
                 self.raises(op, to);

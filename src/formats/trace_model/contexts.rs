@@ -53,6 +53,10 @@ pub(super) struct Contexts {
     pub(super) is_looper: IndexVec<ThreadNo, bool>,
     /// The operation that has forked each thread.
     pub(super) forks: IndexVec<ThreadNo, Option<OpNo>>,
+    /// The operations that join each thread.
+    pub(super) joins: IndexVec<ThreadNo, Vec<OpNo>>,
+    /// The tasks of each thread.
+    pub(super) of_looper: IndexVec<ThreadNo, Vec<TaskNo>>,
 }
 
 impl Contexts {
@@ -72,22 +76,29 @@ impl Contexts {
         }
         let mut running: IndexVec<ThreadNo, Option<ContextNo>> = trace.threads.iter().map(|_| None).collect();
         let mut forks: IndexVec<ThreadNo, Option<OpNo>> = trace.threads.iter().map(|_| None).collect();
+        let mut joins: IndexVec<ThreadNo, Vec<OpNo>> = trace.threads.iter().map(|_| Vec::new()).collect();
+        let mut of_looper: IndexVec<ThreadNo, Vec<TaskNo>> = trace.threads.iter().map(|_| Vec::new()).collect();
+        trace.tasks.enumerate().for_each(|(task, about)| of_looper[about.looper].push(task));
         let mut of = IndexVec::new();
         for (op, operation) in trace.ops.enumerate() {
             let thread = operation.thread;
-            if let Action::Begin(task) = operation.action {
-                running[thread] = tasks[task];
+            // The environment has no tasks of its own, and starts no threads.
+            let environment = trace.threads[thread].environment;
+            match operation.action {
+                Action::Begin(task) if !environment => running[thread] = tasks[task],
+                _ => {}
             }
             let context = running[thread].unwrap_or(home[thread]);
             of.add(context);
             list[context].ops.push(op);
             match operation.action {
                 Action::End(_) => running[thread] = None,
-                Action::Fork(child) => forks[child] = Some(op),
+                Action::Join(other) => joins[other].push(op),
+                Action::Fork(child) if !environment => forks[child] = Some(op),
                 _ => {}
             }
         }
-        Self { list, of, home, tasks, is_looper, forks }
+        Self { list, of, home, tasks, is_looper, forks, joins, of_looper }
     }
 
     /// Returns the runner of a context.

@@ -86,8 +86,7 @@ impl<'t> Kept<'t> {
 
     /// Returns the tasks of a looper that are left.
     pub(super) fn tasks(&self, looper: ThreadNo) -> impl Iterator<Item = TaskNo> {
-        let is_left = move |task: &TaskNo| self.trace.tasks[*task].looper == looper && self.is_left(*task);
-        self.trace.tasks.ids().filter(is_left)
+        self.contexts.of_looper[looper].iter().copied().filter(|task| self.is_left(*task))
     }
 
     /// Whether the model has the task.
@@ -100,8 +99,7 @@ impl<'t> Kept<'t> {
 
     /// Returns the operations that join a thread.
     pub(super) fn joins(&self, thread: ThreadNo) -> impl Iterator<Item = OpNo> {
-        let joins = self.trace.ops.enumerate().filter(move |(_, operation)| operation.action == Action::Join(thread));
-        joins.map(|(op, _)| op).filter(|op| self.alive[*op])
+        self.contexts.joins[thread].iter().copied().filter(|op| self.alive[*op])
     }
 
     fn leave_out(&mut self, op: OpNo, why: LeftOut) {
@@ -123,6 +121,9 @@ impl<'t> Kept<'t> {
             let to_itself = |task: TaskNo| trace.tasks[task].looper == operation.thread;
             match operation.action {
                 Action::ThreadInit | Action::ThreadExit | Action::Begin(_) | Action::End(_) => self.alive[op] = false,
+                Action::Post(task) if trace.threads[trace.tasks[task].looper].environment => {
+                    self.leave_out(op, LeftOut::Environment);
+                }
                 Action::Post(task) if self.contexts.tasks[task].is_none() => self.leave_out(op, LeftOut::Unbegun),
                 Action::Post(task) if trace.tasks[task].time == PostTime::Micro && !to_itself(task) => {
                     self.count(LeftOut::Microtasks, 1);
@@ -223,8 +224,8 @@ impl<'t> Kept<'t> {
         if !self.all {
             self.locks();
             self.accesses();
-            self.bodies();
         }
+        self.bodies();
         self.enables_without_use();
         before != self.alive.iter().filter(|alive| **alive).count()
     }
@@ -232,11 +233,7 @@ impl<'t> Kept<'t> {
     // An enable has a statement only where something waits for it.
     fn enables_without_use(&mut self) {
         let trace = self.trace;
-        let is_dead = |(_, to): &(OpNo, OpNo)| match trace.ops[*to].action {
-            Action::Post(_) => !self.alive[*to],
-            _ => false,
-        };
-        let dead: Vec<_> = self.needs.iter().copied().filter(is_dead).collect();
+        let dead: Vec<_> = self.needs.iter().copied().filter(|(_, to)| !self.alive[*to]).collect();
         for need in dead {
             self.needs.remove(&need);
         }
@@ -358,27 +355,21 @@ impl<'t> Kept<'t> {
     // Removes tasks and threads that no other context can notice.
     fn bodies(&mut self) {
         let trace = self.trace;
-        for (task, about) in trace.tasks.enumerate() {
+        // A task is behind the task that posts it, so that this order finds whole chains.
+        let all = self.all;
+        for (task, about) in trace.tasks.enumerate().rev().filter(|_| !all) {
             let (Some(context), Some(post)) = (self.contexts.tasks[task], about.post) else { continue };
             // An idle handler runs when its looper has just run a message, so there every message has an effect.
             if self.alive[post] && !self.has_idle[about.looper] && !self.has_ops(context) {
                 self.leave_out(post, LeftOut::Tasks);
             }
         }
-        let mut joined: BTreeMap<ThreadNo, Vec<OpNo>> = BTreeMap::new();
-        for (op, operation) in trace.ops.enumerate().filter(|(op, _)| self.alive[*op]) {
-            if let Action::Join(other) = operation.action {
-                joined.entry(other).or_default().push(op);
-            }
-        }
-        for thread in trace.threads.ids() {
-            let joins = joined.get(&thread).map_or(&[][..], Vec::as_slice);
-            self.thread(thread, joins);
-        }
+        trace.threads.ids().for_each(|thread| self.thread(thread));
     }
 
-    fn thread(&mut self, thread: ThreadNo, joins: &[OpNo]) {
+    fn thread(&mut self, thread: ThreadNo) {
         let trace = self.trace;
+        let joins: Vec<OpNo> = self.joins(thread).collect();
         let home = self.contexts.home[thread];
         let runs_tasks = self.contexts.is_looper[thread] && self.tasks(thread).next().is_some();
         if !runs_tasks {
@@ -390,15 +381,15 @@ impl<'t> Kept<'t> {
             let leave = self.last_op(home);
             leave.into_iter().for_each(|op| self.alive[op] = false);
         }
-        let sections = self.contexts.tasks.iter().flatten().filter(|context| {
-            self.contexts.runner(**context) != Runner::Thread(thread) && self.contexts.list[**context].thread == thread
-        });
-        let mut ends: Vec<ContextNo> = sections.copied().collect();
+        let sections = self.contexts.of_looper[thread].iter().filter_map(|task| self.contexts.tasks[*task]);
+        let is_section = |context: &ContextNo| matches!(self.contexts.runner(*context), Runner::Section(_));
+        let mut ends: Vec<ContextNo> = sections.filter(is_section).collect();
         if !runs_tasks && joins.is_empty() {
             ends.push(home);
         }
         // A wait at the end of a thread has no effect.
-        for context in ends {
+        let all = self.all;
+        for context in ends.into_iter().filter(|_| !all) {
             while let Some(op) = self.last_op(context)
                 && matches!(trace.ops[op].action, Action::Receive(_) | Action::Join(_))
             {
@@ -409,7 +400,7 @@ impl<'t> Kept<'t> {
             return;
         }
         // The thread does nothing. A join of it still comes after its fork.
-        for join in joins {
+        for join in &joins {
             self.alive[*join] = false;
             if let Some(fork) = self.contexts.forks[thread].filter(|fork| *fork < *join) {
                 self.need(fork, *join);

@@ -1,7 +1,7 @@
 //! The critical sections of a trace, as a model can have them: each begins and ends in one context.
 
 use super::contexts::{ContextNo, Contexts};
-use crate::trace::{Action, LockNo, OpNo, SiteNo, Trace};
+use crate::trace::{Action, LockNo, OpNo, Trace};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A section of a lock.
@@ -26,7 +26,7 @@ pub(super) struct Sections {
     /// the lock is taken again behind the wait.
     ///
     /// A log of a real app has `WAIT` and does not say which monitor it gives up, and that it does. A trace of a run
-    /// has releases and acquisitions of their own for a wait, and sites for all its operations.
+    /// has releases and acquisitions of their own for a wait, and statements.
     pub(super) waits: BTreeMap<OpNo, Vec<(OpNo, bool)>>,
     /// Sections that last to the end of their context.
     pub(super) to_the_end: BTreeSet<OpNo>,
@@ -35,6 +35,7 @@ pub(super) struct Sections {
 impl Sections {
     pub(super) fn new(trace: &Trace, contexts: &Contexts) -> Self {
         let mut found = Self::default();
+        let is_log = trace.sites.is_empty();
         for (context, about) in contexts.list.enumerate() {
             let mut open: Vec<Section> = Vec::new();
             let mut receives: Vec<OpNo> = Vec::new();
@@ -46,7 +47,7 @@ impl Sections {
                         Some(at) => ended.push(Section { release: Some(op), ..open.remove(at) }),
                         None => found.lone.push(op),
                     },
-                    Action::Receive(_) if trace.ops[op].site == SiteNo::NONE => receives.push(op),
+                    Action::Receive(_) if is_log => receives.push(op),
                     _ => {}
                 }
             }

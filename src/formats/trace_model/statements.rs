@@ -1,7 +1,9 @@
 //! The statements of a model.
 
+use super::keep::Kept;
 use super::names::LOCAL;
-use crate::trace::{Action, LocationNo, Mark, OpNo, Operation, Trace};
+use crate::base::Id;
+use crate::trace::{LocationNo, Mark, OpNo, Trace};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -29,22 +31,41 @@ pub(super) struct Access {
     guards: bool,
 }
 
-/// What marks say about a trace.
-pub(super) struct References {
-    guards: BTreeSet<OpNo>,
+/// The guards of a model: reads whose test keeps null from a use in their context.
+pub(super) struct Guards {
+    // By the use.
+    of: BTreeMap<OpNo, OpNo>,
+    all: BTreeSet<OpNo>,
 }
 
-impl References {
-    pub(super) fn new(trace: &Trace) -> Self {
-        Self { guards: trace.marks.iter().filter_map(|(_, mark)| mark.guard).collect() }
+impl Guards {
+    pub(super) fn new(kept: &Kept<'_>) -> Self {
+        let trace = kept.trace;
+        let location = |op: OpNo| trace.ops.get(op.index()).and_then(|operation| operation.action.access());
+        // A file can name any operation as a guard.
+        let is_guard = |guard: OpNo, used: OpNo| {
+            let same = location(guard).zip(location(used)).is_some_and(|(a, b)| a == b && !a.1);
+            same && guard < used && kept.alive[guard] && kept.contexts.of[guard] == kept.contexts.of[used]
+        };
+        let marks = trace.marks.iter().filter_map(|(op, mark)| Some((op, mark.guard?)));
+        let of: BTreeMap<OpNo, OpNo> = marks.filter(|(used, guard)| is_guard(*guard, *used)).collect();
+        Self { all: of.values().copied().collect(), of }
     }
 
-    /// Returns the statement of an access. `is_reference` says whether its location holds references.
-    pub(super) fn access(&self, trace: &Trace, op: OpNo, place: String, is_reference: bool) -> Statement {
-        let Operation { action, .. } = trace.ops[op];
-        let (line, mark) = (trace.lines[op.0 as usize], trace.marks.of(op));
-        let writes = matches!(action, Action::Write(_));
-        Statement::Access(Access { op, line, place, writes, is_reference, mark, guards: self.guards.contains(&op) })
+    /// Returns the statement of an access of a place.
+    pub(super) fn access(&self, kept: &Kept<'_>, op: OpNo, place: String) -> Statement {
+        let trace = kept.trace;
+        let (line, mark) = (trace.lines[op.index()], trace.marks.of(op));
+        let access = trace.ops[op].action.access();
+        Statement::Access(Access {
+            op,
+            line,
+            place,
+            writes: access.is_some_and(|(_, writes)| writes),
+            is_reference: access.is_some_and(|(at, _)| kept.references.contains_key(&at)),
+            mark: Mark { guard: self.of.get(&op).copied(), ..mark },
+            guards: self.all.contains(&op),
+        })
     }
 }
 

@@ -4,7 +4,7 @@ use super::contexts::Runner;
 use super::keep::Kept;
 use super::names::{LOCAL, Names};
 use super::plan::{Plan, TaskForm, ThreadForm};
-use super::statements::{InitialReference, OBJECT, References, Statement};
+use super::statements::{Guards, InitialReference, OBJECT, Statement};
 use super::times::Times;
 use super::{ModelOptions, NoModel, TraceModel};
 use crate::base::{IndexVec, clean};
@@ -44,7 +44,7 @@ pub(super) fn write(trace: &Trace, name: &str, options: &ModelOptions) -> Result
             labels.insert(*op, other);
         }
     }
-    let uses = trace.marks.iter().filter(|(_, mark)| mark.uses).map(|(op, _)| op).collect();
+    let uses = trace.marks.iter().filter(|(op, mark)| mark.uses && matches!(kept.action(*op), Action::Read(_))).map(|(op, _)| op).collect();
     Ok(TraceModel { text, bodies, statements, notes, labels, uses })
 }
 
@@ -54,7 +54,7 @@ pub(super) struct ModelText<'k, 't> {
     pub(super) plan: &'k Plan,
     pub(super) names: Names,
     pub(super) times: Times,
-    pub(super) references: References,
+    pub(super) guards: Guards,
     pub(super) threads_of: IndexVec<ThreadNo, String>,
     pub(super) tasks_of: IndexVec<TaskNo, String>,
     pub(super) locations: BTreeMap<LocationNo, String>,
@@ -102,7 +102,7 @@ impl<'k, 't> ModelText<'k, 't> {
             plan,
             names,
             times: Times::new(trace),
-            references: References::new(trace),
+            guards: Guards::new(kept),
             threads_of,
             tasks_of,
             locations: BTreeMap::new(),
@@ -166,6 +166,9 @@ impl<'k, 't> ModelText<'k, 't> {
             }
             if self.plan.leaves[thread] && matches!(self.plan.threads[thread], ThreadForm::Thread { .. }) {
                 let tasks = kept.tasks(thread).count();
+                if tasks == 0 {
+                    continue;
+                }
                 self.done.insert(thread, (self.names.add("done", &format!("done_{base}")), tasks));
             }
         }
