@@ -96,6 +96,12 @@ pub struct FoundRace {
     /// Index, from 0, of a race in the list that covers this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub covered_by: Option<usize>,
+    /// The two accesses in the model of the trace, for `confirm --pair`. Only with `--confirm`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pair: Option<String>,
+    /// The verdict on the pair in the model: `harmful`, `real`, `refuted`, `unconfirmed`. Only with `--confirm`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<String>,
 }
 
 /// One access of a race.
@@ -169,6 +175,8 @@ fn race_of(trace: &Trace, parents: &IndexVec<TaskNo, Option<TaskNo>>, race: &Rac
         second: end(trace, parents, race.second, race.tasks.1),
         seen: race.count,
         covered_by: race.covered_by,
+        pair: None,
+        verdict: None,
     }
 }
 

@@ -128,6 +128,8 @@ mod timeline;
 mod timers;
 mod tiny;
 mod told;
+mod trace_models;
+mod trace_models_table;
 mod traces;
 mod trust;
 mod truth;

@@ -1,11 +1,13 @@
 //! `raceflip analyze`: finds the races of a recorded trace.
 
 use crate::base::counted;
+use crate::campaign::Verdict;
 use crate::cli::args::{Format, ResultArgs, head};
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::interrupt;
 use crate::cli::io::output::{BOLD, paint};
 use crate::cli::io::timer::{Timer, duration};
+use crate::cli::trace::verdicts;
 use crate::cli::{CommandContext, Refusal, trace};
 use crate::detect::happens_before::{Options, RaceClass};
 use crate::detect::{DetectorId, Rules, second_accesses};
@@ -15,6 +17,7 @@ use clap::builder::PossibleValue;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::LazyLock;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 const ABOUT: &str = "\
@@ -35,9 +38,10 @@ Examples:
   raceflip analyze run.jsonl --uncovered           the races to look at first
   raceflip analyze trace.std --rules fasttrack     the races of RAPID's HB, and its counts
   raceflip run app.race --trace run.jsonl --quiet; raceflip analyze run.jsonl
+  raceflip analyze abc_log.txt --confirm           a verdict for each race, on a model of the trace
   raceflip analyze abc_log.txt --format json
 
-Exit status: 0 no race was found (rank B does not count), 1 races were found, 2 the input is not a trace.";
+Exit status: 0 no race was found (rank B does not count; nor does a refuted race with --confirm), 1 races were found, 2 the input is not a trace.";
 
 /// Rules of a detector that reads traces.
 #[derive(Clone, Copy, Debug)]
@@ -94,6 +98,11 @@ pub(in crate::cli) struct Args {
     /// Print all pairs of statements, not only one for each location and class
     #[arg(long, alias = "all", help_heading = head::RESULT)]
     all_pairs: bool,
+    /// Make a model of the trace, and confirm or refute each race on it
+    ///
+    /// The model has neither values nor branches: a verdict says what the app can do if it does the same in each order.
+    #[arg(long, help_heading = head::EFFORT)]
+    confirm: bool,
     #[command(flatten)]
     result: ResultArgs,
 }
@@ -118,12 +127,33 @@ pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<Ex
         let Some(racy) = second_accesses(&trace, &stop) else { return stopped(&timer, context) };
         report.second_accesses = Some(SecondAccesses::new(&trace, &racy));
     }
+    let mut model_notes = Vec::new();
+    if args.confirm && !report.races.is_empty() {
+        let wanted = |race: &FoundRace| args.locked || race.rank != 'B';
+        let model = verdicts::confirm_races((&trace, &args.file), &mut report, wanted, &stop)?;
+        model_notes = model.notes;
+        if stop.load(Ordering::Relaxed) {
+            let why = if timer.is_up() { "the time is up" } else { "interrupted" };
+            context.out.note(format_args!("{why}: the other races are unconfirmed"));
+        }
+    }
+    let next = if args.confirm { None } else { verdicts::next_step(&trace, &args.file, &report) };
     if args.result.format == Format::Json {
         context.out.json(&report.to_json());
     } else {
         print_report(&args, &report, context);
+        let out = &mut context.out;
+        for note in model_notes {
+            writeln!(out, "note: the model leaves out {note}");
+        }
+        if let Some(next) = next.filter(|_| !args.result.quiet) {
+            writeln!(out);
+            writeln!(out, "to confirm a race: {next}");
+            writeln!(out, "to confirm all of them: --confirm");
+        }
     }
-    let races = report.races.iter().any(|race| race.rank != 'B');
+    let is_refuted = |race: &FoundRace| race.verdict.as_deref() == Some(Verdict::Refuted.word());
+    let races = report.races.iter().any(|race| race.rank != 'B' && !is_refuted(race));
     Ok(if races { ExitStatus::Found } else { ExitStatus::Nothing })
 }
 
@@ -189,14 +219,14 @@ fn print_report(args: &Args, report: &AnalysisReport, context: &mut CommandConte
     }
 }
 
-// Prints the races: the first one of each location and class, or all of them with `--all-pairs`.
+// Prints the races: the first one of each location and class, or all of them with `--all-pairs` and `--confirm`.
 fn print_text(args: &Args, report: &AnalysisReport, context: &mut CommandContext) {
     let wanted = |race: &FoundRace| (args.locked || race.rank != 'B') && !(args.uncovered && race.covered_by.is_some());
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut known: BTreeMap<(&str, &str, bool), usize> = BTreeMap::new();
     for (i, race) in report.races.iter().enumerate().filter(|(_, race)| wanted(race)) {
         let key = (race.location.as_str(), race.class.as_str(), race.rank == 'B');
-        match known.get(&key).filter(|_| !args.all_pairs) {
+        match known.get(&key).filter(|_| !(args.all_pairs || args.confirm)) {
             Some(at) => groups[*at].push(i),
             None => {
                 known.insert(key, groups.len());
@@ -221,6 +251,9 @@ fn print_text(args: &Args, report: &AnalysisReport, context: &mut CommandContext
         }
         if let Some(by) = race.covered_by.and_then(|by| leaders.get(&by)).filter(|by| **by != i) {
             writeln!(out, "   covered by #{}: an order of that race also orders this one", by + 1);
+        }
+        if let (Some(verdict), Some(pair)) = (&race.verdict, &race.pair) {
+            writeln!(out, "   {} in the model of the trace ({pair})", paint(BOLD, &verdict.to_uppercase()));
         }
     }
 }
