@@ -43,7 +43,7 @@ struct Args {
 }
 
 /// Options for the races of the relation alone, which is what DroidRacer computes.
-const RACES: Options = Options { merging: true, forced: false, coverage: false };
+const RACES: Options = Options { merging: true, forced: false, coverage: false, external: None };
 
 const LOGS: [(&str, &str, u32); 3] = [
     ("Remind Me", "RemindMe/abc_log.txt1", 66),

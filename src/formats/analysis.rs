@@ -53,7 +53,32 @@ pub struct AnalysisReport {
     pub lost: bool,
     /// Whether it is known which races cover which others.
     pub covered: bool,
+    /// The races as RAPID counts them; only for FastTrack's rules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second_accesses: Option<SecondAccesses>,
     pub notes: Vec<String>,
+}
+
+/// The accesses that race with an earlier one, also behind the first race of their location.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct SecondAccesses {
+    /// Number of these accesses, as often as they come.
+    pub events: usize,
+    /// Number of their statements. An access whose statement is not known counts by its line.
+    pub statements: usize,
+}
+
+impl SecondAccesses {
+    /// Counts what [`second_accesses`](crate::detect::second_accesses) has found.
+    #[must_use]
+    pub fn new(trace: &Trace, found: &[OpNo]) -> Self {
+        let statement = |op: &OpNo| match trace.ops[*op].site {
+            SiteNo::NONE => (SiteNo::NONE, trace.lines[op.0 as usize]),
+            site => (site, 0),
+        };
+        Self { events: found.len(), statements: found.iter().map(statement).collect::<BTreeSet<_>>().len() }
+    }
 }
 
 /// A race of a trace.
@@ -127,6 +152,7 @@ impl AnalysisReport {
             overtaken: found.overtaken.iter().map(|(a, b)| (task(*a), task(*b))).collect(),
             lost: found.lost,
             covered: found.covered,
+            second_accesses: None,
             notes: trace.notes.clone(),
         }
     }

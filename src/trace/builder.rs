@@ -2,7 +2,7 @@
 
 use super::{
     Action, ChannelNo, EventNo, FieldNo, LocationNo, LockNo, Mark, NameTable, OpNo, Operation, SiteNo, Task, TaskNo,
-    ThreadNo, Trace, TraceError, TraceLocation, TraceThread,
+    ThreadNo, Trace, TraceError, TraceLocation, TraceThread, TransactionMark,
 };
 use crate::base::{Id, IndexVec};
 use crate::event::PostTime;
@@ -112,6 +112,11 @@ impl Builder {
         self.trace.sites.add(text)
     }
 
+    /// Records that the environment may fire its events in any order that their enables allow.
+    pub fn free_events(&mut self) {
+        self.trace.free_events = true;
+    }
+
     /// Adds a remark about the input file to [`Trace::notes`].
     pub fn note(&mut self, text: String) {
         self.trace.notes.push(text);
@@ -128,6 +133,12 @@ impl Builder {
     pub fn depth(&self, thread: ThreadNo, lock: LockNo) -> u32 {
         let held = &self.locks[lock];
         if held.by == Some(thread) { held.depth } else { 0 }
+    }
+
+    /// Number of locks that some thread holds.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.locks.iter().filter(|lock| lock.by.is_some()).count()
     }
 
     /// Adds an event whose name is `name` and a number that makes it unique.
@@ -226,6 +237,24 @@ impl Builder {
             Action::Release(lock) => self.release(thread, lock, site, line),
             action => self.append(thread, action, site, line),
         }
+        Ok(())
+    }
+
+    /// Marks the begin or the end of a transaction of a thread. This is not an operation.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the thread has ended.
+    pub fn transaction(
+        &mut self,
+        thread: ThreadNo,
+        begins: bool,
+        name: Option<&str>,
+        site: SiteNo,
+    ) -> Result<(), TraceError> {
+        self.check(thread, Action::ThreadExit)?;
+        let before = self.trace.ops.next_id();
+        self.trace.transactions.push(TransactionMark { before, thread, site, begins, name: name.map(Into::into) });
         Ok(())
     }
 

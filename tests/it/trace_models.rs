@@ -40,7 +40,8 @@ fn model(name: &str, trace: &Trace, options: &ModelOptions) -> (TraceModel, Mode
     assert!(warned.is_empty() || nothing, "{name}: {warned:?}\n{}", made.text);
     assert_eq!(format(&source).unwrap(), made.text, "{name}");
     let model = Model::from_text("trace.race", &made.text, &[]);
-    let model = model.unwrap_or_else(|error| panic!("{name}: {}\n{}", error.render(false).unwrap_or_default(), made.text));
+    let model =
+        model.unwrap_or_else(|error| panic!("{name}: {}\n{}", error.render(false).unwrap_or_default(), made.text));
     (made, model)
 }
 

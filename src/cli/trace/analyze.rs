@@ -1,17 +1,17 @@
 //! `raceflip analyze`: finds the races of a recorded trace.
 
 use crate::base::counted;
+use crate::campaign::Verdict;
 use crate::cli::args::{Format, ResultArgs, head};
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::interrupt;
 use crate::cli::io::output::{BOLD, paint};
 use crate::cli::io::timer::{Timer, duration};
-use crate::campaign::Verdict;
 use crate::cli::trace::verdicts;
 use crate::cli::{CommandContext, Refusal, trace};
 use crate::detect::happens_before::{Options, RaceClass};
-use crate::detect::{DetectorId, Rules};
-use crate::formats::analysis::{AnalysisReport, End, FoundRace};
+use crate::detect::{DetectorId, Rules, second_accesses};
+use crate::formats::analysis::{AnalysisReport, End, FoundRace, SecondAccesses};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 const ABOUT: &str = "\
-Reads a recorded trace (of `raceflip run --trace`, or a log of DroidRacer), computes the happens-before relation of its operations, and prints the conflicting accesses \
+Reads a recorded trace (of `raceflip run --trace`, a log of DroidRacer, or STD, the form of RAPID), computes the happens-before relation of its operations, and prints the conflicting accesses \
 that this relation does not order. For each race it prints the class (its likely cause: two threads, two events, a delay, a post from another thread), \
 the rank, both accesses, the posts that led to them, and a race that covers it, if there is one: an order of the covering race also orders this one. \
 An analysis knows only this trace. A reported race may be false, and other runs may have other races.";
@@ -36,6 +36,7 @@ Examples:
   raceflip analyze abc_log.txt
   raceflip analyze abc_log.txt --rules source      the races that DroidRacer itself reports
   raceflip analyze run.jsonl --uncovered           the races to look at first
+  raceflip analyze trace.std --rules fasttrack     the races of RAPID's HB, and its counts
   raceflip run app.race --trace run.jsonl --quiet; raceflip analyze run.jsonl
   raceflip analyze abc_log.txt --confirm           a verdict for each race, on a model of the trace
   raceflip analyze abc_log.txt --format json
@@ -78,6 +79,8 @@ pub(in crate::cli) struct Args {
     /// The trace, or `-` for stdin
     #[arg(value_name = "FILE")]
     file: PathBuf,
+    #[command(flatten)]
+    from: trace::FromArg,
     /// Rules of the happens-before relation
     #[arg(long, value_enum, default_value_t, value_name = "RULES", help_heading = head::EFFORT)]
     rules: RulesArg,
@@ -112,17 +115,18 @@ pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<Ex
             "only the printed and the hybrid rules have ranks, and only the printed rules have coverage: remove `--rules`, or `--locked` and `--uncovered`",
         ));
     }
-    let trace = trace::read(&args.file)?;
+    let trace = trace::read(&args.file, args.from)?;
     let stop = interrupt::install();
     let timer = Timer::start(args.time, stop.clone());
     let Some(found) = rules.analyze(&trace, Options::default(), &stop).map_err(Refusal::new)? else {
-        if timer.is_up() {
-            return Err(Refusal::new("the time is up, and a part of a trace is not reported: give a longer `--time`"));
-        }
-        context.out.note("interrupted: a part of a trace is not reported");
-        return Ok(ExitStatus::Interrupted);
+        return stopped(&timer, context);
     };
     let mut report = AnalysisReport::new(&name, rules.title, &trace, &found);
+    // RAPID counts races in FastTrack's order, so only these rules have a number to compare.
+    if DetectorId::named("fasttrack") == Some(args.rules.detector) {
+        let Some(racy) = second_accesses(&trace, &stop) else { return stopped(&timer, context) };
+        report.second_accesses = Some(SecondAccesses::new(&trace, &racy));
+    }
     let mut model_notes = Vec::new();
     if args.confirm && !report.races.is_empty() {
         let wanted = |race: &FoundRace| args.locked || race.rank != 'B';
@@ -153,6 +157,14 @@ pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<Ex
     Ok(if races { ExitStatus::Found } else { ExitStatus::Nothing })
 }
 
+fn stopped(timer: &Timer, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
+    if timer.is_up() {
+        return Err(Refusal::new("the time is up, and a part of a trace is not reported: give a longer `--time`"));
+    }
+    context.out.note("interrupted: a part of a trace is not reported");
+    Ok(ExitStatus::Interrupted)
+}
+
 fn print_report(args: &Args, report: &AnalysisReport, context: &mut CommandContext) {
     let out = &mut context.out;
     let some = |n: usize, what: &str| counted(n as u64, what);
@@ -172,6 +184,10 @@ fn print_report(args: &Args, report: &AnalysisReport, context: &mut CommandConte
         _ => String::new(),
     };
     writeln!(out, "{}{colon}{}{hidden}", some(total, "race"), classes.join(", "));
+    if let Some(SecondAccesses { events, statements }) = report.second_accesses {
+        let [events, statements] = [some(events, "event"), some(statements, "statement")];
+        writeln!(out, "second accesses of races: {events}, {statements}, as RAPID counts");
+    }
     if args.result.quiet {
         return;
     }
@@ -247,6 +263,10 @@ fn print_text(args: &Args, report: &AnalysisReport, context: &mut CommandContext
 fn access(end: &End) -> String {
     let mut text = format!("{:<5}", end.access);
     match &end.site {
+        // A statement of STD is a number.
+        Some(site) if site.parse::<i64>().is_ok() => {
+            text.push_str(&format!("  statement {site}, line {}", end.line));
+        }
         // The site also contains the kind of access, behind the place.
         Some(site) => text.push_str(&format!("  {}", site.replacen(&format!(" {}", end.access), "", 1))),
         None if end.line > 0 => text.push_str(&format!("  line {}", end.line)),

@@ -27,6 +27,8 @@ pub(super) struct Args {
     /// The trace, or `-` for stdin
     #[arg(value_name = "TRACE")]
     file: PathBuf,
+    #[command(flatten)]
+    from: super::FromArg,
     /// Write the model to this file
     ///
     /// With this option nothing is printed to stdout.
@@ -44,7 +46,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> Result<ExitStatu
     if let Some(path) = &args.out {
         files::may_write(path)?;
     }
-    let trace = super::read(&args.file)?;
+    let trace = super::read(&args.file, args.from)?;
     let options = ModelOptions { all: args.all, only: args.only.clone() };
     let model = make(&trace, &args.file, &options)?;
     match &args.out {

@@ -1,10 +1,10 @@
 //! From the races of a trace to verdicts: makes the model of the trace and confirms the pairs on it.
 
 use crate::campaign::{CampaignContext, CampaignPlan, StatePlan, TrialPlan, Verdict, confirm};
+use crate::cli::Refusal;
 use crate::cli::args::workers;
 use crate::cli::io::bar::CampaignBar;
 use crate::cli::trace::to_model;
-use crate::cli::Refusal;
 use crate::detect::Pair;
 use crate::formats::analysis::{AnalysisReport, FoundRace};
 use crate::formats::trace_model::{ModelOptions, TraceModel};
@@ -59,7 +59,8 @@ pub(super) fn confirm_races(
 ) -> Result<TraceModel, Refusal> {
     let made = to_model::make(trace, file, &ModelOptions::default())?;
     name_pairs(&made, report);
-    let cannot = |why: &dyn std::fmt::Display| Refusal::new(format_args!("the model of the trace cannot be run: {why}"));
+    let cannot =
+        |why: &dyn std::fmt::Display| Refusal::new(format_args!("the model of the trace cannot be run: {why}"));
     let model = Model::from_text("trace.race", &made.text, &[]).map_err(|error| cannot(&error))?;
     let mut by_text: BTreeMap<String, Pair> = BTreeMap::new();
     for race in report.races.iter().filter(|race| wanted(race)) {

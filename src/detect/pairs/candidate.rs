@@ -45,6 +45,8 @@ pub enum Rank {
     ByLocks,
     /// A race that only a queue orders, by the order in which two unordered posts happened.
     ByQueue,
+    /// A use-free race that a filter excludes: the free cannot make the use fail.
+    Filtered,
     /// No race: two operations whose order matters.
     Order,
 }
@@ -62,8 +64,7 @@ impl Rank {
         }
     }
 
-    /// Returns the letter of the rank: A, B, C or E. (D would be pairs under one lock; the pair of the acquisitions
-    /// represents them.)
+    /// Returns the letter of the rank: A, B, C, D or E.
     ///
     /// # Examples
     ///
@@ -78,6 +79,7 @@ impl Rank {
             Rank::Unordered => 'A',
             Rank::ByLocks => 'B',
             Rank::ByQueue => 'C',
+            Rank::Filtered => 'D',
             Rank::Order => 'E',
         }
     }

@@ -29,10 +29,7 @@ impl ModelText<'_, '_> {
         let posted_by = about.post.map(|post| self.kept.trace.ops[post].thread);
         let when = self.times.of(about, posted_by == Some(about.looper));
         let is_async = if about.is_async { " async" } else { "" };
-        Statement::Plain(format!(
-            "post {}() to {}{when}{is_async}",
-            self.tasks_of[task], self.threads_of[about.looper]
-        ))
+        Statement::Plain(format!("post {}() to {}{when}{is_async}", self.tasks_of[task], self.threads_of[about.looper]))
     }
 
     /// Returns the statements of a context.

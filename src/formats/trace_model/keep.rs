@@ -156,11 +156,13 @@ impl<'t> Kept<'t> {
             if !trace.places.ids().any(|at| names(at).contains(&wanted.as_str())) {
                 let known = trace.places.ids().flat_map(names);
                 let near = near(wanted, known).map(|near| format!("; do you mean `{near}`?"));
-                let advice = near.unwrap_or_else(|| "; `raceflip analyze` prints the names of those with races".to_owned());
+                let advice =
+                    near.unwrap_or_else(|| "; `raceflip analyze` prints the names of those with races".to_owned());
                 return Err(NoModel::Location { wanted: wanted.clone(), advice });
             }
         }
-        let is_selected = |at| options.only.is_empty() || options.only.iter().any(|only| names(at).contains(&only.as_str()));
+        let is_selected =
+            |at| options.only.is_empty() || options.only.iter().any(|only| names(at).contains(&only.as_str()));
         // The first context that accesses each location, whether another one does, and whether it is written.
         let mut seen: IndexVec<LocationNo, (Option<ContextNo>, bool, bool)> =
             trace.places.iter().map(|_| (None, false, false)).collect();

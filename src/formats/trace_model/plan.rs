@@ -29,7 +29,9 @@ pub(super) enum TaskForm {
     /// A `task` that a statement posts.
     Posted,
     /// An `event`, which may happen from the start if `initially`.
-    Event { initially: bool },
+    Event {
+        initially: bool,
+    },
     /// A `task` that a thread of its own posts.
     Poster,
     /// A `thread`.

@@ -44,7 +44,12 @@ pub(super) fn write(trace: &Trace, name: &str, options: &ModelOptions) -> Result
             labels.insert(*op, other);
         }
     }
-    let uses = trace.marks.iter().filter(|(op, mark)| mark.uses && matches!(kept.action(*op), Action::Read(_))).map(|(op, _)| op).collect();
+    let uses = trace
+        .marks
+        .iter()
+        .filter(|(op, mark)| mark.uses && matches!(kept.action(*op), Action::Read(_)))
+        .map(|(op, _)| op)
+        .collect();
     Ok(TraceModel { text, bodies, statements, notes, labels, uses })
 }
 

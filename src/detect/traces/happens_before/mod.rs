@@ -47,15 +47,16 @@ mod race;
 mod source;
 mod state;
 #[cfg(test)]
-pub(in crate::detect) mod tests;
+pub(crate) mod tests;
 
 pub(in crate::detect) use accesses::{AccessQuery, Accesses, Place};
 pub(in crate::detect) use analysis::HappensBefore;
 pub use analysis::{Analysis, Options, analyze};
+pub(in crate::detect) use chains::Chains;
 pub(in crate::detect) use classes::Classes;
 pub(in crate::detect) use locksets::Locksets;
 pub use order::TraceEdges;
 pub use ordered::OrderQuery;
-pub use race::{Race, RaceClass};
+pub use race::{Filter, Race, RaceClass};
 pub(in crate::detect) use source::SourceRules;
 pub use source::{SourceOrder, TooLarge};
