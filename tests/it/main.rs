@@ -10,6 +10,7 @@ mod bugs_confirmed;
 mod causal_compare;
 mod causal_rules;
 mod causal_traces;
+mod causal_uses;
 mod causality;
 mod chains;
 mod chance;

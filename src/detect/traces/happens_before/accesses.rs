@@ -287,8 +287,7 @@ impl<'t> Accesses<'t> {
         let (mut kept, mut last, mut at) = (0, NONE, list.head);
         while at != NONE {
             let entry = self.entries[at as usize];
-            let is_news = !entry.is_alike(new)
-                || !order.is_st_before((entry.at, self.trace.ops[entry.op].thread), now);
+            let is_news = !entry.is_alike(new) || !order.is_st_before((entry.at, self.trace.ops[entry.op].thread), now);
             if is_news && kept + 1 < MOST_ENTRIES {
                 match last {
                     NONE => list.head = at,
