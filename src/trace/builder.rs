@@ -1,7 +1,7 @@
 //! Builds a trace operation by operation and rejects operations that the semantics of DroidRacer does not allow.
 
 use super::{
-    Action, ChannelNo, EventNo, FieldNo, LocationNo, LockNo, NameTable, OpNo, Operation, SiteNo, Task, TaskNo,
+    Action, ChannelNo, EventNo, FieldNo, LocationNo, LockNo, Mark, NameTable, OpNo, Operation, SiteNo, Task, TaskNo,
     ThreadNo, Trace, TraceError, TraceLocation, TraceThread,
 };
 use crate::base::{Id, IndexVec};
@@ -225,6 +225,28 @@ impl Builder {
             Action::Acquire(lock) => self.acquire(thread, lock, site, line),
             Action::Release(lock) => self.release(thread, lock, site, line),
             action => self.append(thread, action, site, line),
+        }
+        Ok(())
+    }
+
+    /// Appends an access with a mark.
+    ///
+    /// # Errors
+    ///
+    /// As [`push`](Self::push).
+    pub fn push_marked(
+        &mut self,
+        thread: ThreadNo,
+        access: Action,
+        mark: Mark,
+        site: SiteNo,
+        line: u32,
+    ) -> Result<(), TraceError> {
+        debug_assert!(access.access().is_some(), "{access:?} is no access");
+        self.push(thread, access, site, line)?;
+        // The access is the last operation that was appended.
+        if let Some(last) = self.trace.ops.len().checked_sub(1) {
+            self.trace.marks.add(OpNo::new(last), mark);
         }
         Ok(())
     }

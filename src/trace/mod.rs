@@ -13,13 +13,16 @@
 //! - [`Action::Leave`] ends the loop of a looper that has quit.
 //! - The environment is a thread whose posts have no order among themselves. It fires events.
 //! - The operations of a looper between two tasks are a task without a post.
+//! - An access can have a [`Mark`]: it uses, tests or frees a reference.
 
 mod builder;
 mod illformed;
+mod marks;
 mod names;
 
 pub use builder::Builder;
 pub use illformed::TraceError;
+pub use marks::{Mark, Marks};
 pub use names::NameTable;
 
 use crate::base::IndexVec;
@@ -191,6 +194,8 @@ pub struct Trace {
     pub ops: IndexVec<OpNo, Operation>,
     /// For each operation the line of the input file that it comes from, counted from 1, or 0 if there is none.
     pub lines: Vec<u32>,
+    /// What accesses have to do with references, where the trace says so.
+    pub marks: Marks,
     /// The threads of the trace.
     pub threads: IndexVec<ThreadNo, TraceThread>,
     /// The tasks of the trace.
