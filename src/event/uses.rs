@@ -1,10 +1,11 @@
-//! What a program says about the values of its reads of references: which are dereferenced, and which are tested.
+//! What a program says about its accesses of references: which values that it reads are dereferenced, which are tested,
+//! and which of its writes are of references, so that they may free one.
 //!
 //! CAFA (Hsiao et al., PLDI 2014, section 4) finds uses and guards by heuristics on bytecode. A model says them, so the
 //! table is computed once, by the check of the program.
 
 use super::SiteId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the program does with the value of one read of a reference.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -19,11 +20,12 @@ pub struct ReadUse {
     pub guards: Vec<SiteId>,
 }
 
-/// The uses and the tested reads of a program, by site.
+/// The accesses of references of a program, by site.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Uses {
     // invariant: no row is the default one
     rows: BTreeMap<SiteId, ReadUse>,
+    writes: BTreeSet<SiteId>,
 }
 
 impl Uses {
@@ -37,6 +39,17 @@ impl Uses {
     #[must_use]
     pub fn of(&self, site: SiteId) -> Option<&ReadUse> {
         self.rows.get(&site)
+    }
+
+    /// Adds the site of a write of a reference.
+    pub(crate) fn add_write(&mut self, site: SiteId) {
+        self.writes.insert(site);
+    }
+
+    /// Returns whether the site writes a location that holds a reference, so that a write of null frees it.
+    #[must_use]
+    pub fn writes_reference(&self, site: SiteId) -> bool {
+        self.writes.contains(&site)
     }
 
     /// Returns all uses and tested reads, in the order of the sites.

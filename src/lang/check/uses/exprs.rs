@@ -1,7 +1,7 @@
 //! The flow of facts through expressions and conditions.
 
 use super::Pass;
-use super::facts::{Change, Place, State};
+use super::facts::{Place, State};
 use crate::event::{NULL, SiteId};
 use crate::lang::ast::{BinaryOp, UnaryOp};
 use crate::lang::check::components::THIS;
@@ -50,16 +50,16 @@ impl<'p> Pass<'p> {
                 self.address(list, state);
                 self.expr(e, state);
             }
-            ExprKind::Cas { place, old, new, .. } => {
+            ExprKind::Cas { place, old, new, site } => {
                 self.address(place, state);
                 self.expr(old, state);
                 self.expr(new, state);
-                self.change(state, Change::write(place));
+                self.write(place, *site, state);
             }
-            ExprKind::FetchAdd { place, delta: value, .. } | ExprKind::Exchange { place, value, .. } => {
+            ExprKind::FetchAdd { place, delta: value, site } | ExprKind::Exchange { place, value, site } => {
                 self.address(place, state);
                 self.expr(value, state);
-                self.change(state, Change::write(place));
+                self.write(place, *site, state);
             }
             ExprKind::Post { .. } => self.post(e, state),
             ExprKind::CancelMessage { message, .. } => self.expr(message, state),

@@ -27,7 +27,7 @@ mod stmts;
 
 use crate::base::IndexVec;
 use crate::event::{BodyId, SiteId, Uses};
-use crate::lang::program::{Body, LocalId, Program};
+use crate::lang::program::{Body, LocalId, MemoryPlace, NO_SITE, Program};
 use facts::{Change, Effects, Facts, State};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -69,6 +69,8 @@ struct Collected {
     calls: BTreeSet<BodyId>,
     // Locals that are assigned, each with the read that gives it its value. `None` if something else does as well.
     sources: BTreeMap<LocalId, Option<SiteId>>,
+    // Writes of references.
+    writes: BTreeSet<SiteId>,
     // Reads whose values are dereferenced.
     derefs: BTreeSet<SiteId>,
     // Reads whose values are tested.
@@ -81,6 +83,7 @@ struct Collected {
 
 impl Collected {
     fn write_to(self, table: &mut Uses) {
+        self.writes.iter().for_each(|site| table.add_write(*site));
         for site in &self.tested {
             table.row(*site).tested = true;
         }
@@ -164,6 +167,13 @@ impl<'p> Pass<'p> {
             Change::Local(_) | Change::Call(_) => {}
         }
         state.0.iter_mut().chain(&mut self.handlers).for_each(|facts| facts.change(change));
+    }
+
+    fn write(&mut self, place: &MemoryPlace, site: SiteId, state: &mut State) {
+        if place.ty.has_null() && site != NO_SITE {
+            self.out.writes.insert(site);
+        }
+        self.change(state, Change::write(place));
     }
 
     fn call(&mut self, state: &mut State, body: BodyId) {

@@ -2,6 +2,7 @@
 
 use super::facts::{Change, Facts, State};
 use super::{LoopFlow, Pass};
+use crate::event::SiteId;
 use crate::lang::program::{Expr, ExprKind, LocalId, PlatformStmt, SelectStmt, Simple, Stmt, SyncForStmt};
 
 impl<'p> Pass<'p> {
@@ -26,15 +27,10 @@ impl<'p> Pass<'p> {
                 self.indices(index, state);
                 self.expr(value, state);
             }
-            Stmt::Write { place, value, .. } => {
+            Stmt::Write { place, value, site } | Stmt::Update { place, value, write: site, .. } => {
                 self.address(place, state);
                 self.expr(value, state);
-                self.change(state, Change::write(place));
-            }
-            Stmt::Update { place, value, .. } => {
-                self.address(place, state);
-                self.expr(value, state);
-                self.change(state, Change::write(place));
+                self.write(place, *site, state);
             }
             Stmt::ListSet { list, index, value, .. } | Stmt::ListUpdate { list, index, value, .. } => {
                 self.address(list, state);
@@ -109,7 +105,7 @@ impl<'p> Pass<'p> {
         }
     }
 
-    fn set(&mut self, local: LocalId, from: Option<crate::event::SiteId>, state: &mut State) {
+    fn set(&mut self, local: LocalId, from: Option<SiteId>, state: &mut State) {
         self.assigns(local, from);
         self.change(state, Change::Local(local));
     }
