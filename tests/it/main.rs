@@ -132,5 +132,7 @@ mod truth_jobs;
 mod truth_models;
 mod truth_orders;
 mod twins;
+mod uses;
+mod uses_naive;
 mod verdicts;
 mod words;
