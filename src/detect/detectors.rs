@@ -48,6 +48,8 @@ pub struct Rules {
     pub has_ranks: bool,
     /// Whether it is computed which races cover which.
     pub has_coverage: bool,
+    /// Whether use-free races are found and filtered, and [`Options::external`] counts.
+    pub has_filters: bool,
     /// Creates the detector for a trace.
     pub make: Make,
 }
@@ -63,6 +65,7 @@ pub static DETECTORS: [DetectorRow; 6] = [
             title: "hybrid detection",
             has_ranks: true,
             has_coverage: false,
+            has_filters: false,
             make: |trace, _| Box::new(HybridTrace::new(trace)),
         }),
         heading: "hybrid (RaceFuzzer, phase 1)",
@@ -80,6 +83,7 @@ pub static DETECTORS: [DetectorRow; 6] = [
             title: "DroidRacer's rules, as printed",
             has_ranks: true,
             has_coverage: true,
+            has_filters: false,
             make: |trace, options| Box::new(HappensBefore::new(trace, options)),
         }),
         heading: "DroidRacer",
@@ -97,6 +101,7 @@ pub static DETECTORS: [DetectorRow; 6] = [
             title: "DroidRacer's rules, as in its source",
             has_ranks: false,
             has_coverage: false,
+            has_filters: false,
             make: |trace, _| Box::new(SourceRules::new(trace)),
         }),
         heading: "DroidRacer's program",
@@ -113,6 +118,7 @@ pub static DETECTORS: [DetectorRow; 6] = [
             title: "FastTrack",
             has_ranks: false,
             has_coverage: false,
+            has_filters: false,
             make: |trace, _| Box::new(FastTrack::new(trace)),
         }),
         heading: "FastTrack",
@@ -129,6 +135,7 @@ pub static DETECTORS: [DetectorRow; 6] = [
             title: "CAFA's order",
             has_ranks: false,
             has_coverage: false,
+            has_filters: true,
             make: |trace, options| Box::new(Cafa::new(trace, false, options.external)),
         }),
         heading: "CAFA",
@@ -146,6 +153,7 @@ pub static DETECTORS: [DetectorRow; 6] = [
             title: "CAFA's order, as printed",
             has_ranks: false,
             has_coverage: false,
+            has_filters: true,
             make: |trace, options| Box::new(Cafa::new(trace, true, options.external)),
         }),
         heading: "CAFA, as printed",
