@@ -21,10 +21,12 @@
 //! - B: the precise relation orders the pair.
 //! - C: the precise relation does not order the pair, but FIFO of posts in the order in which they happened does.
 //!   Firings have no such order: the environment may fire in any order.
+//! - D: a use-free race that a filter of CAFA excludes ([`UseFree`]). Only that detector finds it, and it is not
+//!   driven.
 //! - E: order pairs. They are no races.
 //!
-//! There is no D (pairs of accesses under a common lock): the order of two sections decides the order of everything
-//! in them, and the pair of their acquisitions is an E.
+//! Pairs of accesses under a common lock have no rank: the order of two sections decides the order of everything in
+//! them, and the pair of their acquisitions is an E.
 //!
 //! The rank of a candidate is the most suspicious rank of the occurrences that were compared. In each chain only the
 //! latest occurrence is compared; it is unordered wherever an earlier one is. So an A is always seen; between B and
@@ -104,6 +106,7 @@ pub use pairs::candidate::{Candidate, Candidates, ConflictPlace, ContextKind, Fi
 pub(crate) use pairs::executions::MOST_PAIRS;
 pub use pairs::order_pairs::OrderPairs;
 pub use pairs::partners::things;
+pub use pairs::use_free::{UseFree, UseFreeClass, UseFreeFilter};
 pub use relation::signals::{EventChannels, Signals};
 pub use traces::detector::Detector;
 pub use traces::fasttrack::fasttrack;

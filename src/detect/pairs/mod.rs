@@ -1,6 +1,6 @@
 //! Pairs of operations that may conflict: what a pair is and how candidates of many runs are collected (`candidate`),
 //! how an execution is compared with the earlier ones of its run (`watch`, `executions`, `findings`), and the pairs
-//! that are no accesses (`order_pairs`, with `partners` and `section`).
+//! that are no accesses (`order_pairs`, with `partners` and `section`). `use_free` says what CAFA knows about a pair.
 
 pub(super) mod candidate;
 pub(super) mod executions;
@@ -8,4 +8,5 @@ pub(super) mod findings;
 pub(super) mod order_pairs;
 pub(super) mod partners;
 mod section;
+pub(super) mod use_free;
 pub(super) mod watch;
