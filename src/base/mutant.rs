@@ -52,10 +52,20 @@ pub enum Mutant {
     OpenRowMissed,
     UnderWayForgotten,
     RequestsOutOfOrder,
+    // Mistakes in CAFA's order over traces, which the search does not use.
+    AtomicAtPosts,
+    DelaysTurned,
+    LocksInOrder,
+    OnePass,
 }
 
 impl Mutant {
-    /// All mistakes, without `None`.
+    /// All mistakes in the order of traces.
+    #[cfg(feature = "mutants")]
+    pub const OF_TRACES: [Mutant; 4] =
+        [Mutant::AtomicAtPosts, Mutant::DelaysTurned, Mutant::LocksInOrder, Mutant::OnePass];
+
+    /// All mistakes that a search can notice, without `None`.
     #[cfg(feature = "mutants")]
     pub const ALL: [Mutant; 38] = [
         Mutant::FrontFirstInFirstOut,

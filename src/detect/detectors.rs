@@ -5,6 +5,7 @@
 //! from the rows.
 
 use crate::detect::DetectorId;
+use crate::detect::traces::causality::Cafa;
 use crate::detect::traces::detector::{Detector, run};
 use crate::detect::traces::fasttrack::FastTrack;
 use crate::detect::traces::happens_before::{Analysis, HappensBefore, Options, SourceRules, TooLarge};
@@ -47,12 +48,14 @@ pub struct Rules {
     pub has_ranks: bool,
     /// Whether it is computed which races cover which.
     pub has_coverage: bool,
+    /// Whether use-free races are found and filtered, and [`Options::external`] counts.
+    pub has_filters: bool,
     /// Creates the detector for a trace.
     pub make: Make,
 }
 
 /// All detectors.
-pub static DETECTORS: [DetectorRow; 4] = [
+pub static DETECTORS: [DetectorRow; 6] = [
     DetectorRow {
         name: "hybrid",
         help: Some("Lock sets and the order that holds in every run; it misses the fewest pairs"),
@@ -62,6 +65,7 @@ pub static DETECTORS: [DetectorRow; 4] = [
             title: "hybrid detection",
             has_ranks: true,
             has_coverage: false,
+            has_filters: false,
             make: |trace, _| Box::new(HybridTrace::new(trace)),
         }),
         heading: "hybrid (RaceFuzzer, phase 1)",
@@ -79,6 +83,7 @@ pub static DETECTORS: [DetectorRow; 4] = [
             title: "DroidRacer's rules, as printed",
             has_ranks: true,
             has_coverage: true,
+            has_filters: false,
             make: |trace, options| Box::new(HappensBefore::new(trace, options)),
         }),
         heading: "DroidRacer",
@@ -96,6 +101,7 @@ pub static DETECTORS: [DetectorRow; 4] = [
             title: "DroidRacer's rules, as in its source",
             has_ranks: false,
             has_coverage: false,
+            has_filters: false,
             make: |trace, _| Box::new(SourceRules::new(trace)),
         }),
         heading: "DroidRacer's program",
@@ -112,12 +118,48 @@ pub static DETECTORS: [DetectorRow; 4] = [
             title: "FastTrack",
             has_ranks: false,
             has_coverage: false,
+            has_filters: false,
             make: |trace, _| Box::new(FastTrack::new(trace)),
         }),
         heading: "FastTrack",
         reads: "any trace",
         order: "vector clocks of threads; the tasks of a looper are in program order",
         finds: "races between threads only",
+    },
+    DetectorRow {
+        name: "cafa",
+        help: None,
+        rules: Some(Rules {
+            name: "cafa",
+            help: "CAFA's order, in which only what the queue forces orders the tasks of a looper: use-free races",
+            title: "CAFA's order",
+            has_ranks: false,
+            has_coverage: false,
+            has_filters: true,
+            make: |trace, options| Box::new(Cafa::new(trace, false, options.external)),
+        }),
+        heading: "CAFA",
+        reads: "any trace",
+        order: "a transitive relation: program order, fork, join, signals, posts, atomicity of tasks, and the rules of \
+                queues, also for posts to the front; no order of locks",
+        finds: "uses and frees of one reference; in traces that do not mark them, all races",
+    },
+    DetectorRow {
+        name: "cafa-printed",
+        help: None,
+        rules: Some(Rules {
+            name: "cafa-printed",
+            help: "CAFA's order, with only the rules that its paper prints",
+            title: "CAFA's order, as printed",
+            has_ranks: false,
+            has_coverage: false,
+            has_filters: true,
+            make: |trace, options| Box::new(Cafa::new(trace, true, options.external)),
+        }),
+        heading: "CAFA, as printed",
+        reads: "any trace",
+        order: "the same without the two rules that the paper lacks",
+        finds: "slightly more pairs",
     },
 ];
 

@@ -31,6 +31,10 @@ pub struct Header {
     pub strategy: String,
     /// The seed of the strategy.
     pub seed: u64,
+    /// Of a converted trace: whether the environment may fire its events in any order that their enables allow, as in
+    /// the run of a model.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub free_events: bool,
 }
 
 impl Header {
@@ -45,6 +49,7 @@ impl Header {
             defines: defines.iter().cloned().collect(),
             strategy: strategy.to_owned(),
             seed,
+            free_events: false,
         }
     }
 }
@@ -128,6 +133,18 @@ pub struct Row {
     /// The field of the location without its object, if the name of the location does not end with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
+    /// Of a read: whether its value is dereferenced, so that null would fail there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub uses: bool,
+    /// Of a read: whether a condition tests its value against null.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tested: bool,
+    /// Of a read that uses a reference: the step of the read, in the same context, whose test keeps null from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guard: Option<u64>,
+    /// Of a write: whether it writes null to a location that holds references, or deletes an object.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub frees: bool,
 }
 
 impl Row {

@@ -112,6 +112,11 @@ impl Builder {
         self.trace.sites.add(text)
     }
 
+    /// Records that the environment may fire its events in any order that their enables allow.
+    pub fn free_events(&mut self) {
+        self.trace.free_events = true;
+    }
+
     /// Adds a remark about the input file to [`Trace::notes`].
     pub fn note(&mut self, text: String) {
         self.trace.notes.push(text);
@@ -145,6 +150,18 @@ impl Builder {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.trace.ops.is_empty()
+    }
+
+    /// Returns the number that the next operation gets if this thread performs an access: the operations of a looper
+    /// between two tasks begin a task first.
+    #[must_use]
+    pub fn next(&self, thread: ThreadNo) -> OpNo {
+        OpNo::new(self.len() + usize::from(self.is_between(thread)))
+    }
+
+    // Whether a thread is in its loop, between two tasks.
+    fn is_between(&self, thread: ThreadNo) -> bool {
+        self.threads[thread].looping && self.threads[thread].running.is_none()
     }
 
     /// Returns the task that a thread is running.
@@ -210,8 +227,7 @@ impl Builder {
             return Err(TraceError::TooLong(MOST_OPERATIONS));
         }
         // The operations of a looper between two tasks form a task without a post.
-        let between = self.threads[thread].looping && self.threads[thread].running.is_none();
-        if between && !matches!(action, Action::Begin(_) | Action::Leave | Action::ThreadExit) {
+        if self.is_between(thread) && !matches!(action, Action::Begin(_) | Action::Leave | Action::ThreadExit) {
             let name = format!("between tasks {}", self.anonymous + 1);
             self.begin_anonymous(thread, &name, line);
         }

@@ -54,6 +54,16 @@ impl Marks {
         at.map_or_else(|_| Mark::default(), |at| self.rows[at].1)
     }
 
+    /// Returns the mark of an operation, for a caller that asks for operations in their order: `from` is the number of
+    /// marked operations before this one, which the caller keeps; 0 at first.
+    #[must_use]
+    pub fn next(&self, from: &mut usize, op: OpNo) -> Mark {
+        while self.rows.get(*from).is_some_and(|(marked, _)| *marked < op) {
+            *from += 1;
+        }
+        self.rows.get(*from).filter(|(marked, _)| *marked == op).map_or_else(Mark::default, |(_, mark)| *mark)
+    }
+
     /// Returns the marked operations, in the order of the trace.
     pub fn iter(&self) -> impl Iterator<Item = (OpNo, Mark)> + '_ {
         self.rows.iter().copied()

@@ -210,6 +210,9 @@ pub struct Trace {
     pub events: NameTable<EventNo>,
     /// Number of channels.
     pub channels: u32,
+    /// Whether the environment may fire its events in any order that their enables allow, as in a run of a model. What
+    /// the outside world of a real app can do, its log does not say.
+    pub free_events: bool,
     /// The statements, as text for reports.
     pub sites: NameTable<SiteNo>,
     /// Remarks about oddities of the input file, for a reader: one line each.

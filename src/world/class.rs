@@ -1,6 +1,7 @@
 //! Compares posts: decides which of two messages must begin first, whatever the clock does. Only the posts themselves
 //! are known, not their instants.
 
+use crate::base::mutant::{self, Mutant};
 use crate::event::PostTime;
 
 /// The part of a post that determines the place of its message in the queue.
@@ -63,6 +64,7 @@ impl PostClass {
             (Time::Front, _) => true,
             // A fence between the two lets only the asynchronous one pass.
             _ if !self.is_async && later.is_async => false,
+            (Time::Delay(d1), Time::Delay(d2)) if mutant::is(Mutant::DelaysTurned) => d1 >= d2,
             (Time::Delay(d1), Time::Delay(d2)) => d1 <= d2,
             (Time::At(t1), Time::At(t2)) => t1 <= t2,
             // The clock is at least at 1 when the later message is posted.

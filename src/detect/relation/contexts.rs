@@ -70,6 +70,16 @@ pub(in crate::detect) struct ContextClock {
 }
 
 impl ContextClock {
+    /// Returns a context that begins at this point with this knowledge.
+    pub(in crate::detect) fn new(at: Point, clock: Clock) -> Self {
+        Self { at, clock }
+    }
+
+    /// Returns the knowledge of the context about other chains.
+    pub(in crate::detect) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
     /// Whether the point is before the next operation of this context.
     pub(in crate::detect) fn has(&self, point: Point) -> bool {
         point.chain == self.at.chain || self.clock.has(point)
@@ -93,7 +103,8 @@ impl ContextClock {
         self.at
     }
 
-    fn knowledge(&self) -> Clock {
+    /// Returns the knowledge of the context, itself included.
+    pub(in crate::detect) fn knowledge(&self) -> Clock {
         let mut clock = self.clock.clone();
         clock.learn(self.at);
         clock
@@ -414,7 +425,10 @@ impl Relation {
         let Some((end, clock)) = self.close(context) else { return };
         match begin {
             _ if self.thread(looper).shares_queue => {}
-            Some(begin) => self.thread(looper).tasks.add(EndedMessage { begin, end, clock }, post, class),
+            Some(begin) => {
+                let ended = Arc::new(EndedMessage { context, begin, end, clock });
+                self.thread(looper).tasks.add(ended, post, class);
+            }
             None => self.receive(home, &clock),
         }
     }

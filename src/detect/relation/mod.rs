@@ -6,11 +6,11 @@
 pub(super) mod awaits;
 pub(super) mod clock;
 pub(super) mod contexts;
-mod delayed;
+pub(super) mod delayed;
 mod exchanges;
 pub(super) mod held;
 pub(super) mod hybrid_channels;
 pub(super) mod order;
-mod queues;
+pub(super) mod queues;
 pub(super) mod sets;
 pub(super) mod signals;

@@ -21,8 +21,9 @@
 //! delays it looks only at the delays that have a post which is not before another one that was found (`delayed`).
 //! Posts to the front are skipped once all of their tasks are known.
 
-use super::clock::{ChainId, Clock, Point, WIDTH, knows};
+use super::clock::{ChainId, Clock, ClockBlock, Point, WIDTH, knows};
 use super::delayed::{DelayedTask, DelayedTasks};
+use crate::event::ContextId;
 use crate::world::{PostClass, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -40,6 +41,8 @@ pub(in crate::detect) struct PostedMessage {
 
 /// A task that has ended.
 pub(in crate::detect) struct EndedMessage {
+    /// The context of the task.
+    pub(in crate::detect) context: ContextId,
     /// First epoch of the task.
     pub(in crate::detect) begin: Point,
     /// Last epoch of the task, in the same chain.
@@ -73,9 +76,8 @@ struct ChainPosts {
 
 impl Tasks {
     /// Adds a task that has ended.
-    pub(in crate::detect) fn add(&mut self, ended: EndedMessage, post: Option<Point>, class: Option<PostClass>) {
+    pub(in crate::detect) fn add(&mut self, ended: Arc<EndedMessage>, post: Option<Point>, class: Option<PostClass>) {
         let (begin, end) = (ended.begin, ended.end);
-        let ended = Arc::new(ended);
         self.by_chain.entry(begin.chain).or_default().push(ended.clone());
         self.last.learn(end);
         // FIFO puts no task after an idle handler.
@@ -93,9 +95,11 @@ impl Tasks {
             return;
         }
         let tasks = poster.front.entry((class, begin.chain)).or_default();
-        // Two front posts of one chain whose tasks share a chain cannot be out of order: the second task would have
-        // to be before the begin of the first one, but only the first post and what began before it are.
-        debug_assert!(tasks.last().is_none_or(|task| task.post < post), "in the order of their posts");
+        // Posts to the front are last in, first out. What knows an earlier post than those of the tasks that ended
+        // before this one on its chain follows this task, and thereby all of them.
+        while tasks.last().is_some_and(|task| task.post > post) {
+            tasks.pop();
+        }
         tasks.push(entry);
         poster.front_ends.learn(end);
     }
@@ -163,6 +167,35 @@ impl Tasks {
                 learn(task.end, &task.ended, clock);
             }
         }
+    }
+
+    /// Adds to `clock` the ends of the tasks of which `arrived` knows something that `before` does not know, because
+    /// tasks of one looper run one after another. Returns these tasks, if `before` did not know them to their ends.
+    /// `clock` must know both.
+    pub(in crate::detect) fn complete(
+        &self,
+        before: &Clock,
+        arrived: &Clock,
+        clock: &mut Clock,
+    ) -> Vec<Arc<EndedMessage>> {
+        let mut found = Vec::new();
+        for number in 0..arrived.len() {
+            let Some(theirs) = arrived.block(number) else { continue };
+            let known = |other: &Arc<ClockBlock>| before.block(number).is_some_and(|mine| knows(mine, other));
+            if known(theirs) || self.last.block(number).is_none_or(known) {
+                continue;
+            }
+            let first = number * WIDTH;
+            for (chain, tasks) in self.by_chain.range(ChainId(first as u32)..ChainId((first + WIDTH) as u32)) {
+                let epoch = theirs[chain.0 as usize - first];
+                let early = tasks.partition_point(|task| task.begin.epoch <= epoch);
+                if let Some(task) = tasks[..early].last().filter(|task| !before.has(task.end)) {
+                    clock.join(&task.clock);
+                    found.push(task.clone());
+                }
+            }
+        }
+        found
     }
 
     /// Returns the last task of each chain.

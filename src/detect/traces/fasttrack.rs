@@ -1,9 +1,7 @@
 //! FastTrack (Flanagan, Freund, PLDI 2009) over a trace: races between threads, by epochs.
 //!
-//! The operations of a thread are in program order from its start to its end, those of a looper with all its tasks.
-//! Therefore no race between two tasks of one looper is ever found, and many races between a task and a thread are
-//! missed. The other edges of happens-before are: fork, join, locks, signals (treated as volatiles), post to begin,
-//! enable to post, attachQ to post.
+//! The order is that of threads ([`super::threads`]), with locks. Therefore no race between two tasks of one looper is
+//! ever found, and many races between a task and a thread are missed.
 //!
 //! Each location keeps its last write, and its last read, or the last read of each thread if reads are not ordered.
 //! FastTrack finds a race on a location if there is one, but not all of them: after a race of a and b only b may be
@@ -11,9 +9,10 @@
 //! this happens-before orders.
 
 use super::happens_before::{Analysis, Race, RaceClass, TooLarge};
-use crate::base::{Id, IndexVec};
+use super::threads::{LockEdges, ThreadOrder};
+use crate::base::IndexVec;
 use crate::detect::Rank;
-use crate::detect::relation::clock::{ChainId, Clock, Point};
+use crate::detect::relation::clock::Point;
 use crate::detect::traces::detector::{Detector, run};
 use crate::trace::{Action, LocationNo, OpNo, Operation, TaskNo, ThreadNo, Trace};
 use indexmap::IndexMap;
@@ -65,114 +64,34 @@ struct Variable {
 /// The detector, up to the current operation.
 pub(in crate::detect) struct FastTrack<'t> {
     trace: &'t Trace,
-    // Knowledge of each thread about the others, and its own epoch.
-    clocks: IndexVec<ThreadNo, Clock>,
-    epochs: IndexVec<ThreadNo, u32>,
+    order: ThreadOrder<'t>,
     running: IndexVec<ThreadNo, Option<TaskNo>>,
-    exits: IndexVec<ThreadNo, Clock>,
-    attached: IndexVec<ThreadNo, Clock>,
-    posts: IndexVec<TaskNo, Clock>,
-    locks: Vec<Clock>,
-    channels: Vec<Clock>,
-    enables: Vec<Clock>,
     variables: IndexVec<LocationNo, Variable>,
     found: IndexMap<(LocationNo, u64, u64), Race, Xxh3Builder>,
 }
 
 impl<'t> FastTrack<'t> {
     pub(in crate::detect) fn new(trace: &'t Trace) -> Self {
-        let threads = || trace.threads.iter();
-        let clocks = || threads().map(|_| Clock::default());
         Self {
             trace,
-            clocks: clocks().collect(),
-            epochs: threads().map(|_| 1).collect(),
-            running: threads().map(|_| None).collect(),
-            exits: clocks().collect(),
-            attached: clocks().collect(),
-            posts: trace.tasks.iter().map(|_| Clock::default()).collect(),
-            locks: vec![Clock::default(); trace.locks.len()],
-            channels: vec![Clock::default(); trace.channels as usize],
-            enables: vec![Clock::default(); trace.events.len()],
+            order: ThreadOrder::new(trace, LockEdges::Ordered),
+            running: trace.threads.iter().map(|_| None).collect(),
             variables: trace.places.iter().map(|_| Variable::default()).collect(),
             found: IndexMap::with_hasher(Xxh3Builder::new()),
         }
     }
 
-    fn at(&self, thread: ThreadNo) -> Point {
-        Point { chain: ChainId::new(thread.index()), epoch: self.epochs[thread] }
-    }
-
-    fn knows(&self, thread: ThreadNo, point: Point) -> bool {
-        point.chain.index() == thread.index() || self.clocks[thread].has(point)
-    }
-
-    // Returns the knowledge that a thread sends, and begins a new epoch: later operations are not part of it.
-    fn send(&mut self, thread: ThreadNo) -> Clock {
-        let mut clock = self.clocks[thread].clone();
-        clock.learn(self.at(thread));
-        self.epochs[thread] += 1;
-        clock
-    }
-
-    fn synchronize(&mut self, thread: ThreadNo, action: Action) {
-        match action {
-            Action::Fork(child) => {
-                let clock = self.send(thread);
-                self.clocks[child].join(&clock);
-            }
-            Action::Join(other) => self.clocks[thread].join(&self.exits[other]),
-            Action::ThreadExit => self.exits[thread] = self.send(thread),
-            Action::AttachQueue => self.attached[thread] = self.send(thread),
-            Action::Post(task) => {
-                let about = &self.trace.tasks[task];
-                self.clocks[thread].join(&self.attached[about.looper]);
-                about.events.iter().for_each(|event| self.clocks[thread].join(&self.enables[event.index()]));
-                self.posts[task] = self.send(thread);
-            }
-            Action::Begin(task) => {
-                let posted = std::mem::take(&mut self.posts[task]);
-                self.clocks[thread].join(&posted);
-            }
-            Action::Enable(event) => {
-                let clock = self.send(thread);
-                self.enables[event.index()].join(&clock);
-            }
-            Action::Acquire(lock) => self.clocks[thread].join(&self.locks[lock.index()]),
-            // The lock's clock may be joined rather than replaced: a thread that releases a lock has acquired it, so
-            // that it knows all earlier releases.
-            Action::Release(lock) => {
-                let clock = self.send(thread);
-                self.locks[lock.index()].join(&clock);
-            }
-            Action::Send(channel) => {
-                let clock = self.send(thread);
-                self.channels[channel.index()].join(&clock);
-            }
-            Action::Receive(channel) => self.clocks[thread].join(&self.channels[channel.index()]),
-            Action::ThreadInit | Action::Loop | Action::Leave | Action::End(_) | Action::Read(_) | Action::Write(_) => {
-            }
-        }
-    }
-
-    // A post of the environment comes after the enables of its events, and after nothing else.
-    fn fire(&mut self, task: TaskNo) {
-        for event in &self.trace.tasks[task].events {
-            self.posts[task].join(&self.enables[event.index()]);
-        }
-    }
-
     fn read(&mut self, op: OpNo, thread: ThreadNo, place: LocationNo) {
-        let now = LastAccess { at: self.at(thread), op, task: self.running[thread] };
+        let now = LastAccess { at: self.order.at(thread), op, task: self.running[thread] };
         let variable = &self.variables[place];
         // FT READ SAME EPOCH
         if variable.reads.iter().any(|read| read.at == now.at) {
             return;
         }
-        let raced = variable.write.filter(|write| !self.knows(thread, write.at));
+        let raced = variable.write.filter(|write| !self.order.knows(thread, write.at));
         raced.into_iter().for_each(|write| self.race(place, write, now));
         // FT READ EXCLUSIVE: all earlier reads are before this one. Otherwise FT READ SHARE, SHARED.
-        let ordered = self.variables[place].reads.iter().all(|read| self.knows(thread, read.at));
+        let ordered = self.variables[place].reads.iter().all(|read| self.order.knows(thread, read.at));
         let reads = &mut self.variables[place].reads;
         if ordered {
             reads.clear();
@@ -183,14 +102,14 @@ impl<'t> FastTrack<'t> {
     }
 
     fn write(&mut self, op: OpNo, thread: ThreadNo, place: LocationNo) {
-        let now = LastAccess { at: self.at(thread), op, task: self.running[thread] };
+        let now = LastAccess { at: self.order.at(thread), op, task: self.running[thread] };
         let variable = &self.variables[place];
         // FT WRITE SAME EPOCH
         if variable.write.is_some_and(|write| write.at == now.at) {
             return;
         }
         let before = variable.write.iter().chain(&variable.reads);
-        let raced: Vec<LastAccess> = before.filter(|old| !self.knows(thread, old.at)).copied().collect();
+        let raced: Vec<LastAccess> = before.filter(|old| !self.order.knows(thread, old.at)).copied().collect();
         raced.into_iter().for_each(|old| self.race(place, old, now));
         // FT WRITE EXCLUSIVE, SHARED
         self.variables[place] = Variable { write: Some(now), reads: Vec::new() };
@@ -211,6 +130,7 @@ impl<'t> FastTrack<'t> {
             rank: Rank::Unordered,
             count: 0,
             covered_by: None,
+            filter: None,
         };
         self.found.entry((location, x.min(y), x.max(y))).or_insert_with(fresh).count += 1;
     }
@@ -221,7 +141,7 @@ impl Detector for FastTrack<'_> {
         let Operation { thread, action, .. } = *operation;
         if self.trace.threads[thread].environment {
             if let Action::Post(task) = action {
-                self.fire(task);
+                self.order.fire(task);
             }
             return;
         }
@@ -233,7 +153,7 @@ impl Detector for FastTrack<'_> {
         match action.access() {
             Some((place, false)) => self.read(at, thread, place),
             Some((place, true)) => self.write(at, thread, place),
-            None => self.synchronize(thread, action),
+            None => self.order.step(thread, action),
         }
     }
 

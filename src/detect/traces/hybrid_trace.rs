@@ -12,7 +12,7 @@
 //! - An await whose condition held from the start comes after nothing, so that a pair may have rank A instead of B.
 //! - Order pairs are not found: a trace does not have their operations.
 
-use super::happens_before::{AccessQuery, Accesses, Analysis, Classes, Locksets, Place, TooLarge};
+use super::happens_before::{AccessQuery, Accesses, Analysis, Classes, Locksets, Place, RaceClass, TooLarge};
 use crate::base::{Id, IndexVec};
 use crate::detect::Rank;
 use crate::detect::relation::clock::{Clock, Point};
@@ -166,7 +166,7 @@ impl<'t> Orders<'t> {
 
 impl AccessQuery<Now<'_>> for Orders<'_> {
     fn place(&self, now: &Now<'_>) -> Place {
-        Place { since: now.since, number: now.id.0, at: now.context.at() }
+        Place { since: now.since, number: now.id.0, at: now.context.at(), is_filtered: false }
     }
 
     fn is_before(&self, point: Point, now: &Now<'_>) -> bool {
@@ -178,10 +178,12 @@ impl AccessQuery<Now<'_>> for Orders<'_> {
         thread == now.thread && now.context.has(point)
     }
 
-    fn is_post_before(&self, first: TaskNo, second: TaskNo) -> bool {
-        // A context that knows a post of the environment knows the begin of its task.
-        let point = self.posts[first].or(self.begins[first]);
-        first == second || self.events[second].as_ref().zip(point).is_some_and(|(clock, point)| clock.has(point))
+    fn class(&self, classes: &Classes<'_>, (_, old): (OpNo, u32), now: &Now<'_>) -> RaceClass {
+        classes.of(old, now.id.0, |first, second| {
+            // A context that knows a post of the environment knows the begin of its task.
+            let point = self.posts[first].or(self.begins[first]);
+            first == second || self.events[second].as_ref().zip(point).is_some_and(|(clock, point)| clock.has(point))
+        })
     }
 
     fn rank(&self, _: &Classes<'_>, (old, _): (OpNo, u32), now: &Now<'_>) -> Rank {

@@ -1,8 +1,10 @@
 //! Detectors that read a recorded trace, one file or folder each, over one interface (`detector`); and `record`, which
 //! turns the events of a run into such a trace.
 
+pub mod causality;
 pub(super) mod detector;
 pub(super) mod fasttrack;
 pub mod happens_before;
 pub(super) mod hybrid_trace;
 pub(super) mod record;
+mod threads;

@@ -68,6 +68,7 @@ impl TraceRecorder {
     #[must_use]
     pub fn new() -> Self {
         let mut builder = Builder::new();
+        builder.free_events();
         let environment = builder.environment("environment");
         let init = builder.thread("init");
         debug_assert_eq!((environment, init), (ENVIRONMENT, INIT));

@@ -15,7 +15,7 @@ use super::race::{Race, RaceClass};
 use crate::base::IndexVec;
 use crate::detect::Rank;
 use crate::detect::relation::clock::Point;
-use crate::trace::{LocationNo, OpNo, SiteNo, TaskNo, ThreadNo, Trace};
+use crate::trace::{LocationNo, OpNo, SiteNo, ThreadNo, Trace};
 use indexmap::map::Entry;
 use indexmap::{IndexMap, IndexSet};
 use xxhash_rust::xxh3::Xxh3Builder;
@@ -42,8 +42,8 @@ pub(in crate::detect) trait AccessQuery<C> {
     /// Whether a point of a thread is before the current operation of a context of the same thread, by a path on this
     /// thread alone if the relation tells such paths from others.
     fn is_st_before(&self, point: (Point, ThreadNo), now: &C) -> bool;
-    /// Whether the post of a task is before the post of another one, which handles an event. Both tasks have begun.
-    fn is_post_before(&self, first: TaskNo, second: TaskNo) -> bool;
+    /// Returns the class of an unordered pair: an earlier access of the context `old`, and the current operation.
+    fn class(&self, classes: &Classes<'_>, old: (OpNo, u32), now: &C) -> RaceClass;
     /// Returns the rank of an unordered pair: an earlier access of the context `old`, and the current operation.
     fn rank(&self, classes: &Classes<'_>, old: (OpNo, u32), now: &C) -> Rank;
 }
@@ -57,6 +57,8 @@ pub(in crate::detect) struct Place {
     pub(in crate::detect) number: u32,
     /// Current point of the context.
     pub(in crate::detect) at: Point,
+    /// Whether a filter is about the current access. Accesses of one statement that differ in this are kept apart.
+    pub(in crate::detect) is_filtered: bool,
 }
 
 /// The accesses so far, and the races.
@@ -67,6 +69,8 @@ pub(in crate::detect) struct Accesses<'t> {
     // First entry of the list of unused places in `entries`.
     free: u32,
     merging: bool,
+    // Whether only a read and a write conflict: a use and a free.
+    of_uses: bool,
     found: IndexMap<(LocationNo, Ends, RaceClass), Race, Xxh3Builder>,
     // Statements (or contexts) in the races of each location.
     ends: IndexSet<(LocationNo, u64), Xxh3Builder>,
@@ -99,6 +103,14 @@ struct AccessEntry {
     // invariant: a list is descending by `op`
     op: OpNo,
     lockset: Lockset,
+    is_filtered: bool,
+}
+
+impl AccessEntry {
+    // Whether the two accesses make the same pairs with others, as far as their order lets them.
+    fn is_alike(&self, other: &AccessEntry) -> bool {
+        (self.site, self.lockset, self.is_filtered) == (other.site, other.lockset, other.is_filtered)
+    }
 }
 
 impl AccessList {
@@ -115,10 +127,17 @@ impl<'t> Accesses<'t> {
             entries: Vec::new(),
             free: NONE,
             merging,
+            of_uses: false,
             found: IndexMap::with_hasher(Xxh3Builder::new()),
             ends: IndexSet::with_hasher(Xxh3Builder::new()),
             lost: false,
         }
+    }
+
+    /// Returns the accesses of a trace for use-free races, in which a read is a use and a write is a free. Only a use and
+    /// a free conflict, and each race shows its most suspicious pair of accesses.
+    pub(in crate::detect) fn of_uses(trace: &'t Trace) -> Self {
+        Self { of_uses: true, ..Self::new(trace, false) }
     }
 
     /// Processes an access of a context to a location. With `locks`, a common lock keeps two threads apart.
@@ -131,8 +150,9 @@ impl<'t> Accesses<'t> {
         (at, writes): (LocationNo, bool),
     ) {
         let lockset = locks.map_or(Lockset::EMPTY, |(_, lockset)| lockset);
-        let Place { since: began, number, at: point } = order.place(now);
-        let new = AccessEntry { next: NONE, context: number, at: point, site: self.trace.ops[op].site, op, lockset };
+        let Place { since: began, number, at: point, is_filtered } = order.place(now);
+        let site = self.trace.ops[op].site;
+        let new = AccessEntry { next: NONE, context: number, at: point, site, op, lockset, is_filtered };
         let Lists { reads, writes: written, .. } = self.places[at];
         let mine = if writes { written } else { reads };
         let known = self.find(mine, &new, began);
@@ -143,7 +163,9 @@ impl<'t> Accesses<'t> {
         // Entries older than the last access of this context and statement were compared with it: no pair with the
         // new access would be new.
         let since = last.map_or(OpNo(0), |last| last.op);
-        self.compare_all(order, classes, (now, locks), &new, (at, written, since));
+        if !(writes && self.of_uses) {
+            self.compare_all(order, classes, (now, locks), &new, (at, written, since));
+        }
         if writes {
             self.compare_all(order, classes, (now, locks), &new, (at, reads, since));
         }
@@ -182,7 +204,7 @@ impl<'t> Accesses<'t> {
             if entry.op < since {
                 return None;
             }
-            if entry.context == new.context && entry.site == new.site && entry.lockset == new.lockset {
+            if entry.context == new.context && entry.is_alike(new) {
                 return Some((before, at));
             }
             (before, at) = (Some(at), entry.next);
@@ -211,7 +233,7 @@ impl<'t> Accesses<'t> {
                 apart && classes.task_of(old.context).0 != classes.task_of(new.context).0
             };
             if old.context != new.context && !order.is_before(old.at, now) && !guarded() {
-                let class = classes.of(order, old.context, new.context);
+                let class = order.class(classes, (old.op, old.context), now);
                 let rank = order.rank(classes, (old.op, old.context), now);
                 let (x, y) = (end(&old), end(new));
                 let key = (place, (x.min(y), x.max(y)), class);
@@ -224,12 +246,16 @@ impl<'t> Accesses<'t> {
                     rank,
                     count: 1,
                     covered_by: None,
+                    filter: None,
                 };
                 let races = &mut self.places[place].races;
                 match self.found.entry(key) {
                     Entry::Occupied(known) => {
                         let race = known.into_mut();
                         race.count += 1;
+                        if self.of_uses && rank < race.rank {
+                            *race = Race { count: race.count, ..fresh() };
+                        }
                         race.rank = race.rank.min(rank);
                     }
                     Entry::Vacant(free) if *races < MOST_RACES => {
@@ -261,9 +287,7 @@ impl<'t> Accesses<'t> {
         let (mut kept, mut last, mut at) = (0, NONE, list.head);
         while at != NONE {
             let entry = self.entries[at as usize];
-            let is_news = entry.site != new.site
-                || entry.lockset != new.lockset
-                || !order.is_st_before((entry.at, self.trace.ops[entry.op].thread), now);
+            let is_news = !entry.is_alike(new) || !order.is_st_before((entry.at, self.trace.ops[entry.op].thread), now);
             if is_news && kept + 1 < MOST_ENTRIES {
                 match last {
                     NONE => list.head = at,

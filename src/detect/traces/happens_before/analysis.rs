@@ -5,9 +5,10 @@ use super::classes::Classes;
 use super::coverage;
 use super::locksets::Locksets;
 use super::order::{TraceEdges, TraceOrder};
-use super::race::Race;
+use super::race::{Race, RaceClass};
 use super::source::TooLarge;
 use crate::detect::Rank;
+use crate::detect::traces::causality::External;
 use crate::detect::traces::detector::{Detector, run};
 use crate::trace::{Action, LocationNo, OpNo, Operation, SiteNo, TaskNo, ThreadNo, Trace};
 use std::collections::BTreeSet;
@@ -23,11 +24,14 @@ pub struct Options {
     pub forced: bool,
     /// Whether another pass finds which races cover which.
     pub coverage: bool,
+    /// Whether the events of the outside world have an order, for rules that ask for it; `None` if the origin of the
+    /// trace decides ([`External::of`]).
+    pub external: Option<External>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { merging: true, forced: true, coverage: true }
+        Self { merging: true, forced: true, coverage: true, external: None }
     }
 }
 
@@ -43,12 +47,26 @@ pub struct Analysis {
     pub lost: bool,
     /// Whether it was computed which races cover which. It is not if there are too many.
     pub covered: bool,
+    /// The classes that the detector knows.
+    pub classes: &'static [RaceClass],
+    /// Whether the races are use-free races: the read is a use, and the write a free.
+    pub is_use_free: bool,
+    /// A remark about what was looked for, for reports.
+    pub note: Option<&'static str>,
 }
 
 impl Analysis {
     /// Returns the result of a detector that finds nothing but races.
     pub(in crate::detect) fn of(races: Vec<Race>) -> Self {
-        Self { races, overtaken: Vec::new(), lost: false, covered: false }
+        Self {
+            races,
+            overtaken: Vec::new(),
+            lost: false,
+            covered: false,
+            classes: &RaceClass::ALL,
+            is_use_free: false,
+            note: None,
+        }
     }
 }
 
@@ -107,7 +125,7 @@ impl Detector for HappensBefore<'_> {
             let more = forced.races.into_iter().filter(|race| !known.contains(&pair(trace, race)));
             races.extend(more.map(|race| Race { rank: Rank::ByLocks, ..race }));
         }
-        Ok((!stop.load(Ordering::Relaxed)).then_some(Analysis { races, overtaken, lost, covered }))
+        Ok((!stop.load(Ordering::Relaxed)).then(|| Analysis { overtaken, lost, covered, ..Analysis::of(races) }))
     }
 }
 

@@ -16,7 +16,7 @@ const RUNNING: u32 = u32::MAX >> 1;
 /// A subset of the chains of a block, as bits.
 pub(super) type Lanes = u32;
 
-pub(super) struct Chains {
+pub(in crate::detect) struct Chains {
     // Logs of all chains, also of reserved numbers that are not in use.
     logs: IndexVec<ChainId, ChainLog>,
     // Last epoch of each chain, or `RUNNING` if its last context has not ended.
@@ -58,13 +58,13 @@ struct OfThread {
 }
 
 impl Chains {
-    pub(super) fn new(threads: usize) -> Self {
+    pub(in crate::detect) fn new(threads: usize) -> Self {
         let of = (0..threads).map(|_| OfThread::default()).collect();
         Self { logs: IndexVec::new(), lasts: Vec::new(), owners: IndexVec::new(), blocks: Vec::new(), firsts: 0..0, of }
     }
 
     /// Adds a chain for a thread.
-    pub(super) fn add(&mut self, thread: ThreadNo) -> ChainId {
+    pub(in crate::detect) fn add(&mut self, thread: ThreadNo) -> ChainId {
         let next = self.left(thread).next();
         let number = next.unwrap_or_else(|| {
             let Range { start, end } = self.reserve(thread);
@@ -101,24 +101,24 @@ impl Chains {
     }
 
     /// Records that a context begins on a chain.
-    pub(super) fn begin(&mut self, chain: ChainId) {
+    pub(in crate::detect) fn begin(&mut self, chain: ChainId) {
         self.lasts[chain.index()] = RUNNING;
     }
 
     /// Records that the last context of a chain ends at this point.
-    pub(super) fn end(&mut self, at: Point) {
+    pub(in crate::detect) fn end(&mut self, at: Point) {
         self.lasts[at.chain.index()] = at.epoch;
     }
 
     /// Returns the point at which a context that knows the chain up to `known` would begin on it: `None` unless
     /// everything on the chain is before the context.
-    pub(super) fn next(&self, chain: ChainId, known: u32) -> Option<Point> {
+    pub(in crate::detect) fn next(&self, chain: ChainId, known: u32) -> Option<Point> {
         let last = self.lasts[chain.index()];
         (known >= last).then(|| Point { chain, epoch: last + 1 })
     }
 
     /// Returns the same as [`next`](Self::next) for the first suitable chain of a block.
-    pub(super) fn next_of(&self, block: usize, known: &ClockBlock) -> Option<Point> {
+    pub(in crate::detect) fn next_of(&self, block: usize, known: &ClockBlock) -> Option<Point> {
         let lasts = &self.lasts[block * WIDTH..][..WIDTH];
         // This rarely succeeds, so all chains are tested at once first.
         if !known.iter().zip(lasts).fold(false, |any, (known, last)| any | (known >= last)) {
@@ -134,7 +134,7 @@ impl Chains {
     }
 
     /// Number of blocks of chains.
-    pub(super) fn blocks(&self) -> usize {
+    pub(in crate::detect) fn blocks(&self) -> usize {
         self.blocks.len()
     }
 

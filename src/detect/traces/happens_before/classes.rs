@@ -1,6 +1,5 @@
 //! Classes of races (DroidRacer, section 4.3), computed from the posts that led to each task.
 
-use super::accesses::AccessQuery;
 use super::race::RaceClass;
 use crate::base::IndexVec;
 use crate::trace::{Action, TaskNo, ThreadNo, Trace};
@@ -58,7 +57,7 @@ impl<'t> Classes<'t> {
     }
 
     /// Returns a context's thread and, if it is one, its task.
-    pub(super) fn task_of(&self, number: u32) -> (ThreadNo, Option<TaskNo>) {
+    pub(in crate::detect) fn task_of(&self, number: u32) -> (ThreadNo, Option<TaskNo>) {
         let threads = self.trace.threads.len() as u32;
         match number.checked_sub(threads) {
             None => (ThreadNo(number), None),
@@ -67,13 +66,19 @@ impl<'t> Classes<'t> {
     }
 
     /// Returns the class of a race between an access of one context and a later access of another one.
-    pub(super) fn of<C>(&self, order: &impl AccessQuery<C>, first: u32, second: u32) -> RaceClass {
+    /// `is_post_before` says whether the post of a task is before that of another one, which handles an event.
+    pub(in crate::detect) fn of(
+        &self,
+        first: u32,
+        second: u32,
+        is_post_before: impl Fn(TaskNo, TaskNo) -> bool,
+    ) -> RaceClass {
         let ((first_thread, first), (second_thread, second)) = (self.task_of(first), self.task_of(second));
         if first_thread != second_thread {
             return RaceClass::MultiThreaded;
         }
         let line = |task: Option<TaskNo>| task.map_or_else(PostLine::default, |task| self.lines[task]);
-        line(first).class(line(second), |a, b| !order.is_post_before(a, b))
+        line(first).class(line(second), |a, b| !is_post_before(a, b))
     }
 
     /// Whether only the queue keeps the order of two tasks: they run on one looper, and the first one was posted

@@ -13,6 +13,7 @@ use super::carriers::{ReleaseStates, SendStates};
 use super::chains::Chains;
 use super::classes::Classes;
 use super::queue::{EndedTask, PostedTask};
+use super::race::RaceClass;
 use super::state::{ContextState, ThreadEdge};
 use crate::base::IndexVec;
 use crate::detect::Rank;
@@ -300,7 +301,7 @@ impl<'t> TraceOrder<'t> {
 
 impl AccessQuery<RunningContext> for TraceOrder<'_> {
     fn place(&self, now: &RunningContext) -> Place {
-        Place { since: now.since, number: now.number, at: now.at }
+        Place { since: now.since, number: now.number, at: now.at, is_filtered: false }
     }
 
     fn is_before(&self, point: Point, now: &RunningContext) -> bool {
@@ -314,7 +315,18 @@ impl AccessQuery<RunningContext> for TraceOrder<'_> {
         point.chain == now.at.chain || self.owner(point.chain) == now.thread && now.state.st(point.chain) >= point.epoch
     }
 
-    fn is_post_before(&self, first: TaskNo, second: TaskNo) -> bool {
+    fn class(&self, classes: &Classes<'_>, (_, old): (OpNo, u32), now: &RunningContext) -> RaceClass {
+        classes.of(old, now.number, |a, b| self.is_post_before(a, b))
+    }
+
+    fn rank(&self, classes: &Classes<'_>, (_, old): (OpNo, u32), now: &RunningContext) -> Rank {
+        if classes.by_queue(old, now.number) { Rank::ByQueue } else { Rank::Unordered }
+    }
+}
+
+impl TraceOrder<'_> {
+    /// Whether the post of a task is before the post of another one, which handles an event. Both tasks have begun.
+    pub(super) fn is_post_before(&self, first: TaskNo, second: TaskNo) -> bool {
         let (Some(state), Some(poster)) = (&self.events[second], self.poster(second)) else { return false };
         // A state knows a post of the environment if and only if it knows the begin of its task.
         let is_fired = self.poster(first).is_some_and(|thread| self.trace.threads[thread].environment);
@@ -325,9 +337,5 @@ impl AccessQuery<RunningContext> for TraceOrder<'_> {
             reach >= point.epoch
         };
         first == second || point.is_some_and(is_known)
-    }
-
-    fn rank(&self, classes: &Classes<'_>, (_, old): (OpNo, u32), now: &RunningContext) -> Rank {
-        if classes.by_queue(old, now.number) { Rank::ByQueue } else { Rank::Unordered }
     }
 }

@@ -3,6 +3,7 @@
 use super::accesses::AccessQuery;
 use super::order::{TraceEdges, TraceOrder};
 use crate::detect::relation::clock::Point;
+use crate::detect::traces::causality::{self, CausalityRules};
 use crate::trace::{OpNo, Trace};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -40,24 +41,49 @@ impl OrderQuery {
     /// Operations of the environment are before and after nothing.
     #[must_use]
     pub fn new(trace: &Trace, edges: TraceEdges, ops: &[OpNo], stop: &AtomicBool) -> Option<Self> {
+        let mut order = TraceOrder::new(trace, edges);
+        Self::collect(trace, ops, stop, |op, earlier, before| {
+            let point = order.step(op);
+            if let Some(now) = order.context(trace.ops[op].thread) {
+                before.extend(earlier.iter().map(|point| point.is_some_and(|point| order.is_before(point, now))));
+            }
+            point
+        })
+    }
+
+    /// Computes the order among these operations in the relation of CAFA. `None` if `stop` was set. Operations of the
+    /// environment are before and after nothing.
+    #[must_use]
+    pub fn causal(trace: &Trace, rules: CausalityRules, ops: &[OpNo], stop: &AtomicBool) -> Option<Self> {
+        causality::order_of(trace, rules, ops, stop)
+    }
+
+    /// Collects the order from a relation. `step` performs an operation and returns its point. It adds for each of the
+    /// earlier points whether it is before the operation, or nothing if none is.
+    pub(in crate::detect) fn collect(
+        trace: &Trace,
+        ops: &[OpNo],
+        stop: &AtomicBool,
+        mut step: impl FnMut(OpNo, &[Option<Point>], &mut Vec<bool>) -> Option<Point>,
+    ) -> Option<Self> {
         debug_assert!(ops.is_sorted(), "in the order of the trace");
         let words = ops.len().div_ceil(64);
         let mut ordered = Self { ops: ops.to_vec(), words, bits: vec![0; words * ops.len()] };
-        let mut order = TraceOrder::new(trace, edges);
         let mut points: Vec<Option<Point>> = Vec::with_capacity(ops.len());
+        let mut before = Vec::new();
         for op in trace.ops.ids() {
             if op.0 % 4096 == 0 && stop.load(Ordering::Relaxed) {
                 return None;
             }
-            let point = order.step(op);
             let j = points.len();
-            if ops.get(j) != Some(&op) {
+            let is_wanted = ops.get(j) == Some(&op);
+            before.clear();
+            let point = step(op, if is_wanted { &points } else { &[] }, &mut before);
+            if !is_wanted {
                 continue;
             }
-            if let Some(now) = order.context(trace.ops[op].thread) {
-                for (i, _) in points.iter().enumerate().filter(|(_, p)| p.is_some_and(|p| order.is_before(p, now))) {
-                    ordered.bits[j * words + i / 64] |= 1 << (i % 64);
-                }
+            for (i, _) in before.iter().enumerate().filter(|(_, is_before)| **is_before) {
+                ordered.bits[j * words + i / 64] |= 1 << (i % 64);
             }
             ordered.bits[j * words + j / 64] |= 1 << (j % 64);
             points.push(point);

@@ -40,7 +40,7 @@ pub(super) struct EndedTask {
 
 /// The posts and tasks of one chain.
 #[derive(Clone, Default, Debug)]
-pub(super) struct ChainLog {
+pub(in crate::detect) struct ChainLog {
     // Tasks that ran on the chain. invariant: ascending by their first epoch
     tasks: Vec<(u32, TaskNo)>,
     rows: Vec<PostRow>,

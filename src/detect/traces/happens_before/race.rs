@@ -1,10 +1,10 @@
 //! Races of a trace and their classes (DroidRacer, section 4.3).
 
-use crate::detect::Rank;
+use crate::detect::{Rank, UseFreeClass, UseFreeFilter};
 use crate::trace::{LocationNo, OpNo, TaskNo};
 
 /// The reason why the two accesses of a race have no order, derived from the posts that led to them (DroidRacer,
-/// section 4.3). The first class that fits, in this order.
+/// section 4.3): the first class that fits, in this order. Races in CAFA's order have classes of their own.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum RaceClass {
     /// The accesses are on two threads.
@@ -17,16 +17,25 @@ pub enum RaceClass {
     CrossPosted,
     /// None of the other classes fits.
     Unknown,
+    /// A class of CAFA (table 1), whose detector knows no other ones.
+    Causal(UseFreeClass),
 }
 
 impl RaceClass {
-    /// All classes, in the order in which they are tried.
+    /// DroidRacer's classes, in the order in which they are tried.
     pub const ALL: [RaceClass; 5] = [
         RaceClass::MultiThreaded,
         RaceClass::CoEnabled,
         RaceClass::Delayed,
         RaceClass::CrossPosted,
         RaceClass::Unknown,
+    ];
+
+    /// CAFA's classes.
+    pub const CAUSAL: [RaceClass; 3] = [
+        RaceClass::Causal(UseFreeClass::IntraThread),
+        RaceClass::Causal(UseFreeClass::InterThread),
+        RaceClass::Causal(UseFreeClass::Conventional),
     ];
 
     /// Returns the name of the class: `multi-threaded`, `co-enabled` ...
@@ -38,6 +47,7 @@ impl RaceClass {
             RaceClass::Delayed => "delayed",
             RaceClass::CrossPosted => "cross-posted",
             RaceClass::Unknown => "unknown",
+            RaceClass::Causal(class) => class.name(),
         }
     }
 }
@@ -63,4 +73,15 @@ pub struct Race {
     /// Index of a race that covers this one: an unknown order of that one orders this one as well. `None` if no race
     /// covers it.
     pub covered_by: Option<usize>,
+    /// Why the free of a use-free race cannot make its use fail; `None` if it can, and for other races.
+    pub filter: Option<Filter>,
+}
+
+/// The reason why the free of a use-free race cannot make its use fail.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Filter {
+    /// The kind of the reason.
+    pub kind: UseFreeFilter,
+    /// The access that is the reason: the guarding read, or the allocation.
+    pub by: OpNo,
 }

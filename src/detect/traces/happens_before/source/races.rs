@@ -85,6 +85,7 @@ fn races_at(
                 rank: Rank::Unordered,
                 count: 0,
                 covered_by: None,
+                filter: None,
             });
             race.count += 1;
         }
