@@ -209,6 +209,7 @@ impl<'c, P: Program> Campaign<'c, P> {
                 place: candidate.evidence.location.clone(),
                 rank: candidate.rank,
                 kinds: candidate.kinds.clone(),
+                use_free: candidate.use_free.clone(),
                 searched: candidate.by.contains(&DetectorId::SEARCH),
             },
             proof,

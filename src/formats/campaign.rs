@@ -148,6 +148,8 @@ pub struct Pair {
     pub a: Access,
     pub b: Access,
     pub rank: char,
+    #[serde(flatten)]
+    pub use_free: super::use_free::UseFreeFields,
     pub location: String,
     pub contexts: Vec<String>,
     /// The detectors, only if no detection run showed the pair: then `exhaustive search`.
@@ -399,6 +401,7 @@ fn pair_entry(plan: &CampaignPlan, report: &PairReport) -> Pair {
         a: access(plan, report.pair.a),
         b: access(plan, report.pair.b),
         rank: discovery.rank.letter(),
+        use_free: super::use_free::UseFreeFields::of(discovery.use_free.as_ref()),
         location: discovery.place.clone(),
         contexts: discovery.kinds.iter().map(context).collect(),
         detectors: if discovery.searched { names(&[DetectorId::SEARCH]) } else { Vec::new() },

@@ -7,6 +7,7 @@ mod analyze;
 mod bounded;
 mod bounds_hold;
 mod bugs_confirmed;
+mod cafa;
 mod causal_compare;
 mod causal_rules;
 mod causal_traces;

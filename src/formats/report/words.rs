@@ -57,7 +57,10 @@ pub(crate) fn contexts(kinds: &[String]) -> String {
 
 /// Describes how a pair was found: the contexts in which detection saw it, or the search that alone has found it.
 pub(super) fn seen(pair: &Pair) -> String {
-    if pair.detectors.is_empty() { contexts(&pair.contexts) } else { "found by exhaustive search".to_owned() }
+    let seen =
+        if pair.detectors.is_empty() { contexts(&pair.contexts) } else { "found by exhaustive search".to_owned() };
+    let use_free = pair.use_free.words();
+    if use_free.is_empty() { seen } else { format!("{seen}, {use_free}") }
 }
 
 /// Returns a name for the statement of a pair that comes first.
