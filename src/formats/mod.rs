@@ -40,6 +40,7 @@ pub mod state;
 pub mod test;
 pub mod timeline;
 pub mod trace;
+pub mod trace_model;
 mod trace_names;
 mod trace_operation;
 pub mod traces;

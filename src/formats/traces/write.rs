@@ -78,7 +78,8 @@ impl Names {
     }
 }
 
-fn distinct<'t>(names: impl Iterator<Item = &'t str> + Clone) -> Vec<String> {
+/// Numbers equal names from the second one on.
+pub(super) fn distinct<'t>(names: impl Iterator<Item = &'t str> + Clone) -> Vec<String> {
     let all: BTreeSet<&str> = names.clone().collect();
     let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
     let name = |name: &'t str| {
@@ -151,7 +152,8 @@ fn row(trace: &Trace, names: &Names, op: &Operation, running: Option<TaskNo>, st
 // Says what an access has to do with references. Each operation has a step of its own, one more than its index.
 fn mark(trace: &Trace, op: OpNo, row: &mut Row) {
     let Mark { uses, tested, guard, frees } = trace.marks.of(op);
-    (row.uses, row.tested, row.frees) = (uses, tested, frees);
+    // A `use` and a `free` are marked by their kinds.
+    (row.uses, row.tested, row.frees) = (uses && row.kind != "use", tested, frees && row.kind != "free");
     row.guard = guard.map(|guard| u64::from(guard.0) + 1);
 }
 

@@ -1,20 +1,16 @@
-//! What recorded accesses do to references (CAFA, section 4): uses, tests, guards and frees.
-//!
-//! The check of the program has found which reads are uses, which are tested, and which tests guard a use on every way
-//! to it. Here a guard is the read that the same task has performed.
+//! The marks of recorded accesses: what they do to references.
 
 use super::TraceRecorder;
 use crate::base::Id;
-use crate::event::{AccessKind, NULL, Op, SiteId, SiteKind, Value};
+use crate::detect::relation::references::References;
+use crate::event::{AccessKind, Op, SiteKind, Value};
 use crate::trace::{Action, Mark, OpNo, SiteNo, TaskNo, ThreadNo};
 use crate::world::World;
-use std::collections::BTreeMap;
 
-/// The tested reads that have come out as "not null".
+/// What the recorder knows for marks.
 #[derive(Default)]
 pub(super) struct Tests {
-    // The last one of each site on each thread, with the task that has performed it.
-    last: BTreeMap<(ThreadNo, SiteId), (Option<TaskNo>, OpNo)>,
+    references: References<ThreadNo, Option<TaskNo>, OpNo>,
     // Whether the program frees objects. Known from the first access to the life of an object on.
     deletes: Option<bool>,
 }
@@ -46,37 +42,8 @@ impl TraceRecorder {
         kind: AccessKind,
     ) -> Mark {
         let Some(here) = self.here else { return Mark::default() };
-        let uses = &world.setup().uses;
-        if kind == AccessKind::Write {
-            let frees = written(op) == Some(NULL) && uses.writes_reference(here);
-            return Mark { frees, ..Mark::default() };
-        }
-        let Some(row) = uses.of(here) else { return Mark::default() };
         let (task, this) = (self.builder.running(thread), OpNo::new(self.builder.len()));
-        // A test that fails guards nothing that follows. An inner call of the same body may have performed it.
-        if row.tested && value != NULL {
-            self.tests.last.insert((thread, here), (task, this));
-        }
-        let performed = |guard: &SiteId| match self.tests.last.get(&(thread, *guard)) {
-            _ if *guard == here => Some(this),
-            Some((of, op)) if *of == task => Some(*op),
-            _ => None,
-        };
-        Mark {
-            uses: row.derefs,
-            tested: row.tested,
-            guard: row.guards.iter().filter_map(performed).max(),
-            frees: false,
-        }
-    }
-}
-
-// The value that an operation writes, if it writes one.
-fn written(op: &Op) -> Option<Value> {
-    match *op {
-        Op::Write(_, value) | Op::AtomicWrite(_, value) | Op::Exchange(_, value) | Op::Cas { new: value, .. } => {
-            Some(value)
-        }
-        _ => None,
+        let (mark, guard) = self.tests.references.mark(world, (thread, task), here, (op, value), (kind, this));
+        Mark { guard, ..mark }
     }
 }

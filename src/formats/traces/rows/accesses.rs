@@ -24,7 +24,8 @@ impl Rows {
                 self.builder.push(thread, action, SiteNo::NONE, line)?;
                 continue;
             };
-            let mark = if Some(i) == own { self.mark(row, thread, access)? } else { Mark::default() };
+            let uses = Mark { uses: true, ..Mark::default() };
+            let mark = if Some(i) == own { self.mark(row, thread, access)? } else { uses };
             self.builder.push_marked(thread, action, mark, site, line)?;
         }
         Ok(())
@@ -33,14 +34,14 @@ impl Rows {
     // Returns the mark of the row's own access, which is performed next.
     fn mark(&mut self, row: &Row, thread: ThreadNo, (at, writes): (LocationNo, bool)) -> Result<Mark, Reason> {
         if writes {
-            return Ok(Mark { frees: row.frees, ..Mark::default() });
+            return Ok(Mark { frees: row.frees || row.kind == "free", ..Mark::default() });
         }
         if row.tested {
             self.tested.insert(row.step, (at, self.builder.next(thread)));
         }
         let known = |step| self.tested.get(&step).filter(|(of, _)| *of == at).map(|(_, guard)| *guard);
         let guard = row.guard.map(|step| known(step).ok_or(Reason::NoGuard(step))).transpose()?;
-        Ok(Mark { uses: row.uses, tested: row.tested, guard, frees: false })
+        Ok(Mark { uses: row.uses || row.kind == "use", tested: row.tested, guard, frees: false })
     }
 
     // In a run, an access to a field of an object also reads the life of the object, which a free writes.
