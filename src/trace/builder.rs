@@ -158,6 +158,18 @@ impl Builder {
         self.trace.ops.is_empty()
     }
 
+    /// Returns the number that the next operation gets if this thread performs an access: the operations of a looper
+    /// between two tasks begin a task first.
+    #[must_use]
+    pub fn next(&self, thread: ThreadNo) -> OpNo {
+        OpNo::new(self.len() + usize::from(self.is_between(thread)))
+    }
+
+    // Whether a thread is in its loop, between two tasks.
+    fn is_between(&self, thread: ThreadNo) -> bool {
+        self.threads[thread].looping && self.threads[thread].running.is_none()
+    }
+
     /// Returns the task that a thread is running.
     #[must_use]
     pub fn running(&self, thread: ThreadNo) -> Option<TaskNo> {
@@ -221,8 +233,7 @@ impl Builder {
             return Err(TraceError::TooLong(MOST_OPERATIONS));
         }
         // The operations of a looper between two tasks form a task without a post.
-        let between = self.threads[thread].looping && self.threads[thread].running.is_none();
-        if between && !matches!(action, Action::Begin(_) | Action::Leave | Action::ThreadExit) {
+        if self.is_between(thread) && !matches!(action, Action::Begin(_) | Action::Leave | Action::ThreadExit) {
             let name = format!("between tasks {}", self.anonymous + 1);
             self.begin_anonymous(thread, &name, line);
         }

@@ -45,3 +45,13 @@ fn the_rules_of_the_paper_order_less() {
     }
     assert!(more > 1_000 && fewer == 0, "{more} {fewer}");
 }
+
+#[test]
+fn use_free_races_classes_and_filters_are_what_their_definitions_say() {
+    let mut total = [0; 2];
+    for seed in 0..1_500 {
+        let counts = crate::causal_uses::compare(seed).unwrap_or_else(|wrong| panic!("{wrong}"));
+        (0..2).for_each(|i| total[i] += counts[i]);
+    }
+    assert!(total[0] > 3_000 && total[1] > 500, "{total:?}");
+}

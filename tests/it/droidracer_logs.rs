@@ -57,8 +57,13 @@ pub(crate) struct Case {
 impl Log {
     /// Returns the text of the log.
     pub(crate) fn text(&self) -> String {
+        read(&self.path())
+    }
+
+    /// Returns the path of the log from the top of the repository.
+    pub(crate) fn path(&self) -> String {
         let file = if self.folder == EM { "abc_log.txt" } else { "abc_log.txt1" };
-        read(&format!("tests/it/traces/{}/{}/{file}", self.folder, self.app))
+        format!("tests/it/traces/{}/{}/{file}", self.folder, self.app)
     }
 
     pub(crate) fn case(&self) -> Case {
@@ -135,7 +140,7 @@ fn heading(class: RaceClass) -> &'static str {
         RaceClass::Delayed => "Races due to a delayed post in ancestor asyncblocks",
         RaceClass::CrossPosted => "Races due to cross thread post in ancestor asyncblocks",
         RaceClass::Unknown => "Uncategorized races",
-        RaceClass::Causal(_) => panic!("DroidRacer's rules know no class of CAFA"),
+        RaceClass::Causal(_) => unreachable!("DroidRacer has no such class"),
     }
 }
 

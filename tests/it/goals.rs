@@ -4,8 +4,8 @@ use crate::hold::{Seen, experiment, label, of};
 use crate::tiny;
 use raceflip::base::{Rng, mix};
 use raceflip::campaign::{CampaignContext, CampaignPlan, Explore, NoProgress, StatePlan, confirm, holds};
-use raceflip::event::SiteId;
-use raceflip::exec::run;
+use raceflip::event::{Outcome, SiteId};
+use raceflip::exec::{LoopEnd, NoObserver, run};
 use raceflip::sched::{NamedStrategy, ReleaseReason, Strategy, StrategySpec};
 use raceflip::vm::Model;
 use raceflip::world::Limits;
@@ -62,6 +62,38 @@ fn other_writes_are_kept_out_of_an_order() {
     let ways: Vec<_> = pair.trials.ways.iter().filter(|way| way.strategy.contains(",without=@make")).collect();
     assert!(!ways.is_empty() && ways.iter().all(|way| way.hits == way.trials), "{ways:?}");
     assert_eq!(pair.hurts().len(), 1, "{:?}", pair.comparison);
+}
+
+/// A ring of acquisitions: each thread has its first lock before its neighbour asks for it. So no run ends.
+#[test]
+fn orders_of_several_pairs_bring_a_deadlock_about() {
+    for n in [2, 3, 5] {
+        let mut text = String::from("app \"ring\"\n");
+        let mut orders = Vec::new();
+        for i in 0..n {
+            let next = (i + 1) % n;
+            text +=
+                &format!("lock l{i}\nthread t{i} {{ for j in 0..20 {{ skip }}; @first{i}: acquire l{i}; skip; skip; ");
+            text += &format!("@second{i}: acquire l{next}; release l{next}; release l{i} }}\n");
+            orders.push(format!("@first{next}<@second{i}"));
+        }
+        let model = Model::from_text("ring.race", &text, &[]).unwrap();
+        let deadlocks = |strategy: &str| {
+            let spec: StrategySpec = strategy.parse().unwrap();
+            let spec = spec.with_holds(|hold| holds(&CampaignPlan::new(&model), hold)).unwrap();
+            let mut strategy = spec.build(&model.program.sites).unwrap();
+            let mut machine = model.machine(Limits::default());
+            let mut is_one = |seed| {
+                strategy.begin(seed);
+                let summary = run(&mut machine, &mut strategy, seed, &mut NoObserver, &AtomicBool::new(false));
+                matches!(summary.end, LoopEnd::Outcome(Outcome::Deadlock(_)))
+            };
+            (0..200).filter(|seed| is_one(*seed)).count()
+        };
+        assert_eq!(deadlocks(&format!("hold:{}", orders.join(","))), 200, "{n} threads");
+        let walks = deadlocks("random");
+        assert!(walks < 120, "{n} threads: {walks}");
+    }
 }
 
 /// An operation that can only come before the sequence is waited for: the first operation of the sequence is held.

@@ -1,10 +1,13 @@
 //! `raceflip trace`: works on execution traces, in raceflip's format and in others.
 //!
-//! The room of recorded traces: `trace stat` and `trace convert`, and `analyze`, which finds the races of a trace.
+//! The room of recorded traces: `trace stat`, `trace convert` and `trace to-model`, and `analyze`, which finds the races
+//! of a trace.
 
 pub(super) mod analyze;
 mod convert;
 mod stat;
+mod to_model;
+mod verdicts;
 
 use crate::cli::args::head;
 use crate::cli::io::exit::ExitStatus;
@@ -27,9 +30,10 @@ Examples:
   raceflip trace stat abc_log.txt
   raceflip trace stat --format json run.jsonl abc_log.txt
   raceflip trace convert abc_log.txt --out app.jsonl
-  raceflip trace convert run.jsonl --to std --map names.tsv --out run.std";
+  raceflip trace convert run.jsonl --to std --map names.tsv --out run.std
+  raceflip trace to-model abc_log.txt -o app.race";
 
-/// Count the contents of execution traces, and convert them
+/// Count the contents of execution traces, convert them, and make models of them
 #[derive(clap::Args, Debug)]
 #[command(long_about = ABOUT, after_help = AFTER)]
 pub(super) struct Args {
@@ -41,12 +45,14 @@ pub(super) struct Args {
 enum TraceCommand {
     Stat(stat::Args),
     Convert(convert::Args),
+    ToModel(to_model::Args),
 }
 
 pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
     match args.command {
         TraceCommand::Stat(args) => stat::run(&args, context),
         TraceCommand::Convert(args) => convert::run(&args, context),
+        TraceCommand::ToModel(args) => to_model::run(&args, context),
     }
 }
 
