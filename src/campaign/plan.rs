@@ -158,7 +158,12 @@ impl<P: Program> CampaignPlan<P> {
     }
 
     /// Returns a site by its own name.
-    pub(super) fn site(&self, site: SiteId) -> SiteSpec {
+    ///
+    /// # Panics
+    ///
+    /// Panics if the program does not have the site.
+    #[must_use]
+    pub fn site(&self, site: SiteId) -> SiteSpec {
         site_text(&self.setup().sites, site).parse().unwrap_or_else(|e| panic!("a site's own name: {e}"))
     }
 

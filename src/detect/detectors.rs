@@ -128,7 +128,7 @@ pub static DETECTORS: [DetectorRow; 6] = [
     },
     DetectorRow {
         name: "cafa",
-        help: None,
+        help: Some("CAFA's use-free races: a reference is freed, and another task or thread uses it"),
         rules: Some(Rules {
             name: "cafa",
             help: "CAFA's order, in which only what the queue forces orders the tasks of a looper: use-free races",
@@ -273,6 +273,6 @@ mod tests {
         assert_eq!((DetectorId::HYBRID.name(), DetectorId::SEARCH.name()), ("hybrid", "exhaustive search"));
         assert_eq!(DetectorId::named("hybrid"), Some(DetectorId::HYBRID));
         let of_runs: Vec<&str> = DetectorId::of_runs().map(DetectorId::name).collect();
-        assert_eq!(of_runs, ["hybrid", "droidracer", "fasttrack"]);
+        assert_eq!(of_runs, ["hybrid", "droidracer", "fasttrack", "cafa"]);
     }
 }

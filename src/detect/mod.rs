@@ -114,3 +114,4 @@ pub use traces::detector::Detector;
 pub use traces::fasttrack::fasttrack;
 pub use traces::happens_before;
 pub use traces::record::TraceRecorder;
+pub use traces::second_accesses::second_accesses;

@@ -56,7 +56,32 @@ pub struct AnalysisReport {
     pub lost: bool,
     /// Whether it is known which races cover which others.
     pub covered: bool,
+    /// The races as RAPID counts them; only for FastTrack's rules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second_accesses: Option<SecondAccesses>,
     pub notes: Vec<String>,
+}
+
+/// The accesses that race with an earlier one, also behind the first race of their location.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct SecondAccesses {
+    /// Number of these accesses, as often as they come.
+    pub events: usize,
+    /// Number of their statements. An access whose statement is not known counts by its line.
+    pub statements: usize,
+}
+
+impl SecondAccesses {
+    /// Counts what [`second_accesses`](crate::detect::second_accesses) has found.
+    #[must_use]
+    pub fn new(trace: &Trace, found: &[OpNo]) -> Self {
+        let statement = |op: &OpNo| match trace.ops[*op].site {
+            SiteNo::NONE => (SiteNo::NONE, trace.lines[op.0 as usize]),
+            site => (site, 0),
+        };
+        Self { events: found.len(), statements: found.iter().map(statement).collect::<BTreeSet<_>>().len() }
+    }
 }
 
 /// A race of a trace.
@@ -74,6 +99,12 @@ pub struct FoundRace {
     /// Index, from 0, of a race in the list that covers this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub covered_by: Option<usize>,
+    /// The two accesses in the model of the trace, for `confirm --pair`. Only with `--confirm`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pair: Option<String>,
+    /// The verdict on the pair in the model: `harmful`, `real`, `refuted`, `unconfirmed`. Only with `--confirm`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<String>,
     /// Of a use-free race of rank D: why the free cannot make the use fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<FilterReason>,
@@ -142,6 +173,7 @@ impl AnalysisReport {
             overtaken: found.overtaken.iter().map(|(a, b)| (task(*a), task(*b))).collect(),
             lost: found.lost,
             covered: found.covered,
+            second_accesses: None,
             notes: trace.notes.iter().cloned().chain(found.note.map(str::to_owned)).collect(),
         }
     }
@@ -165,6 +197,8 @@ fn race_of(trace: &Trace, parents: &IndexVec<TaskNo, Option<TaskNo>>, race: &Rac
         second: end(trace, parents, (race.second, race.tasks.1), words),
         seen: race.count,
         covered_by: race.covered_by,
+        pair: None,
+        verdict: None,
         filter: race.filter.map(|Filter { kind, by }| FilterReason {
             reason: kind.text().to_owned(),
             operation: by.0,

@@ -148,6 +148,8 @@ pub struct Pair {
     pub a: Access,
     pub b: Access,
     pub rank: char,
+    #[serde(flatten)]
+    pub use_free: super::use_free::UseFreeFields,
     pub location: String,
     pub contexts: Vec<String>,
     /// The detectors, only if no detection run showed the pair: then `exhaustive search`.
@@ -211,6 +213,8 @@ pub enum Proof {
         never_first: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         never_then: Option<String>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        never_direct: bool,
     },
     Unconfirmed,
 }
@@ -383,11 +387,12 @@ fn proof(plan: &CampaignPlan, proof: &campaign::Proof) -> Proof {
         },
         campaign::Proof::Refuted(Refutation { states, never }) => {
             let (first, then) = match *never {
-                NeverClaim::Order { first, then } => (Some(first), Some(then)),
+                NeverClaim::Order { first, then, .. } => (Some(first), Some(then)),
                 NeverClaim::Turned => (None, None),
             };
+            let never_direct = matches!(never, NeverClaim::Order { direct: true, .. });
             let [never_first, never_then] = [first, then].map(|site| Some(access(plan, site?).site));
-            Proof::Refuted { states: *states, never_first, never_then }
+            Proof::Refuted { states: *states, never_first, never_then, never_direct }
         }
         campaign::Proof::Unconfirmed => Proof::Unconfirmed,
     }
@@ -399,6 +404,7 @@ fn pair_entry(plan: &CampaignPlan, report: &PairReport) -> Pair {
         a: access(plan, report.pair.a),
         b: access(plan, report.pair.b),
         rank: discovery.rank.letter(),
+        use_free: super::use_free::UseFreeFields::of(discovery.use_free.as_ref()),
         location: discovery.place.clone(),
         contexts: discovery.kinds.iter().map(context).collect(),
         detectors: if discovery.searched { names(&[DetectorId::SEARCH]) } else { Vec::new() },

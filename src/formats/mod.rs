@@ -14,6 +14,7 @@
 //! | the judgment of `--fail-on` in these results | [`gate::GateReport`] |
 //! | the finished part of such a campaign | [`journal`] |
 //! | the results of `confirm` for other tools: JUnit, SARIF, GitHub, Markdown | [`report`] |
+//! | use-free races among these pairs | [`use_free::UseFreeFields`] |
 //! | lists of potential pairs, as JSON or lines | [`mod@pairs`] |
 //! | the races of a trace | [`mod@analysis`] |
 //! | the results of `test` | [`mod@test`] |
@@ -39,7 +40,9 @@ pub mod state;
 pub mod test;
 pub mod timeline;
 pub mod trace;
+pub mod trace_model;
 mod trace_names;
 mod trace_operation;
 pub mod traces;
+pub mod use_free;
 mod values;

@@ -14,6 +14,7 @@ pub(super) struct Types {
     // For each class, the types of the cells of an object.
     fields: Vec<Vec<Type>>,
     params: IndexVec<BodyId, Vec<Type>>,
+    results: IndexVec<BodyId, Type>,
 }
 
 impl Types {
@@ -26,6 +27,7 @@ impl Types {
             globals: cells(&program.globals),
             fields: program.classes.iter().map(|c| cells(&c.fields)).collect(),
             params: program.bodies.iter().map(params).collect(),
+            results: program.bodies.iter().map(|body| body.result.clone()).collect(),
         }
     }
 
@@ -50,6 +52,12 @@ impl Types {
             Some(Type::List(element)) => Some(&**element),
             ty => ty,
         };
+        word(world, ty.unwrap_or(&Type::Int), value)
+    }
+
+    /// Formats the result of a job.
+    pub(super) fn result(&self, world: &World, job: ThreadId, value: Value) -> String {
+        let ty = self.results.get(world.body_of(job).0 as usize);
         word(world, ty.unwrap_or(&Type::Int), value)
     }
 

@@ -119,11 +119,11 @@ impl GuideProgress {
         })
     }
 
-    /// Returns the actor of the first remaining step of the guide whose actor is open and is not `held`.
-    pub(super) fn next(&mut self, guide: &Guide, view: &View<'_>, held: Option<Actor>) -> Option<Actor> {
+    /// Returns the actor of the first remaining step of the guide whose actor is open and not `held`.
+    pub(super) fn next(&mut self, guide: &Guide, view: &View<'_>, held: &[Actor]) -> Option<Actor> {
         for i in 0..self.left.len().min(MOST_PASSED) {
             let (who, _) = self.left[i];
-            let actor = self.actor(guide, view.world, who).filter(|a| Some(*a) != held && view.world.is_open(*a));
+            let actor = self.actor(guide, view.world, who).filter(|a| !held.contains(a) && view.world.is_open(*a));
             if actor.is_some() {
                 return actor;
             }

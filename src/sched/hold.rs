@@ -1,9 +1,12 @@
-//! Holds one operation until another one has been performed, so that two accesses take place in the wanted order.
+//! Holds operations until others have been performed, so that accesses take place in the wanted order.
 //!
 //! This is how a campaign flips two tasks of one looper, or a thread and a task where the post has to be held. The held
 //! operation is a cause of the access that has to come second: the access itself, the post, fork or firing of its task,
 //! its wake-up, or an advance of the clock. All other choices are those of a random walk. A queued message never
 //! overtakes another one: only actors are held, so the platform can produce every order that a run shows.
+//!
+//! One hold puts two operations in order. Several holds together bring about a longer order: a sequence of operations,
+//! and other operations that are kept out of it, each of which has to come before the first or after the last one.
 //!
 //! An actor is held before it acquires the outermost lock that it would hold at the operation. Otherwise every thread
 //! that needs that lock would be blocked as well.
@@ -11,22 +14,21 @@
 //! A held actor is released for one of three reasons, which is recorded ([`ReleaseReason`]):
 //!
 //! - The operation that it waits for has been performed.
-//! - No other actor can do anything. The clock counts only if its advance can enable another thread.
+//! - No other actor can do anything. The clock counts only if its advance can enable another thread. Of several holds
+//!   that hold an actor then, the one whose operation stands latest in the order is released.
 //! - It has been held for as many steps as the patience allows.
 
-use super::error::SpecError;
 use super::guide::{Guide, GuideProgress};
 use super::moment::Moment;
 use super::release_reason::ReleaseReason;
-use super::spec::{ProfileNeed, Spec};
-use super::{Divergence, SiteSpec, Strategy, View, random_argument};
-use crate::base::{IndexVec, Rng};
-use crate::event::{Actor, Choice, Op, Site, SiteId, ThreadId};
+use super::{Divergence, Strategy, View, random_argument};
+use crate::base::Rng;
+use crate::event::{Actor, Choice, Op, ThreadId};
 use crate::world::{Question, TaskMessage, World};
-use std::fmt;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// One way to force an order: an operation to hold, and the operation that releases it.
+/// One way to force an order of two operations: an operation to hold, and the operation that releases it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hold {
     /// The operation that is held.
@@ -39,109 +41,13 @@ pub struct Hold {
     pub second: Moment,
 }
 
-/// Parameters of the `hold` strategy: an order, and the way to force it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct HoldSpec {
-    /// The statement that has to come first.
-    pub first: SiteSpec,
-    /// The statement that has to come second.
-    pub then: SiteSpec,
-    /// Ordinal of the way to use, from 1. If `None`, each run draws one.
-    pub way: Option<u32>,
-    /// `guided`: whether all other actors follow the run that shows the ways. If false, they are chosen at random.
-    pub guided: bool,
-    /// The run that shows causes and ways: the seed of a detection run, or 0 for round robin.
-    pub profile: u64,
-    /// Which pair of instances of the statements is meant: 0 for the first pair that the run performs on one location,
-    /// n for the n-th later pair.
-    pub later: u32,
-    /// The ways, once the profile run has been performed
-    /// ([`StrategySpec::with_holds`](super::StrategySpec::with_holds)).
-    pub holds: Option<Arc<HoldOrders>>,
-}
-
-// The options, for errors.
-const OPTIONS: &str = "`way=2` (from 1), `guided`, `later=1` or `profile=SEED`";
-
-impl Spec for HoldSpec {
-    type Strategy = Holding;
-
-    const NAME: &'static str = "hold";
-    const SYNTAX: &'static str = "hold:FIRST<THEN[,way=N][,guided][,later=N][,profile=SEED]";
-    const EXAMPLES: &'static [&'static str] = &["hold:SITE<SITE"];
-
-    fn parse(text: Option<&str>) -> Result<Option<Self>, SpecError> {
-        let Some(text) = text else { return Ok(None) };
-        let (order, options) = text.split_once(',').map_or((text, None), |(order, options)| (order, Some(options)));
-        let Some((first, then)) = order.split_once('<') else { return Ok(None) };
-        let (first, then) = (first.trim().parse()?, then.trim().parse()?);
-        let mut spec = Self { first, then, way: None, guided: false, profile: 0, later: 0, holds: None };
-        for option in options.iter().flat_map(|o| o.split(',')) {
-            let bad = || Self::no_option(option, OPTIONS);
-            match option.split_once('=') {
-                None if option == "guided" => spec.guided = true,
-                Some(("way", n)) => spec.way = Some(n.parse().ok().filter(|n| *n > 0).ok_or_else(bad)?),
-                Some(("later", n)) => spec.later = n.parse().map_err(|_| bad())?,
-                Some(("profile", n)) => spec.profile = n.parse().map_err(|_| bad())?,
-                _ => return Err(bad()),
-            }
-        }
-        Ok(Some(spec))
-    }
-
-    fn profile(&mut self) -> ProfileNeed<'_> {
-        ProfileNeed::Holds(self)
-    }
-
-    fn targets(&self) -> Vec<SiteSpec> {
-        vec![self.first.clone(), self.then.clone()]
-    }
-
-    fn build(&self, sites: &IndexVec<SiteId, Site>) -> Result<Holding, SpecError> {
-        self.first.resolve(sites)?;
-        self.then.resolve(sites)?;
-        let holds = self.holds.clone();
-        let holds = holds.ok_or_else(|| self.missing("a run that shows how the order can be forced"))?;
-        let ways = holds.ways.len();
-        let way = self.way.map(|way| way as usize - 1);
-        if way.map_or(ways == 0, |way| way >= ways) {
-            return Err(Self::wrong(&self.to_string(), format!("not possible: {}", no_way(ways))));
-        }
-        let holding = Holding::new(holds, way);
-        Ok(if self.guided { holding.guided() } else { holding })
-    }
-}
-
-fn no_way(ways: usize) -> String {
-    match ways {
-        0 => "the profile run shows no way to bring this order about: it does not perform both statements on one location, or nothing can wait; try another `profile=SEED`".to_owned(),
-        1 => "there is one way: use `way=1`".to_owned(),
-        n => format!("there are {n} ways: use `way=1` to `way={n}`"),
-    }
-}
-
-impl fmt::Display for HoldSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}<{}", Self::NAME, self.first, self.then)?;
-        if let Some(way) = self.way {
-            write!(f, ",way={way}")?;
-        }
-        if self.guided {
-            f.write_str(",guided")?;
-        }
-        if self.later != 0 {
-            write!(f, ",later={}", self.later)?;
-        }
-        if self.profile != 0 { write!(f, ",profile={}", self.profile) } else { Ok(()) }
-    }
-}
-
 /// The ways to force one order, sorted by distance: the way that holds an operation nearest to the second access comes
 /// first.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct HoldOrders {
-    /// The ways.
-    pub ways: Vec<Hold>,
+    /// The ways. Each of them is a set of holds, which are in force together, in the order of the operations that they
+    /// hold. An order of two operations has one hold.
+    pub ways: Vec<Vec<Hold>>,
     /// Number of steps after which a held actor is released.
     pub patience: u64,
     /// The run that shows the ways.
@@ -164,7 +70,7 @@ pub struct HoldOrders {
 /// };
 /// // The write of a waits for that of b.
 /// let way = Hold { what: write(0), outermost: None, until: write(1), second: write(0) };
-/// let mut holding = Holding::new(Arc::new(HoldOrders { ways: vec![way], patience: 1_000, ..HoldOrders::default() }), None);
+/// let mut holding = Holding::new(Arc::new(HoldOrders { ways: vec![vec![way]], patience: 1_000, ..HoldOrders::default() }), None);
 /// let mut machine = model.machine(Limits::default());
 /// run(&mut machine, &mut holding, 7, &mut NoObserver, &AtomicBool::new(false));
 /// assert_eq!(machine.world.memory().cell(0), 1);
@@ -181,14 +87,26 @@ pub struct Holding {
     instants: Vec<u64>,
     // Index of the way that this run uses.
     way: usize,
-    // Number of steps so far at the statement of each moment of the way, in the order of `moments`: `what`,
+    // Progress of the holds of the way.
+    progress: Vec<HoldProgress>,
+    engaged: Option<u64>,
+}
+
+// How far a run is with one hold.
+#[derive(Clone, Default)]
+struct HoldProgress {
+    // Number of steps so far at the statement of each moment of the hold, in the order of `moments`: `what`,
     // `outermost`, `until`, `second`.
     visits: [u32; 4],
     // Whether the operation that has to come second has been performed.
     over: bool,
-    engaged: Option<u64>,
+    // Step at which the hold first held an actor.
+    since: Option<u64>,
     released: Option<ReleaseReason>,
 }
+
+// Actors that are held, each with the index of the hold.
+type Held = SmallVec<[(usize, Actor); 4]>;
 
 impl Holding {
     /// Creates a scheduler for these ways. It uses the way with index `fixed`. Without one each run draws a way: the
@@ -203,10 +121,8 @@ impl Holding {
             rng: Rng::seeded(0),
             instants: Vec::new(),
             way: 0,
-            visits: [0; 4],
-            over: false,
+            progress: Vec::new(),
             engaged: None,
-            released: None,
         }
     }
 
@@ -224,42 +140,97 @@ impl Holding {
         self.engaged
     }
 
-    /// Returns the reason why the actor was released, if it was.
+    /// Returns the reason why the held actors were released, if all were. Of several reasons one that is not
+    /// [`ReleaseReason::Reached`] counts.
     #[must_use]
     pub fn released(&self) -> Option<ReleaseReason> {
-        self.released
+        let mut all: Option<ReleaseReason> = None;
+        for progress in &self.progress {
+            let reason = progress.released?;
+            all = all.filter(|reason| *reason != ReleaseReason::Reached).or(Some(reason));
+        }
+        all
+    }
+
+    fn holds(&self) -> &[Hold] {
+        self.holds.ways.get(self.way).map_or(&[], Vec::as_slice)
+    }
+
+    // Whether all operations of the order have been performed.
+    fn over(&self) -> bool {
+        self.progress.iter().all(|progress| progress.over)
     }
 
     fn moments(hold: &Hold) -> [Option<&Moment>; 4] {
         [Some(&hold.what), hold.outermost.as_ref(), Some(&hold.until), Some(&hold.second)]
     }
 
-    // The open actor that is held now.
-    fn held(&self, view: &View<'_>) -> Option<Actor> {
-        if self.released.is_some() {
-            return None;
-        }
-        let hold = self.holds.ways.get(self.way)?;
-        let mut open = view.world.open_actors(view.openings);
-        let [what, outermost, ..] = Self::moments(hold);
-        let is = |actor: &Actor| {
-            let at = |moment: Option<&Moment>, i: usize| {
-                moment.is_some_and(|m| m.is_next(view.world, *actor, self.visits[i]))
+    // The open actors that are held now.
+    fn held(&self, view: &View<'_>) -> Held {
+        let mut all = Held::new();
+        for (i, (hold, progress)) in self.holds().iter().zip(&self.progress).enumerate() {
+            if progress.released.is_some() {
+                continue;
+            }
+            let [what, outermost, ..] = Self::moments(hold);
+            let is = |actor: &Actor| {
+                let at = |moment: Option<&Moment>, i: usize| {
+                    moment.is_some_and(|m| m.is_next(view.world, *actor, progress.visits[i]))
+                };
+                at(what, 0) || at(outermost, 1)
             };
-            at(what, 0) || at(outermost, 1)
-        };
-        open.find(is)
+            all.extend(view.world.open_actors(view.openings).find(is).map(|actor| (i, actor)));
+        }
+        all
     }
 
-    // Whether an actor other than the held one can act, now or after an advance of the clock.
-    fn others(view: &View<'_>, held: Actor) -> bool {
-        let threads = view.openings.threads() - usize::from(matches!(held, Actor::Thread(_)));
-        let events = view.openings.events() - usize::from(matches!(held, Actor::Event(_)));
+    // The different actors that are held.
+    fn actors(held: &Held) -> SmallVec<[Actor; 4]> {
+        let mut actors = SmallVec::<[Actor; 4]>::new();
+        for (_, actor) in held {
+            if !actors.contains(actor) {
+                actors.push(*actor);
+            }
+        }
+        actors
+    }
+
+    // Whether an actor that is not held can act, now or after an advance of the clock.
+    fn others(view: &View<'_>, held: &[Actor]) -> bool {
+        let count = |is: fn(&Actor) -> bool| held.iter().filter(|actor| is(actor)).count();
+        let threads = view.openings.threads() - count(|actor| matches!(actor, Actor::Thread(_)));
+        let events = view.openings.events() - count(|actor| matches!(actor, Actor::Event(_)));
         if threads + events > 0 {
             return true;
         }
-        let later = |t: ThreadId| Actor::Thread(t) != held && resumes_later(view.world, t);
-        view.openings.clock() && held != Actor::Clock && view.world.threads().ids().any(later)
+        let later = |t: ThreadId| !held.contains(&Actor::Thread(t)) && resumes_later(view.world, t);
+        view.openings.clock() && !held.contains(&Actor::Clock) && view.world.threads().ids().any(later)
+    }
+
+    // Releases the holds that have held for too long, and those without which no actor could act. Returns the actors
+    // that are still held.
+    fn still_held(&mut self, view: &View<'_>) -> SmallVec<[Actor; 4]> {
+        loop {
+            let held = self.held(view);
+            let Some((last, _)) = held.last() else { return SmallVec::new() };
+            let now = view.world.steps();
+            // The patience counts from the first step at which the hold held an actor.
+            self.engaged.get_or_insert(now);
+            let mut impatient = None;
+            for (i, _) in &held {
+                let since = *self.progress[*i].since.get_or_insert(now);
+                if now - since >= self.holds.patience {
+                    impatient.get_or_insert(*i);
+                }
+            }
+            let actors = Self::actors(&held);
+            let (at, reason) = match impatient {
+                Some(at) => (at, ReleaseReason::Patience),
+                None if Self::others(view, &actors) => return actors,
+                None => (*last, Self::obstacle(view, &self.holds()[*last].until)),
+            };
+            self.progress[at].released = Some(reason);
+        }
     }
 
     // The blocker of the operation `until`, as a reason for the release: what blocks the thread or task that has to
@@ -308,8 +279,7 @@ pub(super) fn resumes_later(world: &World, thread: ThreadId) -> bool {
 impl Strategy for Holding {
     fn begin(&mut self, seed: u64) {
         self.rng = Rng::seeded(seed);
-        (self.visits, self.engaged, self.released) = ([0; 4], None, None);
-        self.over = false;
+        self.engaged = None;
         if self.guided {
             self.following.begin(&self.holds.guide);
         }
@@ -324,42 +294,32 @@ impl Strategy for Holding {
                 way
             }
         };
+        self.progress.clear();
+        self.progress.resize_with(self.holds().len(), HoldProgress::default);
     }
 
     fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
-        let mut held = self.held(view);
-        if let Some(actor) = held {
-            let now = view.world.steps();
-            // The patience counts from the first step at which the actor was held.
-            let since = *self.engaged.get_or_insert(now);
-            let hold = &self.holds.ways[self.way];
-            if now - since >= self.holds.patience {
-                self.released = Some(ReleaseReason::Patience);
-                held = None;
-            } else if !Self::others(view, actor) {
-                self.released = Some(Self::obstacle(view, &hold.until));
-                held = None;
-            }
-        }
-        // A guided run follows the guide up to the second operation; then it is a random walk.
-        let follows = self.guided && !self.over;
-        if let Some(actor) = follows.then(|| self.following.next(&self.holds.guide, view, held)).flatten() {
+        let held = self.still_held(view);
+        // A guided run follows the guide up to the last operation of the order; then it is a random walk.
+        let follows = self.guided && !self.over();
+        if let Some(actor) = follows.then(|| self.following.next(&self.holds.guide, view, &held)).flatten() {
             return Ok(actor);
         }
-        let Some(held) = held else {
+        if held.is_empty() {
             return Ok(super::random_actor(&mut self.rng, view));
-        };
+        }
         // The choice is among the other actors. The end of the run is left out: a run must not end while an actor is
         // held.
-        let free = view.openings.total() - 1 - usize::from(view.openings.stop());
+        let free = view.openings.total() - held.len() - usize::from(view.openings.stop());
         let k = self.rng.below(free as u32) as usize;
-        let actor = view.world.open_actors(view.openings).filter(|a| *a != held && *a != Actor::Stop).nth(k);
-        Ok(actor.unwrap_or(held))
+        let is_free = |actor: &Actor| !held.contains(actor) && *actor != Actor::Stop;
+        let actor = view.world.open_actors(view.openings).filter(is_free).nth(k);
+        Ok(actor.unwrap_or(held[0]))
     }
 
     fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>> {
         if self.guided
-            && !self.over
+            && !self.over()
             && let Some(recorded) = self.following.argument(&self.holds.guide, view.world, actor)
         {
             let fits = match question {
@@ -378,23 +338,32 @@ impl Strategy for Holding {
     }
 
     fn observe(&mut self, view: &View<'_>, choice: Choice) {
-        if self.guided && !self.over {
+        if self.guided && !self.over() {
             self.following.observe(&self.holds.guide, view.world, choice.actor);
         }
-        let Some(hold) = self.holds.ways.get(self.way) else { return };
-        if self.released.is_some() && (self.over || !self.guided) {
+        let Some(holds) = self.holds.ways.get(self.way) else { return };
+        for (hold, progress) in holds.iter().zip(&mut self.progress) {
+            progress.observe(hold, self.guided, view.world, choice.actor);
+        }
+    }
+}
+
+impl HoldProgress {
+    // Follows the choice of an actor. With a guide the operations are counted after a release as well.
+    fn observe(&mut self, hold: &Hold, guided: bool, world: &World, actor: Actor) {
+        if self.released.is_some() && (self.over || !guided) {
             return;
         }
-        self.over |= hold.second.is_next(view.world, choice.actor, self.visits[3]);
-        if self.released.is_none() && hold.until.is_next(view.world, choice.actor, self.visits[2]) {
+        self.over |= hold.second.is_next(world, actor, self.visits[3]);
+        if self.released.is_none() && hold.until.is_next(world, actor, self.visits[2]) {
             self.released = Some(ReleaseReason::Reached);
         }
-        let Actor::Thread(thread) = choice.actor else { return };
-        let t = view.world.thread(thread);
-        for (moment, visits) in Self::moments(hold).into_iter().zip(&mut self.visits) {
+        let Actor::Thread(thread) = actor else { return };
+        let t = world.thread(thread);
+        for (moment, visits) in Holding::moments(hold).into_iter().zip(&mut self.visits) {
             if let Some(Moment::Step { context, site, .. }) = moment
                 && t.site == Some(*site)
-                && view.world.contexts().is(t.context, context)
+                && world.contexts().is(t.context, context)
             {
                 *visits += 1;
             }

@@ -2,7 +2,7 @@
 
 use super::{
     Action, ChannelNo, EventNo, FieldNo, LocationNo, LockNo, Mark, NameTable, OpNo, Operation, SiteNo, Task, TaskNo,
-    ThreadNo, Trace, TraceError, TraceLocation, TraceThread,
+    ThreadNo, Trace, TraceError, TraceLocation, TraceThread, TransactionMark,
 };
 use crate::base::{Id, IndexVec};
 use crate::event::PostTime;
@@ -135,6 +135,12 @@ impl Builder {
         if held.by == Some(thread) { held.depth } else { 0 }
     }
 
+    /// Number of locks that some thread holds.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.locks.iter().filter(|lock| lock.by.is_some()).count()
+    }
+
     /// Adds an event whose name is `name` and a number that makes it unique.
     pub fn new_event(&mut self, name: &str) -> EventNo {
         self.trace.events.add(&format!("{name} #{}", self.trace.events.len() + 1))
@@ -242,6 +248,24 @@ impl Builder {
             Action::Release(lock) => self.release(thread, lock, site, line),
             action => self.append(thread, action, site, line),
         }
+        Ok(())
+    }
+
+    /// Marks the begin or the end of a transaction of a thread. This is not an operation.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the thread has ended.
+    pub fn transaction(
+        &mut self,
+        thread: ThreadNo,
+        begins: bool,
+        name: Option<&str>,
+        site: SiteNo,
+    ) -> Result<(), TraceError> {
+        self.check(thread, Action::ThreadExit)?;
+        let before = self.trace.ops.next_id();
+        self.trace.transactions.push(TransactionMark { before, thread, site, begins, name: name.map(Into::into) });
         Ok(())
     }
 

@@ -215,8 +215,26 @@ pub struct Trace {
     pub free_events: bool,
     /// The statements, as text for reports.
     pub sites: NameTable<SiteNo>,
+    /// Begins and ends of transactions, in the order of the file. No detector reads them; they are kept for forms that
+    /// can write them.
+    pub transactions: Vec<TransactionMark>,
     /// Remarks about oddities of the input file, for a reader: one line each.
     pub notes: Vec<String>,
+}
+
+/// The begin or the end of a transaction: a part of a thread that is meant to be atomic.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TransactionMark {
+    /// The next operation of the trace; the number of operations if none follows.
+    pub before: OpNo,
+    /// The thread of the transaction.
+    pub thread: ThreadNo,
+    /// The statement, or [`SiteNo::NONE`].
+    pub site: SiteNo,
+    /// Whether the transaction begins here. Otherwise it ends.
+    pub begins: bool,
+    /// The name of the transaction, if it has one.
+    pub name: Option<Box<str>>,
 }
 
 impl Trace {

@@ -133,27 +133,42 @@ impl World {
         self.cases(cases).nth(usize::try_from(index).ok()?)
     }
 
-    /// Returns how a select with this value has touched its channels: as the send or receive of its case, or, if no
-    /// case could go, as a look at all of them. Empty for a select that has parked, and `None` for any other operation.
+    /// Returns how a select with this value has touched its channels: as the send or receive of its case; as the sends
+    /// and receives of all its cases, if it has parked; or as a look at all of them, if no case could go. A select that
+    /// parks with a deadline also looks at them, since the order with a send then decides whether the deadline passes.
+    /// The second half of a select ends the send or receive of its case. Empty for a select that a cancellation or its
+    /// deadline has ended, and `None` for any other operation.
     #[must_use]
     pub fn selected_effects(&self, op: &Op, value: Value) -> Option<SmallVec<[ThingEffect; 2]>> {
-        let (Op::Select { cases, .. }
-        | Op::Selected { cases }
-        | Op::Suspend { on: Suspension::Transfer(Transfer::Select { cases, .. }), .. }
-        | Op::Resume(Suspension::Transfer(Transfer::Select { cases, .. }))) = *op
-        else {
-            return None;
-        };
-        if value == NULL || value == CANCELLED {
-            return Some(SmallVec::new());
-        }
-        let touch = |case: SelectCase, how| case.channel.map(|channel| (Thing::Channel(channel), how));
-        Some(match self.case(cases, value) {
-            Some(case) => {
-                let how = if case.sends.is_some() { How::Send } else { How::Receive };
-                touch(case, how).into_iter().collect()
+        let (cases, timed, ends) = match *op {
+            Op::Select { cases, timeout, .. } => (cases, timeout.is_some(), false),
+            Op::Suspend { on: Suspension::Transfer(Transfer::Select { cases, timeout, .. }), .. } => {
+                (cases, timeout.is_some(), false)
             }
-            None => self.cases(cases).filter_map(|case| touch(case, How::Look)).collect(),
+            Op::Selected { cases } | Op::Resume(Suspension::Transfer(Transfer::Select { cases, .. })) => {
+                (cases, false, true)
+            }
+            _ => return None,
+        };
+        let how = |case: &SelectCase| match (case.sends.is_some(), ends) {
+            (true, false) => How::Send,
+            (true, true) => How::EndSend,
+            (false, false) => How::Receive,
+            (false, true) => How::EndReceive,
+        };
+        let touch = |case: SelectCase, how| case.channel.map(|channel| (Thing::Channel(channel), how));
+        let transfers = || self.cases(cases).filter_map(|case| touch(case, how(&case)));
+        let looks = || self.cases(cases).filter_map(|case| touch(case, How::Look));
+        Some(match value {
+            CANCELLED => SmallVec::new(),
+            NULL if ends => SmallVec::new(),
+            NULL if timed => transfers().chain(looks()).collect(),
+            NULL => transfers().collect(),
+            _ => match self.case(cases, value) {
+                Some(case) => touch(case, how(&case)).into_iter().collect(),
+                None if ends => SmallVec::new(),
+                None => looks().collect(),
+            },
         })
     }
 

@@ -367,7 +367,7 @@ impl World {
     }
 
     /// Returns the body of a job.
-    pub(super) fn body_of(&self, job: ThreadId) -> BodyId {
+    pub(crate) fn body_of(&self, job: ThreadId) -> BodyId {
         match self.contexts.made(self.threads[job].home) {
             CreationKind::Body(body) => body,
             _ => BodyId(0),

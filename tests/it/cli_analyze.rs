@@ -122,7 +122,7 @@ fn campaigns_take_other_detectors() {
         (report.about.detectors, report.pairs)
     };
     let (names, all) = pairs("all");
-    assert_eq!(names, ["hybrid", "droidracer", "fasttrack"]);
+    assert_eq!(names, ["hybrid", "droidracer", "fasttrack", "cafa"]);
     for detector in ["hybrid", "droidracer", "fasttrack"] {
         let (names, own) = pairs(detector);
         assert_eq!(names, [detector]);

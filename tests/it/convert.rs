@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use raceflip::formats::traces::read;
 
 /// Generates a line of a DroidRacer log with few threads, messages, locks and locations, regardless of its context.
-fn line() -> impl Strategy<Value = String> {
+pub(crate) fn line() -> impl Strategy<Value = String> {
     let thread = 1..4u32;
     let message = 1..5u32;
     prop_oneof![
@@ -34,7 +34,7 @@ fn line() -> impl Strategy<Value = String> {
 }
 
 /// Returns a log of these lines without those that are invalid at their place.
-fn log(lines: Vec<String>) -> String {
+pub(crate) fn log(lines: Vec<String>) -> String {
     let mut text = "1 START\n".to_owned();
     for (i, line) in lines.iter().enumerate() {
         let longer = format!("{text}{} {line}\n", i + 2);

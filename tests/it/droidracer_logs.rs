@@ -57,8 +57,13 @@ pub(crate) struct Case {
 impl Log {
     /// Returns the text of the log.
     pub(crate) fn text(&self) -> String {
+        read(&self.path())
+    }
+
+    /// Returns the path of the log from the top of the repository.
+    pub(crate) fn path(&self) -> String {
         let file = if self.folder == EM { "abc_log.txt" } else { "abc_log.txt1" };
-        read(&format!("tests/it/traces/{}/{}/{file}", self.folder, self.app))
+        format!("tests/it/traces/{}/{}/{file}", self.folder, self.app)
     }
 
     pub(crate) fn case(&self) -> Case {

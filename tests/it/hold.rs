@@ -12,13 +12,13 @@ use raceflip::world::{Limits, World};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-fn experiment(name: &str, k: i64) -> Model {
+pub(crate) fn experiment(name: &str, k: i64) -> Model {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models").join(name);
     let has_k = std::fs::read_to_string(&path).unwrap().contains("const K");
     load(&path, &if has_k { vec![("K".to_owned(), k)] } else { vec![] })
 }
 
-fn label(model: &Model, label: &str) -> SiteId {
+pub(crate) fn label(model: &Model, label: &str) -> SiteId {
     let is = |(_, s): &(SiteId, &raceflip::event::Site)| s.label.as_deref() == Some(label);
     model.program.sites.enumerate().find(is).expect("a label").0
 }
@@ -28,15 +28,15 @@ fn campaign(model: &Model) -> Confirmation {
     confirm(&plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress })
 }
 
-fn of<'c>(model: &Model, found: &'c Confirmation) -> &'c PairReport {
+pub(crate) fn of<'c>(model: &Model, found: &'c Confirmation) -> &'c PairReport {
     let (x, y) = (label(model, "X"), label(model, "Y"));
     found.pairs.iter().find(|p| (p.pair.a, p.pair.b) == (x, y)).expect("X ~ Y is a potential pair")
 }
 
 /// Observer that collects the executions of given statements, in the order in which a run performs them.
-struct Seen<'m> {
-    of: &'m [SiteId],
-    seen: Vec<SiteId>,
+pub(crate) struct Seen<'m> {
+    pub(crate) of: &'m [SiteId],
+    pub(crate) seen: Vec<SiteId>,
 }
 
 impl Observer for Seen<'_> {
@@ -157,5 +157,9 @@ fn bad_orders_are_told() {
     check("hold:@X<@Y,way=0", "`way=0` is no option of `hold`");
     check("hold:@X<@Y,way=9", "there are 2 ways: use `way=1` to `way=2`");
     check("hold:@X<@Y,after=2", "`after=2` is no option of `hold`");
+    check("hold:@X<@Y,without=@Z", "no statement has the label `@Z`");
+    check("hold:@X<@Y,without=", "``");
+    check("hold:@X<@Y<", "``");
+    check("hold:@X<@Y<@Z", "no statement has the label `@Z`");
     check("hold:@X<@X", "the profile run shows no way");
 }

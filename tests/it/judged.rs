@@ -5,7 +5,7 @@
 //! or others with `JUDGED=FROM..TO`.
 
 use crate::truth::{Graph, graph};
-use crate::truth_orders::Harm;
+use crate::truth_orders::{Harm, key};
 use crate::{small, truth_jobs, truth_models};
 use raceflip::base::{Rng, mix};
 use raceflip::campaign::{
@@ -174,7 +174,7 @@ impl Case<'_> {
 
     fn judge_harm(&self, report: &PairReport, all: &mut Judged) {
         let pair = report.pair;
-        let said: BTreeSet<Harm> = report.hurts().into_iter().map(|(first, f)| (first, f.signature.clone())).collect();
+        let said: BTreeSet<Harm> = report.hurts().into_iter().map(|(first, f)| (first, key(&f.signature))).collect();
         let of_states = self.beside.get(&pair).cloned().unwrap_or_default();
         if said.is_empty() {
             all.real += 1;

@@ -114,6 +114,7 @@ fn texts_of_a_model_are_only_shown() {
         "test m.race --no-save",
         "test m.race --no-save --format json",
         "trace stat t.jsonl",
+        "trace to-model t.jsonl",
         "analyze t.jsonl",
         "analyze t.jsonl --format json",
     ] {

@@ -36,7 +36,7 @@ fn workplace(name: &str) -> std::path::PathBuf {
     folder
 }
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "check m.race",
     "run m.race",
     "-vv run m.race --format json",
@@ -47,6 +47,7 @@ const COMMANDS: [&str; 16] = [
     "analyze t.jsonl",
     "trace stat t.jsonl",
     "trace convert t.jsonl",
+    "trace to-model t.jsonl",
     "test m.race --no-save --runs 3",
     "fmt -",
     "completions bash",
@@ -92,7 +93,7 @@ fn closed_and_full_streams_are_survived() {
     }
 }
 
-const WRITERS: [&str; 9] = [
+const WRITERS: [&str; 10] = [
     "run m.race -q --trace",
     "run m.race -q --perfetto",
     "detect m.race --runs 3 --out",
@@ -101,6 +102,7 @@ const WRITERS: [&str; 9] = [
     "confirm s --runs 3 --trials 3 --journal",
     "merge c.json --out",
     "trace convert t.jsonl --out",
+    "trace to-model t.jsonl --out",
     "new",
 ];
 

@@ -12,7 +12,7 @@ use std::fs;
 use std::path::PathBuf;
 
 /// Returns the real logs: their paths from the top of the repository, and their texts.
-fn logs() -> Vec<(String, String)> {
+pub(crate) fn logs() -> Vec<(String, String)> {
     let top = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let (mut found, mut open) = (Vec::new(), vec![top.join("tests/it/traces")]);
     while let Some(path) = open.pop() {

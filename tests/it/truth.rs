@@ -275,6 +275,8 @@ impl<'m> Walk<'m> {
                 MessageKind::Task(task) => name(task.context),
                 MessageKind::Fence(_) => NEXT - 1,
             }));
+            // The names of idle handlers, which are not messages, are needed as well.
+            key.extend(thread.queue.iter().flat_map(|q| q.waiting_tasks()).map(|task| name(task.context)));
             key.push(NEXT);
         }
         // Names are numbered by their creator, so the counts of created items determine the names of the next ones.

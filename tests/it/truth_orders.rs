@@ -36,28 +36,27 @@ impl Graph {
         self.reach[by(first, other).map_or(first, |e| e.to)]
     }
 
-    // Failures of `this` that are not in `other`. A failure also counts as present in `other` if it is there with the
-    // two contexts exchanged.
+    // Failures of `this` that are not in `other`, by their [`keys`](key). A failure also counts as present in `other` if
+    // it is there with the two contexts exchanged.
     fn lacking(&self, this: Failures, other: Failures, roles: [u32; 2]) -> BTreeSet<String> {
-        let names = self.texts(this & !other);
-        let others = self.texts(other);
-        names.into_iter().filter(|f| !others.contains(&self.swapped(f, roles))).collect()
+        let names = self.keys(this & !other);
+        let others = self.keys(other);
+        names.into_iter().filter(|f| !others.contains(f) && !others.contains(&self.swapped(f, roles))).collect()
     }
 
-    fn texts(&self, set: Failures) -> BTreeSet<String> {
-        (0..self.failures.len()).filter(|i| set >> i & 1 == 1).map(|i| self.failures[i].clone()).collect()
+    fn keys(&self, set: Failures) -> BTreeSet<String> {
+        (0..self.failures.len()).filter(|i| set >> i & 1 == 1).map(|i| key(&self.failures[i])).collect()
     }
 
-    // Exchanges the names of two threads of one array in the text of a deadlock; returns any other failure unchanged.
+    // Exchanges the names of two threads of one array in the key of a deadlock; returns any other failure unchanged.
     fn swapped(&self, failure: &str, roles: [u32; 2]) -> String {
         let root = |name: u32| self.names[name as usize].split('/').next().expect("a name has a part").to_owned();
         let [x, y] = roles.map(root);
         let array = |name: &str| name.split_once('[').map(|(array, _)| array.to_owned());
-        let Some(threads) = failure.strip_prefix("deadlock ") else { return failure.to_owned() };
         if array(&x).is_none() || array(&x) != array(&y) {
             return failure.to_owned();
         }
-        let rename = |name: &str| {
+        of_threads(failure, |name| {
             let (head, tail) = name.split_at(name.find('/').unwrap_or(name.len()));
             let head = if head == x {
                 &y
@@ -67,10 +66,7 @@ impl Graph {
                 head
             };
             format!("{head}{tail}")
-        };
-        let mut names: Vec<String> = threads.split(", ").map(rename).collect();
-        names.sort();
-        format!("deadlock {}", names.join(", "))
+        })
     }
 
     /// Returns the accesses that match an instance of a campaign. There is more than one if the instance accesses
@@ -153,6 +149,23 @@ impl Graph {
         };
         (0..self.nodes.len()).filter(performs).any(|at| self.comes_without(model, at, first, then))
     }
+}
+
+/// Returns the name by which a campaign tells failures apart: threads and tasks of a deadlock are named by what they run,
+/// without their ordinals (`docs/verdicts.md`).
+pub(crate) fn key(failure: &str) -> String {
+    of_threads(failure, |name| {
+        let parts = name.split('/').map(|part| part.split('#').next().unwrap_or(part));
+        parts.collect::<Vec<_>>().join("/")
+    })
+}
+
+// Renames the threads of a deadlock, in the order of their names; returns any other failure unchanged.
+fn of_threads(failure: &str, rename: impl Fn(&str) -> String) -> String {
+    let Some(threads) = failure.strip_prefix("deadlock ") else { return failure.to_owned() };
+    let mut names: Vec<String> = threads.split(", ").map(rename).collect();
+    names.sort();
+    format!("deadlock {}", names.join(", "))
 }
 
 fn is_done(node: &crate::truth::Node, access: u32) -> bool {

@@ -200,10 +200,10 @@ fn other_tasks_run_while_an_async_task_waits() {
 #[test]
 fn generated_bodies_have_the_guards_of_all_ways() {
     let (mut guarded, mut unguarded) = (0, 0);
-    for seed in 0..4_000 {
+    for seed in 0..600 {
         let found = compare(&generated(seed));
         guarded += found.0;
         unguarded += found.1;
     }
-    assert!(guarded > 1_000 && unguarded > 1_000, "{guarded} uses with a guard, {unguarded} without");
+    assert!(guarded > 100 && unguarded > 100, "{guarded} uses with a guard, {unguarded} without");
 }

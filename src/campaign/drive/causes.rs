@@ -14,41 +14,40 @@ use crate::campaign::runs::observations::{TouchTarget, touched};
 use crate::detect::Instance;
 use crate::event::{AccessPlace, Cause, ContextId, Event, EventId, EventKind, Op, PostTime, SiteId, ThreadId, Value};
 use crate::exec::Observer;
-use crate::sched::{Hold, Moment};
 use crate::world::{Change, Effects, How, LockHold, Signal, Thing, ThingEffect as Effect, World};
 use std::collections::{BTreeMap, BTreeSet};
 
-// One operation of the run, or the firing of an event.
+/// One operation of the run, or the firing of an event.
 #[derive(Default)]
-struct DoneOperation {
-    // Thread and context that performed the operation; `None` for a firing.
-    performer: Option<(ThreadId, ContextId)>,
-    site: Option<SiteId>,
-    // Ordinal of this step at its statement in its context, from 1. Both halves of an operation count, as in
-    // `Moment::Step`.
-    nth: u32,
-    // Ordinal of this execution of the statement in its context, from 1. An operation of two halves counts once, as in
-    // `Instance`.
-    visit: u32,
-    // Operation with its value; `None` for a firing.
-    op: Option<(Op, Value)>,
-    // Context that the operation makes.
-    makes: Option<ContextId>,
-    // Target and delay class, if the operation is a post.
-    post: Option<(ThreadId, PostTime, bool)>,
-    // Whether the operation may have to wait for the clock: a post with a delay, the end of a sleep, a wait with a
-    // timeout.
-    timed: bool,
-    // Operation that woke it up, or enabled it if it is a firing. The maker of its context is not meant.
-    let_go: Option<usize>,
-    // Acquisition of the outermost lock that the performer holds.
-    outermost: Option<usize>,
+pub(super) struct DoneOperation {
+    /// Thread and context that performed the operation; `None` for a firing.
+    pub(super) performer: Option<(ThreadId, ContextId)>,
+    pub(super) site: Option<SiteId>,
+    /// Ordinal of this step at its statement in its context, from 1. Both halves of an operation count, as in
+    /// `Moment::Step`.
+    pub(super) nth: u32,
+    /// Ordinal of this execution of the statement in its context, from 1. An operation of two halves counts once, as in
+    /// `Instance`.
+    pub(super) visit: u32,
+    /// Operation with its value; `None` for a firing.
+    pub(super) op: Option<(Op, Value)>,
+    /// Context that the operation makes.
+    pub(super) makes: Option<ContextId>,
+    /// Target and delay class, if the operation is a post.
+    pub(super) post: Option<(ThreadId, PostTime, bool)>,
+    /// Whether the operation may have to wait for the clock: a post with a delay, the end of a sleep, a wait with a
+    /// timeout.
+    pub(super) timed: bool,
+    /// Operation that woke it up, or enabled it if it is a firing. The maker of its context is not meant.
+    pub(super) let_go: Option<usize>,
+    /// Acquisition of the outermost lock that the performer holds.
+    pub(super) outermost: Option<usize>,
 }
 
 /// Observer that records the operations of a run with their causes.
 #[derive(Default)]
 pub(super) struct Causes {
-    done: Vec<DoneOperation>,
+    pub(super) done: Vec<DoneOperation>,
     // Indices into `done`, by context and by step.
     of: BTreeMap<ContextId, Vec<usize>>,
     at_step: BTreeMap<u64, usize>,
@@ -74,9 +73,6 @@ const MOST_OF_A_SITE: usize = 64;
 
 // Maximum number of pairs of later tasks.
 const MOST_LATER: usize = 5;
-
-// Maximum number of ways for an order.
-const MOST_WAYS: usize = 8;
 
 impl Causes {
     fn add(&mut self, world: &World, event: &Event, (op, value, refused): (&Op, Value, bool), made: Option<ContextId>) {
@@ -179,7 +175,7 @@ impl Causes {
         })
     }
 
-    fn touched(&self, world: &World, done: &DoneOperation) -> Option<(TouchTarget, String)> {
+    pub(super) fn touched(&self, world: &World, done: &DoneOperation) -> Option<(TouchTarget, String)> {
         let (op, value) = done.op.as_ref()?;
         touched(world, Some(done.performer?.0), op, *value)
     }
@@ -260,8 +256,8 @@ impl Causes {
         self.done.iter().filter(|d| d.site == Some(site)).count() as u32
     }
 
-    // Returns all causes of an operation, with the operation itself.
-    fn causes(&self, of: usize) -> BTreeSet<usize> {
+    /// Returns all causes of an operation, with the operation itself.
+    pub(super) fn causes(&self, of: usize) -> BTreeSet<usize> {
         let mut found = BTreeSet::from([of]);
         let mut open = vec![of];
         while let Some(at) = open.pop() {
@@ -288,68 +284,6 @@ impl Causes {
         let both = self.causes(a).into_iter().chain(self.causes(b));
         let sites: BTreeSet<SiteId> = both.filter_map(|i| self.done[i].site).collect();
         sites.into_iter().collect()
-    }
-
-    // Moment at which an operation can be held: the making of its context if it makes one, otherwise the operation
-    // itself.
-    fn moment(&self, world: &World, at: usize) -> Option<Moment> {
-        match self.done[at].makes {
-            Some(made) => Some(Moment::Makes(world.contexts().chain(made))),
-            None => self.itself(world, at),
-        }
-    }
-
-    // Moment of the operation itself, even if it makes a context.
-    fn itself(&self, world: &World, at: usize) -> Option<Moment> {
-        let done = &self.done[at];
-        let (context, site) = (done.performer?.1, done.site?);
-        Some(Moment::Step { context: world.contexts().chain(context), site, nth: done.nth })
-    }
-
-    /// Returns the ways to force `first` before `then`, the nearest to `then` first. `world` is the state at the end of
-    /// the run.
-    pub(in crate::campaign) fn ways(&self, world: &World, first: usize, then: usize) -> Vec<Hold> {
-        let (of_first, of_then) = (self.causes(first), self.causes(then));
-        let Some((whole, second)) = self.moment(world, first).zip(self.itself(world, then)) else { return Vec::new() };
-        // Another worker of the same pool can perform `first`.
-        let looper = self.done[first].performer.map(|(thread, _)| thread).filter(|t| !world.shares_queue(*t));
-        // A cause must not be held if `first` needs a later operation of the same thread or task.
-        let needed = |p: usize| {
-            let context = self.done[p].performer.map(|(_, c)| c);
-            context.is_some() && of_first.iter().any(|q| *q > p && self.done[*q].performer.map(|(_, c)| c) == context)
-        };
-        // Ways that hold inside a lock come last: the default is to stop before the outermost lock. They are for
-        // accesses that are performed only if their thread comes first through the lock.
-        let (mut ways, mut inside) = (Vec::new(), Vec::new());
-        for p in of_then.iter().rev().copied().filter(|p| !of_first.contains(p)) {
-            let done = &self.done[p];
-            // The other access may depend on a post to the same queue in the same class: the task that is posted first
-            // runs first. It is enough to hold one post until the other one.
-            let same = |q: &usize| done.post.is_some() && self.done[*q].post == done.post;
-            let post = of_first.iter().rev().copied().filter(|q| !of_then.contains(q)).find(same);
-            let until = post.and_then(|q| self.moment(world, q));
-            let blocks = until.is_none() && looper.is_some() && done.performer.map(|(thread, _)| thread) == looper;
-            if let Some(what) = self.moment(world, p).filter(|_| !blocks && !needed(p)) {
-                let outermost = done.outermost.and_then(|i| self.moment(world, i));
-                let until = until.unwrap_or_else(|| whole.clone());
-                if outermost.is_some() {
-                    inside.push(Hold {
-                        what: what.clone(),
-                        outermost: None,
-                        until: until.clone(),
-                        second: second.clone(),
-                    });
-                }
-                ways.push(Hold { what, outermost, until, second: second.clone() });
-            }
-            let tick = Hold { what: Moment::Tick, outermost: None, until: whole.clone(), second: second.clone() };
-            if done.timed && !ways.contains(&tick) {
-                ways.push(tick);
-            }
-        }
-        ways.append(&mut inside);
-        ways.truncate(MOST_WAYS);
-        ways
     }
 }
 

@@ -9,19 +9,19 @@ use super::causes::Causes;
 use super::cuts::{CutContext, CutSuspect, CutTrials};
 use super::held_trials::PILOT;
 use super::ways::{HoldTrials, patience};
-use crate::base::mix;
+use crate::base::{IdSet, IndexVec, mix};
 use crate::campaign::order::{First, Flip, InstancePair};
 use crate::campaign::report::WayReport;
 use crate::campaign::run::{RunId, RunSource, SEARCHED};
 use crate::campaign::runs::observations::{Observations, PairWatch};
-use crate::campaign::runs::orders::{ObservedOrder, OrderEvidence, order_in};
+use crate::campaign::runs::orders::{ObservedOrder, OrderEvidence};
 use crate::campaign::runs::parallel;
 use crate::campaign::runs::side::SideBySide;
 use crate::campaign::runs::stream::{Stream, seed_of};
 use crate::campaign::runs::trial::{Trial, Worker};
 use crate::campaign::{CampaignContext, CampaignPlan};
 use crate::detect::{Candidate, ContextKind, Pair};
-use crate::event::{Event, SiteId};
+use crate::event::{AccessKind, Event, Site, SiteId};
 use crate::exec::{LoopEnd, Observer};
 use crate::sched::{DirectedSpec, Hit, StrategySpec};
 use crate::world::{Program, Snapshot, World};
@@ -46,6 +46,9 @@ pub(in crate::campaign) struct PairTrials<'d, P: Program> {
     /// Number of steps of the longest detection run.
     pub(in crate::campaign) longest: u64,
     pub(in crate::campaign) sites: Vec<SiteId>,
+    // Of a write and a read: the statement that writes, and all statements that may write to that location.
+    pub(super) write: Option<First>,
+    writers: IdSet<SiteId>,
     pub(in crate::campaign) orders: OrderEvidence,
     cuts: CutTrials,
     pub(in crate::campaign) trials: Vec<Trial>,
@@ -61,6 +64,9 @@ pub(in crate::campaign) struct PairTrials<'d, P: Program> {
     pub(in crate::campaign) held: Option<HoldTrials>,
     /// Ways to force each order of the instances in later tasks.
     pub(in crate::campaign) later: Vec<HoldTrials>,
+    /// Ways to let the write come first and to keep other writes out between it and the read, where such writes come
+    /// between in most trials.
+    pub(in crate::campaign) between: Option<HoldTrials>,
     /// Whether no run was interrupted.
     pub(in crate::campaign) complete: bool,
     // Whether runs are also checked for adjacency: a thread that is held at its access is pending there while the other
@@ -72,6 +78,23 @@ pub(in crate::campaign) struct PairTrials<'d, P: Program> {
 // Whether a way succeeds nearly always: in at least 95 % of its trials.
 pub(super) fn is_sure(hits: u32, trials: u32) -> bool {
     hits * 20 >= trials * 19
+}
+
+// Returns which statement of a pair writes, if the other one reads, and the statements that may write to that location.
+fn writers(sites: &IndexVec<SiteId, Site>, pair: Pair) -> (Option<First>, IdSet<SiteId>) {
+    let is = |site: SiteId, kind| sites[site].kind.access() == Some(kind) && !sites[site].kind.is_atomic();
+    let (write, read) = match (is(pair.a, AccessKind::Write), is(pair.b, AccessKind::Write)) {
+        (true, false) if is(pair.b, AccessKind::Read) => (First::A, pair.b),
+        (false, true) if is(pair.a, AccessKind::Read) => (First::B, pair.a),
+        _ => return (None, IdSet::new()),
+    };
+    let mut writers = IdSet::new();
+    for (site, of) in sites.enumerate() {
+        if is(site, AccessKind::Write) && of.can_conflict(&sites[read]) {
+            writers.set(site, true);
+        }
+    }
+    (Some(write), writers)
 }
 
 // Observers of a trial.
@@ -93,12 +116,19 @@ impl<'d, P: Program> PairTrials<'d, P> {
     pub(in crate::campaign) fn new(
         plan: &'d CampaignPlan<P>,
         context: CampaignContext<'d>,
-        pair: Pair,
+        candidate: &Candidate,
         number: u64,
         longest: u64,
     ) -> Self {
+        let pair = candidate.pair;
         let mut sites = vec![pair.a, pair.b];
         sites.dedup();
+        let (write, writers) = writers(&plan.setup().sites, pair);
+        let mut orders = OrderEvidence::new(pair.a, pair.b);
+        // CAFA: a free comes before a use only if the use meets the null.
+        if let Some(free) = write.filter(|_| candidate.use_free.is_some()) {
+            orders.demand_direct(free);
+        }
         Self {
             plan,
             context,
@@ -106,7 +136,9 @@ impl<'d, P: Program> PairTrials<'d, P> {
             number,
             longest,
             sites,
-            orders: OrderEvidence::new(pair.a, pair.b),
+            write,
+            writers,
+            orders,
             cuts: CutTrials::default(),
             trials: Vec::new(),
             decided: Vec::new(),
@@ -115,10 +147,22 @@ impl<'d, P: Program> PairTrials<'d, P> {
             hits: Vec::new(),
             held: None,
             later: Vec::new(),
+            between: None,
             complete: true,
             looks: false,
             drawn: 0,
         }
+    }
+
+    /// Returns an observer of runs for the two statements.
+    pub(in crate::campaign) fn watch(&self) -> PairWatch<'_> {
+        let watch = PairWatch::new(&self.sites);
+        if self.may_be_between() || self.orders.direct().is_some() { watch.following(&self.writers) } else { watch }
+    }
+
+    /// Returns whether another statement may write to the location between the write and the read of the pair.
+    pub(super) fn may_be_between(&self) -> bool {
+        self.writers.len() > 1
     }
 
     /// Returns the indices of the trials: all runs except those of detection and those that a search has found.
@@ -197,7 +241,7 @@ impl<'d, P: Program> PairTrials<'d, P> {
         observations: &Observations,
         pair: &InstancePair,
     ) -> Option<ObservedOrder> {
-        order_in(observations, pair).map(ObservedOrder::both).or_else(|| {
+        self.orders.order_in(observations, pair).map(ObservedOrder::both).or_else(|| {
             let suspect = self.orders.suspect_in(observations, trial.failed(), pair)?;
             self.is_cut(&trial.run, pair, suspect).then_some(ObservedOrder::cut_off(suspect.0))
         })
@@ -300,7 +344,7 @@ impl<'d, P: Program> PairTrials<'d, P> {
     fn perform(&mut self, runs: &[RunSource]) -> Range<usize> {
         let from = self.trials.len();
         self.context.progress.phase("driving a pair", runs.len() as u64);
-        let (sites, pair, looks, stop) = (&self.sites, self.pair, self.looks, self.context.stop);
+        let (watch, pair, looks, stop) = (self.watch(), self.pair, self.looks, self.context.stop);
         let results = parallel::map(
             self.plan.jobs,
             runs.len(),
@@ -308,7 +352,7 @@ impl<'d, P: Program> PairTrials<'d, P> {
             || Worker::new(self.plan),
             |worker, i| {
                 let side = looks.then(|| SideBySide::new(pair));
-                let mut watch = TrialObservers { watch: PairWatch::new(sites), side };
+                let mut watch = TrialObservers { watch: watch.clone(), side };
                 let trial = worker.perform(&runs[i], &mut watch, stop);
                 let hit = watch.side.and_then(|side| side.hit);
                 (trial, watch.watch.finish(&worker.machine.world), hit)

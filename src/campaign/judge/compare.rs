@@ -13,7 +13,6 @@ use crate::campaign::report::{Claim, Comparison, FrequencyDifference, OrderRepor
 use crate::campaign::run::RunSource;
 use crate::campaign::runs::alike::key;
 use crate::campaign::runs::failures::{EndSummary, evidence};
-use crate::campaign::runs::observations::PairWatch;
 use crate::campaign::runs::orders::ObservedOrder;
 use crate::campaign::runs::tally::Tallies;
 use crate::campaign::runs::trial::{Trial, Worker};
@@ -261,7 +260,7 @@ fn order_of<P: Program>(
     token: &Token,
 ) -> (Option<First>, RunSummary) {
     let mut worker = Worker::new(pair_trials.plan);
-    let mut watch = PairWatch::new(&pair_trials.sites);
+    let mut watch = pair_trials.watch();
     let replay = Replay::new(Arc::new(token.schedule.clone()));
     let trial = worker.make(replay, 0, &mut watch, &AtomicBool::new(false));
     let observations = watch.finish(&worker.machine.world);

@@ -11,7 +11,7 @@ use crate::campaign::order::{First, InstancePair};
 use crate::campaign::report::Proof;
 use crate::campaign::run::RunSource;
 use crate::campaign::runs::copies::state_key;
-use crate::campaign::runs::observations::{Observations, PairWatch};
+use crate::campaign::runs::observations::Observations;
 use crate::campaign::runs::orders::ObservedOrder;
 use crate::campaign::runs::parallel;
 use crate::campaign::runs::tally::Tallies;
@@ -101,6 +101,9 @@ impl<'c, 'd, P: Program> Continuations<'c, 'd, P> {
                     if later.instances != flip.instances {
                         all.instances(later.instances.clone(), Some(&later), LATER_POINTS);
                     }
+                }
+                if let Some(between) = all.pair_trials.between.take() {
+                    all.instances(between.instances.clone(), Some(&between), LATER_POINTS);
                 }
                 all.add_the_start();
             }
@@ -234,7 +237,7 @@ impl<'c, 'd, P: Program> Continuations<'c, 'd, P> {
                 if self.points[at].threads.is_some() {
                     return (worker.make(strategy, seed, &mut NoObserver, context.stop), None);
                 }
-                let mut watch = PairWatch::new(&self.pair_trials.sites);
+                let mut watch = self.pair_trials.watch();
                 let trial = worker.make(strategy, seed, &mut watch, context.stop);
                 (trial, Some(watch.finish(&worker.machine.world)))
             },

@@ -2,7 +2,9 @@
 
 use crate::base::IdSet;
 use crate::detect::{Instance, things};
-use crate::event::{Access, AccessPlace, ContextId, Event, EventId, EventKind, Op, SiteId, ThreadId, Value};
+use crate::event::{
+    Access, AccessKind, AccessPlace, ContextId, Event, EventId, EventKind, Op, SiteId, ThreadId, Value,
+};
 use crate::exec::Observer;
 use crate::world::{CreationKind, MessageKind, World};
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,6 +17,8 @@ pub(in crate::campaign) struct Observation {
     pub(in crate::campaign) step: u64,
     /// Events that were able to fire after it.
     pub(super) fireable: IdSet<EventId>,
+    /// Step of the last write to the location before it, if the observer follows writes.
+    pub(super) written: Option<u64>,
     touch: TouchTarget,
 }
 
@@ -164,6 +168,9 @@ pub(in crate::campaign) struct PairWatch<'s> {
     queued: BTreeSet<ContextId>,
     // Whether a looper may have died since its queue was last checked.
     may_have_gone: bool,
+    // Statements whose writes are followed, and the step of the last write to each location.
+    writers: Option<&'s IdSet<SiteId>>,
+    written: BTreeMap<AccessPlace, u64>,
 }
 
 /// Operation of a task of a looper.
@@ -186,6 +193,7 @@ struct Raw {
     place: String,
     step: u64,
     fireable: IdSet<EventId>,
+    written: Option<u64>,
     task_of: Option<ThreadId>,
 }
 
@@ -201,7 +209,14 @@ impl<'s> PairWatch<'s> {
             operations: 0,
             queued: BTreeSet::new(),
             may_have_gone: false,
+            writers: None,
+            written: BTreeMap::new(),
         }
+    }
+
+    /// Lets the observer follow the writes of these statements, so that it knows which write each access has followed.
+    pub(in crate::campaign) fn following(self, writers: &'s IdSet<SiteId>) -> Self {
+        Self { writers: (!writers.is_empty()).then_some(writers), ..self }
     }
 
     /// Returns the instances that were seen, with their names.
@@ -212,11 +227,12 @@ impl<'s> PairWatch<'s> {
         let seen = self
             .raw
             .into_iter()
-            .map(|Raw { site, context, visit, touch, place, step, fireable, .. }| Observation {
+            .map(|Raw { site, context, visit, touch, place, step, fireable, written, .. }| Observation {
                 instance: Instance { site, context: name(context), visit },
                 place,
                 step,
                 fireable,
+                written,
                 touch,
             })
             .collect();
@@ -257,6 +273,29 @@ impl<'s> PairWatch<'s> {
                 life.gone = Some(step);
             }
         }
+    }
+
+    // Records an operation if its statement is watched. `access` is its access, if writes are followed.
+    fn observe(
+        &mut self,
+        world: &World,
+        event: &Event,
+        (context, site): (ContextId, SiteId),
+        (op, value): (&Op, Value),
+        access: Option<Access>,
+    ) {
+        let Ok(at) = self.sites.binary_search(&site) else { return };
+        if self.counts[at] >= MOST_OF_A_SITE {
+            return;
+        }
+        self.counts[at] += 1;
+        let Some((touch, place)) = touched(world, event.thread, op, value) else { return };
+        let visit = self.visits.entry((site, context)).or_insert(0);
+        *visit += 1;
+        let (visit, fireable) = (*visit, world.fireable().clone());
+        let written = access.and_then(|access| self.written.get(&access.place).copied());
+        let task_of = event.thread.filter(|t| world.thread(*t).home != context && !world.shares_queue(*t));
+        self.raw.push(Raw { site, context, visit, touch, place, step: event.step, fireable, written, task_of });
     }
 
     // Updates the lives of threads and tasks.
@@ -327,16 +366,12 @@ impl Observer for PairWatch<'_> {
         else {
             return;
         };
-        let Ok(at) = self.sites.binary_search(&site) else { return };
-        if self.counts[at] >= MOST_OF_A_SITE {
-            return;
+        let access = self.writers.and_then(|_| world.performed_access(op, *value));
+        self.observe(world, event, (context, site), (op, *value), access);
+        if let Some(access) = access.filter(|access| access.kind == AccessKind::Write)
+            && self.writers.is_some_and(|writers| writers.contains(site))
+        {
+            self.written.insert(access.place, event.step);
         }
-        self.counts[at] += 1;
-        let Some((touch, place)) = touched(world, event.thread, op, *value) else { return };
-        let visit = self.visits.entry((site, context)).or_insert(0);
-        *visit += 1;
-        let (visit, fireable) = (*visit, world.fireable().clone());
-        let task_of = event.thread.filter(|t| world.thread(*t).home != context && !world.shares_queue(*t));
-        self.raw.push(Raw { site, context, visit, touch, place, step: event.step, fireable, task_of });
     }
 }

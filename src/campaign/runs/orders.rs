@@ -39,6 +39,8 @@ pub(in crate::campaign) struct OrderEvidence {
     seen: BTreeMap<InstancePair, FirstRuns>,
     // Pair of instances that held trials aim at. Preferred as evidence for a flip, because it has the most runs.
     target_instances: Option<InstancePair>,
+    // Statement whose write the other one must read. An order with another write between the two does not count.
+    read_directly: Option<First>,
     runs: Vec<(Observations, bool)>,
 }
 
@@ -47,7 +49,7 @@ const MOST_INSTANCE_PAIRS: usize = 10_000;
 
 impl OrderEvidence {
     pub(in crate::campaign) fn new(a: SiteId, b: SiteId) -> Self {
-        Self { pair: (a, b), seen: BTreeMap::new(), target_instances: None, runs: Vec::new() }
+        Self { pair: (a, b), seen: BTreeMap::new(), target_instances: None, read_directly: None, runs: Vec::new() }
     }
 
     // Returns the pair of instances of two sightings, of which `x` came first, and the order. `None` if they do not
@@ -62,7 +64,33 @@ impl OrderEvidence {
         }
         let place = x.common(y);
         let (a, b, first) = if x_is_a { (x, y, First::A) } else { (y, x, First::B) };
+        if self.is_between(first, x, y) {
+            return None;
+        }
         Some((InstancePair { a: a.instance.clone(), b: b.instance.clone(), place: place.to_owned() }, first))
+    }
+
+    /// Counts the order with the write of `write` first only if the other statement reads it: if no other write to the
+    /// location comes between. A free before a use does no harm otherwise (CAFA).
+    pub(in crate::campaign) fn demand_direct(&mut self, write: First) {
+        self.read_directly = Some(write);
+    }
+
+    /// Returns the statement of [`OrderEvidence::demand_direct`], if it was called.
+    pub(in crate::campaign) fn direct(&self) -> Option<First> {
+        self.read_directly
+    }
+
+    // Whether the order does not count, since another write to the location came between the two.
+    fn is_between(&self, first: First, x: &Observation, y: &Observation) -> bool {
+        self.read_directly == Some(first) && y.written != Some(x.step)
+    }
+
+    /// Returns, of a run that performed both instances with the write of `write` first, whether no other write to the
+    /// location came between. Needs observers that follow writes.
+    pub(in crate::campaign) fn is_direct(&self, run: usize, pair: &InstancePair, write: First) -> Option<bool> {
+        let (first, x, y) = both_of(&self.runs[run].0, pair)?;
+        (first == write).then(|| y.written == Some(x.step))
     }
 
     /// Adds the next run. Returns the statement that came first in it, judged by the first two instances that conflict.
@@ -102,7 +130,13 @@ impl OrderEvidence {
 
     /// Returns which of the two instances came first in an added run; `None` if it did not perform both.
     pub(in crate::campaign) fn order(&self, run: usize, pair: &InstancePair) -> Option<First> {
-        order_in(&self.runs[run].0, pair)
+        self.order_in(&self.runs[run].0, pair)
+    }
+
+    /// Returns which of the two instances came first in a run; `None` if it did not perform both.
+    pub(in crate::campaign) fn order_in(&self, observations: &Observations, pair: &InstancePair) -> Option<First> {
+        let (first, x, y) = both_of(observations, pair)?;
+        (!self.is_between(first, x, y)).then_some(first)
     }
 
     /// Returns which of the two instances may have cut off the other one in an added run, and the step at which it was
@@ -191,11 +225,15 @@ impl OrderEvidence {
     }
 }
 
-/// Returns which of the two instances came first in a run; `None` if it did not perform both.
-pub(in crate::campaign) fn order_in(observations: &Observations, pair: &InstancePair) -> Option<First> {
-    let at = |i: &Instance| observations.seen.iter().position(|s| s.instance == *i && s.is_at(&pair.place));
-    let (a, b) = (at(&pair.a)?, at(&pair.b)?);
-    Some(if a < b { First::A } else { First::B })
+// Returns the two instances in the order in which a run performed them, and which one came first.
+fn both_of<'o>(
+    observations: &'o Observations,
+    pair: &InstancePair,
+) -> Option<(First, &'o Observation, &'o Observation)> {
+    let find =
+        |i: &Instance| observations.seen.iter().enumerate().find(|(_, s)| s.instance == *i && s.is_at(&pair.place));
+    let ((i, a), (j, b)) = (find(&pair.a)?, find(&pair.b)?);
+    Some(if i < j { (First::A, a, b) } else { (First::B, b, a) })
 }
 
 // Whether `x` seems to have been still to come when `y` was performed. That is so if the thread or task of `x` exists

@@ -1,25 +1,28 @@
 //! `raceflip analyze`: finds the races of a recorded trace.
 
 use crate::base::counted;
+use crate::campaign::Verdict;
 use crate::cli::args::{Format, ResultArgs, head};
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::interrupt;
 use crate::cli::io::output::{BOLD, paint};
 use crate::cli::io::timer::{Timer, duration};
+use crate::cli::trace::verdicts;
 use crate::cli::{CommandContext, Refusal, trace};
 use crate::detect::causality::External;
 use crate::detect::happens_before::{Options, RaceClass};
-use crate::detect::{DetectorId, Rules, UseFreeFilter};
-use crate::formats::analysis::{AnalysisReport, End, FilterReason, FoundRace};
+use crate::detect::{DetectorId, Rules, UseFreeFilter, second_accesses};
+use crate::formats::analysis::{AnalysisReport, End, FilterReason, FoundRace, SecondAccesses};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::LazyLock;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 const ABOUT: &str = "\
-Reads a recorded trace (of `raceflip run --trace`, or a log of DroidRacer), computes the happens-before relation of its operations, and prints the conflicting accesses \
+Reads a recorded trace (of `raceflip run --trace`, a log of DroidRacer, or STD, the form of RAPID), computes the happens-before relation of its operations, and prints the conflicting accesses \
 that this relation does not order. For each race it prints the class (its likely cause: two threads, two events, a delay, a post from another thread), \
 the rank, both accesses, the posts that led to them, and a race that covers it, if there is one: an order of the covering race also orders this one. \
 An analysis knows only this trace. A reported race may be false, and other runs may have other races.";
@@ -35,11 +38,13 @@ Examples:
   raceflip analyze abc_log.txt
   raceflip analyze abc_log.txt --rules source      the races that DroidRacer itself reports
   raceflip analyze run.jsonl --uncovered           the races to look at first
+  raceflip analyze trace.std --rules fasttrack     the races of RAPID's HB, and its counts
   raceflip run app.race --trace run.jsonl --quiet; raceflip analyze run.jsonl
   raceflip analyze run.jsonl --rules cafa          uses and frees of references without an order
+  raceflip analyze abc_log.txt --confirm           a verdict for each race, on a model of the trace
   raceflip analyze abc_log.txt --format json
 
-Exit status: 0 no race was found (ranks B and D do not count), 1 races were found, 2 the input is not a trace.";
+Exit status: 0 no race was found (ranks B and D do not count; nor does a refuted race with --confirm), 1 races were found, 2 the input is not a trace.";
 
 /// Rules of a detector that reads traces.
 #[derive(Clone, Copy, Debug)]
@@ -86,6 +91,8 @@ pub(in crate::cli) struct Args {
     /// The trace, or `-` for stdin
     #[arg(value_name = "FILE")]
     file: PathBuf,
+    #[command(flatten)]
+    from: trace::FromArg,
     /// Rules of the happens-before relation
     #[arg(long, value_enum, default_value_t, value_name = "RULES", help_heading = head::EFFORT)]
     rules: RulesArg,
@@ -112,6 +119,11 @@ pub(in crate::cli) struct Args {
     /// Print all pairs of statements, not only one for each location and class
     #[arg(long, alias = "all", help_heading = head::RESULT)]
     all_pairs: bool,
+    /// Make a model of the trace, and confirm or refute each race on it
+    ///
+    /// The model has neither values nor branches: a verdict says what the app can do if it does the same in each order.
+    #[arg(long, help_heading = head::EFFORT)]
+    confirm: bool,
     #[command(flatten)]
     result: ResultArgs,
 }
@@ -134,24 +146,63 @@ pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<Ex
         ExternalArg::Free => External::Free,
     });
     let options = Options { external, ..Options::default() };
-    let trace = trace::read(&args.file)?;
+    let trace = trace::read(&args.file, args.from)?;
     let stop = interrupt::install();
     let timer = Timer::start(args.time, stop.clone());
     let Some(found) = rules.analyze(&trace, options, &stop).map_err(Refusal::new)? else {
-        if timer.is_up() {
-            return Err(Refusal::new("the time is up, and a part of a trace is not reported: give a longer `--time`"));
-        }
-        context.out.note("interrupted: a part of a trace is not reported");
-        return Ok(ExitStatus::Interrupted);
+        return stopped(&timer, context);
     };
-    let report = AnalysisReport::new(&name, rules.title, &trace, &found);
+    let mut report = AnalysisReport::new(&name, rules.title, &trace, &found);
+    // RAPID counts races in FastTrack's order, so only these rules have a number to compare.
+    if DetectorId::named("fasttrack") == Some(args.rules.detector) {
+        let Some(racy) = second_accesses(&trace, &stop) else { return stopped(&timer, context) };
+        report.second_accesses = Some(SecondAccesses::new(&trace, &racy));
+    }
+    let mut model_notes = Vec::new();
+    if args.confirm && !report.races.is_empty() {
+        let wanted = |race: &FoundRace| is_wanted(&args, race);
+        let model = verdicts::confirm_races((&trace, &args.file), &mut report, wanted, &stop)?;
+        model_notes = model.notes;
+        if stop.load(Ordering::Relaxed) {
+            let why = if timer.is_up() { "the time is up" } else { "interrupted" };
+            context.out.note(format_args!("{why}: the other races are unconfirmed"));
+        }
+    }
+    let next = if args.confirm { None } else { verdicts::next_step(&trace, &args.file, &report) };
     if args.result.format == Format::Json {
         context.out.json(&report.to_json());
     } else {
         print_report(&args, &report, context);
+        let out = &mut context.out;
+        for note in model_notes {
+            writeln!(out, "note: the model leaves out {note}");
+        }
+        if let Some(next) = next.filter(|_| !args.result.quiet) {
+            writeln!(out);
+            writeln!(out, "to confirm a race: {next}");
+            writeln!(out, "to confirm all of them: --confirm");
+        }
     }
-    let races = report.races.iter().any(|race| !is_aside(race));
+    let is_refuted = |race: &FoundRace| race.verdict.as_deref() == Some(Verdict::Refuted.word());
+    let races = report.races.iter().any(|race| !is_aside(race) && !is_refuted(race));
     Ok(if races { ExitStatus::Found } else { ExitStatus::Nothing })
+}
+
+// Whether the race is of a rank that the user wants.
+fn is_wanted(args: &Args, race: &FoundRace) -> bool {
+    match race.rank {
+        'B' => args.locked,
+        'D' => args.guarded,
+        _ => true,
+    }
+}
+
+fn stopped(timer: &Timer, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
+    if timer.is_up() {
+        return Err(Refusal::new("the time is up, and a part of a trace is not reported: give a longer `--time`"));
+    }
+    context.out.note("interrupted: a part of a trace is not reported");
+    Ok(ExitStatus::Interrupted)
 }
 
 fn print_report(args: &Args, report: &AnalysisReport, context: &mut CommandContext) {
@@ -174,6 +225,10 @@ fn print_report(args: &Args, report: &AnalysisReport, context: &mut CommandConte
     };
     let race = report.kind.as_ref().map_or_else(|| "race".to_owned(), |kind| format!("{kind} race"));
     writeln!(out, "{}{colon}{}{hidden}", some(total, &race), classes.join(", "));
+    if let Some(SecondAccesses { events, statements }) = report.second_accesses {
+        let [events, statements] = [some(events, "event"), some(statements, "statement")];
+        writeln!(out, "second accesses of races: {events}, {statements}, as RAPID counts");
+    }
     if args.result.quiet {
         return;
     }
@@ -210,17 +265,14 @@ fn print_report(args: &Args, report: &AnalysisReport, context: &mut CommandConte
     }
 }
 
-// Prints the races: the first one of each location and class, or all of them with `--all-pairs`.
+// Prints the races: the first one of each location and class, or all of them with `--all-pairs` and `--confirm`.
 fn print_text(args: &Args, report: &AnalysisReport, context: &mut CommandContext) {
-    let wanted = |race: &FoundRace| {
-        let is_hidden = race.rank == 'B' && !args.locked || race.rank == 'D' && !args.guarded;
-        !is_hidden && !(args.uncovered && race.covered_by.is_some())
-    };
+    let wanted = |race: &FoundRace| is_wanted(args, race) && !(args.uncovered && race.covered_by.is_some());
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut known: BTreeMap<(&str, &str, Option<char>), usize> = BTreeMap::new();
     for (i, race) in report.races.iter().enumerate().filter(|(_, race)| wanted(race)) {
         let key = (race.location.as_str(), race.class.as_str(), is_aside(race).then_some(race.rank));
-        match known.get(&key).filter(|_| !args.all_pairs) {
+        match known.get(&key).filter(|_| !(args.all_pairs || args.confirm)) {
             Some(at) => groups[*at].push(i),
             None => {
                 known.insert(key, groups.len());
@@ -248,6 +300,9 @@ fn print_text(args: &Args, report: &AnalysisReport, context: &mut CommandContext
         }
         if let Some(by) = race.covered_by.and_then(|by| leaders.get(&by)).filter(|by| **by != i) {
             writeln!(out, "   covered by #{}: an order of that race also orders this one", by + 1);
+        }
+        if let (Some(verdict), Some(pair)) = (&race.verdict, &race.pair) {
+            writeln!(out, "   {} in the model of the trace ({pair})", paint(BOLD, &verdict.to_uppercase()));
         }
     }
 }
@@ -279,6 +334,10 @@ fn shortened(site: &str) -> String {
 fn access(end: &End) -> String {
     let mut text = format!("{:<5}", end.access);
     match &end.site {
+        // A statement of STD is a number.
+        Some(site) if site.parse::<i64>().is_ok() => {
+            text.push_str(&format!("  statement {site}, line {}", end.line));
+        }
         Some(site) => text.push_str(&format!("  {}", shortened(site))),
         None if end.line > 0 => text.push_str(&format!("  line {}", end.line)),
         None => {}

@@ -1,4 +1,4 @@
-//! `raceflip trace convert`: converts a trace of any format to raceflip's JSON lines.
+//! `raceflip trace convert`: converts a trace of any format to raceflip's JSON lines, or to STD.
 
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::files;
@@ -9,15 +9,37 @@ use std::path::PathBuf;
 const AFTER: &str = "\
 Examples:
   raceflip trace convert abc_log.txt --out app.jsonl
-  raceflip trace convert trace.txt | raceflip trace stat -";
+  raceflip trace convert trace.txt | raceflip trace stat -
+  raceflip trace convert app.jsonl --to std --map names.tsv > app.std";
 
-/// Write a trace of any format as JSON lines
+/// Form of the result.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, clap::ValueEnum)]
+enum To {
+    /// JSON lines, the form of raceflip
+    #[default]
+    Jsonl,
+    /// STD, the form of RAPID: threads and locks; stderr says what it leaves out
+    Std,
+}
+
+/// Write a trace of any format as JSON lines, or in STD, the form of RAPID
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER)]
 pub(super) struct Args {
     /// The trace, or `-` for stdin
     #[arg(value_name = "FILE")]
     file: PathBuf,
+    #[command(flatten)]
+    from: super::FromArg,
+    /// Form of the result
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", help_heading = crate::cli::args::head::RESULT)]
+    to: To,
+    /// With `--to std`, write to this file what the numbers and names of the result stand for
+    ///
+    /// A line has three fields with tabs between them: `statement`, `thread`, `lock` or `variable`, then its number or
+    /// name in the result, then what the trace has. Names that are the same in both are left out.
+    #[arg(long, value_name = "FILE", help_heading = crate::cli::args::head::RESULT)]
+    map: Option<PathBuf>,
     /// Write the result to this file
     ///
     /// With this option nothing is printed to stdout.
@@ -26,19 +48,28 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
-    if let Some(path) = &args.out {
+    if args.map.is_some() && args.to != To::Std {
+        return Err(Refusal::new("JSON lines keep all names, so there is no map: add `--to std`, or remove `--map`"));
+    }
+    for path in args.out.iter().chain(&args.map) {
         files::may_write(path)?;
     }
-    let trace = super::read(&args.file)?;
+    let trace = super::read(&args.file, args.from)?;
     let mut text = Vec::new();
-    traces::write(&trace, &super::name(&args.file), &mut text)
-        .map_err(|error| Refusal::new(format_args!("cannot convert the trace: {error}")))?;
+    let written = match args.to {
+        To::Jsonl => traces::write(&trace, &super::name(&args.file), &mut text).map(|()| None),
+        To::Std => traces::write_std(&trace, &mut text).map(Some),
+    };
+    let written = written.map_err(|error| Refusal::new(format_args!("cannot convert the trace: {error}")))?;
     let text = String::from_utf8_lossy(&text);
     match &args.out {
         Some(path) => files::write(path, &text)?,
         None => context.out.file(&text),
     }
-    for note in &trace.notes {
+    if let (Some(path), Some(about)) = (&args.map, &written) {
+        files::write(path, &about.map)?;
+    }
+    for note in trace.notes.iter().chain(written.iter().flat_map(|about| &about.losses)) {
         context.out.note(note);
     }
     Ok(ExitStatus::Nothing)

@@ -21,6 +21,8 @@ pub(super) struct Args {
     /// The traces, or `-` for stdin
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+    #[command(flatten)]
+    from: super::FromArg,
     /// Format of the result on stdout
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = crate::cli::args::head::RESULT)]
     format: Format,
@@ -29,7 +31,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
     let (mut stats, mut status) = (Vec::new(), ExitStatus::Nothing);
     for path in &args.files {
-        match super::read(path) {
+        match super::read(path, args.from) {
             Ok(trace) => {
                 let stat = Stat::new(&super::name(path), &trace);
                 if args.format == Format::Text {

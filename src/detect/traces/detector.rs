@@ -21,6 +21,11 @@ pub trait Detector {
 // Number of operations between two checks of the stop flag.
 const ROUND: u32 = 1024;
 
+/// Whether a loop over a trace ends here. It asks for the flag only now and then.
+pub(super) fn stopped(at: OpNo, stop: &AtomicBool) -> bool {
+    at.0.is_multiple_of(ROUND) && stop.load(Ordering::Relaxed)
+}
+
 /// Runs a detector over its trace. `None` if `stop` was set.
 pub(in crate::detect) fn run(
     trace: &Trace,
@@ -28,7 +33,7 @@ pub(in crate::detect) fn run(
     stop: &AtomicBool,
 ) -> Result<Option<Analysis>, TooLarge> {
     for (at, operation) in trace.ops.enumerate() {
-        if at.0.is_multiple_of(ROUND) && stop.load(Ordering::Relaxed) {
+        if stopped(at, stop) {
             return Ok(None);
         }
         detector.step(at, operation);

@@ -1,6 +1,6 @@
 //! FastTrack (Flanagan, Freund, PLDI 2009) over a trace: races between threads, by epochs.
 //!
-//! The order is that of threads ([`super::threads`]), with locks. Therefore no race between two tasks of one looper is
+//! The order is that of threads ([`super::thread_order`]), with locks. Therefore no race between two tasks of one looper is
 //! ever found, and many races between a task and a thread are missed.
 //!
 //! Each location keeps its last write, and its last read, or the last read of each thread if reads are not ordered.
@@ -9,7 +9,7 @@
 //! this happens-before orders.
 
 use super::happens_before::{Analysis, Race, RaceClass, TooLarge};
-use super::threads::{LockEdges, ThreadOrder};
+use super::thread_order::{LockEdges, ThreadOrder};
 use crate::base::IndexVec;
 use crate::detect::Rank;
 use crate::detect::relation::clock::Point;
@@ -139,10 +139,8 @@ impl<'t> FastTrack<'t> {
 impl Detector for FastTrack<'_> {
     fn step(&mut self, at: OpNo, operation: &Operation) {
         let Operation { thread, action, .. } = *operation;
+        self.order.step(operation);
         if self.trace.threads[thread].environment {
-            if let Action::Post(task) = action {
-                self.order.fire(task);
-            }
             return;
         }
         match action {
@@ -153,7 +151,7 @@ impl Detector for FastTrack<'_> {
         match action.access() {
             Some((place, false)) => self.read(at, thread, place),
             Some((place, true)) => self.write(at, thread, place),
-            None => self.order.step(thread, action),
+            None => {}
         }
     }
 

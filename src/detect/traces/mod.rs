@@ -7,4 +7,5 @@ pub(super) mod fasttrack;
 pub mod happens_before;
 pub(super) mod hybrid_trace;
 pub(super) mod record;
-mod threads;
+pub(super) mod second_accesses;
+mod thread_order;

@@ -191,12 +191,12 @@ impl Words {
             Op::OpenBlock(kind) => format!("open {}", kind.word()),
             Op::CancelJob(job) => format!("cancel {}", thread(job)),
             Op::AskJob { job, what } => {
-                let word = match what {
-                    JobQuestion::Done => "done",
-                    JobQuestion::Cancelled => "cancelled",
-                    JobQuestion::Result => "result",
-                };
-                format!("{}.{word}: {value}", thread(job))
+                let name = thread(job);
+                match what {
+                    JobQuestion::Done => format!("{name}.done: {}", value != 0),
+                    JobQuestion::Cancelled => format!("{name}.cancelled: {}", value != 0),
+                    JobQuestion::Result => format!("{name}.result: {}", self.types.result(world, *job, value)),
+                }
             }
         }
     }

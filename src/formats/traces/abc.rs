@@ -27,7 +27,7 @@ use std::io::BufRead;
 /// the assumed ones decrease from post to post, so that they order nothing.
 const UNKNOWN_DELAY: i64 = 1 << 40;
 
-const NO_LINE: &str = "a log of DroidRacer has a line like `4 POST src:1 msg:2 dest:-1 delay:0` for each operation; JSON lines begin with `{`";
+const NO_LINE: &str = "a log of DroidRacer has a line like `4 POST src:1 msg:2 dest:-1 delay:0` for each operation; JSON lines begin with `{`, and a line of STD has two `|`";
 
 /// Reads a log whose first line is the current line.
 pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Trace, ReadError> {

@@ -13,11 +13,13 @@ pub(super) struct Lines<'n, R> {
     number: u32,
     bytes: Vec<u8>,
     text: String,
+    // Whether the current line ends with the file and not with a newline.
+    is_cut: bool,
 }
 
 impl<'n, R: BufRead> Lines<'n, R> {
     pub(super) fn new(name: &'n str, from: R) -> Self {
-        Self { name, from, number: 0, bytes: Vec::new(), text: String::new() }
+        Self { name, from, number: 0, bytes: Vec::new(), text: String::new(), is_cut: false }
     }
 
     /// Returns the name of the file, for messages.
@@ -33,6 +35,11 @@ impl<'n, R: BufRead> Lines<'n, R> {
     /// Returns the current line, without its end.
     pub(super) fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Whether the file ends in the middle of the current line, or at least without a newline behind it.
+    pub(super) fn is_cut(&self) -> bool {
+        self.is_cut
     }
 
     /// Reads the next line. Returns false at the end of the file.
@@ -51,7 +58,9 @@ impl<'n, R: BufRead> Lines<'n, R> {
         };
         self.number = number;
         self.text.clear();
-        let line = self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes);
+        let whole = self.bytes.strip_suffix(b"\n");
+        self.is_cut = whole.is_none();
+        let line = whole.unwrap_or(&self.bytes);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.len() > LONGEST {
             return Err(self.error(LineError::new(

@@ -3,6 +3,7 @@
 //! | form | recognized by | remark |
 //! |---|---|---|
 //! | JSON lines, `raceflip-trace` | the first line that is not blank begins with `{` | [`write()`] writes this form |
+//! | STD, the form of RAPID | that line has exactly two `\|` | [`write_std()`] writes this form |
 //! | a log of DroidRacer (`abc_log`), a trace of EM-Explorer (`trace.txt`) | everything else | |
 //!
 //! A file is read line by line, and its text is never held as a whole. Unexpected input is an error with its place and
@@ -12,10 +13,12 @@ mod abc;
 mod events;
 mod grammar;
 mod lines;
+mod rapid;
 mod rows;
 pub mod stat;
 mod write;
 
+pub use rapid::write::{StdText, write as write_std};
 pub use write::write;
 
 use crate::trace::Trace;
@@ -76,13 +79,70 @@ const DISORDER: &str = "operations are missing before it, or out of order";
 /// # Ok::<(), traces::ReadError>(())
 /// ```
 pub fn read(name: &str, text: impl BufRead) -> Result<Trace, ReadError> {
+    read_as(name, text, None)
+}
+
+/// A form of traces.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TraceForm {
+    /// JSON lines, the form of raceflip.
+    Rows,
+    /// A log of DroidRacer, or a trace of EM-Explorer.
+    Log,
+    /// STD, the form of RAPID and its relatives.
+    Std,
+}
+
+impl TraceForm {
+    /// All forms.
+    pub const ALL: [TraceForm; 3] = [TraceForm::Rows, TraceForm::Log, TraceForm::Std];
+
+    /// Returns the name of the form in options.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            TraceForm::Rows => "jsonl",
+            TraceForm::Log => "droidracer",
+            TraceForm::Std => "std",
+        }
+    }
+
+    /// Describes the form in a few words.
+    #[must_use]
+    pub fn help(self) -> &'static str {
+        match self {
+            TraceForm::Rows => "JSON lines, the form of raceflip",
+            TraceForm::Log => "a log of DroidRacer, or a trace of EM-Explorer",
+            TraceForm::Std => "STD, the form of RAPID",
+        }
+    }
+
+    // Returns the form of a file by its first line that is not blank.
+    fn of(first: &str) -> Self {
+        match first {
+            first if first.trim_start().starts_with('{') => TraceForm::Rows,
+            first if first.matches('|').count() == 2 => TraceForm::Std,
+            _ => TraceForm::Log,
+        }
+    }
+}
+
+/// Reads a trace of a given form, or of any form. `name` is used in messages.
+///
+/// # Errors
+///
+/// As for [`read`].
+pub fn read_as(name: &str, text: impl BufRead, form: Option<TraceForm>) -> Result<Trace, ReadError> {
     let mut lines = Lines::new(name, text);
     while lines.advance()? {
-        match lines.text().trim_start().chars().next() {
-            None => {}
-            Some('{') => return rows::read(&mut lines),
-            Some(_) => return abc::read(&mut lines),
+        if lines.text().trim_start().is_empty() {
+            continue;
         }
+        return match form.unwrap_or_else(|| TraceForm::of(lines.text())) {
+            TraceForm::Rows => rows::read(&mut lines),
+            TraceForm::Log => abc::read(&mut lines),
+            TraceForm::Std => rapid::read::read(&mut lines),
+        };
     }
     Err(lines.error(LineError::new(0, "the file is empty", "give it a trace")))
 }

@@ -78,7 +78,8 @@ impl Names {
     }
 }
 
-fn distinct<'t>(names: impl Iterator<Item = &'t str> + Clone) -> Vec<String> {
+/// Numbers equal names from the second one on.
+pub(super) fn distinct<'t>(names: impl Iterator<Item = &'t str> + Clone) -> Vec<String> {
     let all: BTreeSet<&str> = names.clone().collect();
     let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
     let name = |name: &'t str| {

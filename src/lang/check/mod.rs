@@ -62,7 +62,7 @@ pub use consts::DefineError;
 /// The largest memory of a program, in cells.
 pub(super) const MAX_CELLS: u64 = 1_000_000;
 /// Limit of the number of threads that start with the app.
-pub(super) const MAX_THREADS: u64 = 1_000;
+pub(crate) const MAX_THREADS: u64 = 1_000;
 /// Limit of the number of locks and, separately, of conditions, array elements included.
 pub(super) const MAX_LOCKS: u64 = 10_000;
 /// Limit of the cells of a local array.

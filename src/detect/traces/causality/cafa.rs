@@ -15,9 +15,9 @@ use crate::detect::happens_before::{RaceClass, TooLarge};
 use crate::detect::relation::clock::{ChainId, Point};
 use crate::detect::traces::detector::Detector;
 use crate::detect::traces::happens_before::{AccessQuery, Accesses, Analysis, Classes, Locksets, Place};
-use crate::detect::traces::threads::{LockEdges, ThreadOrder};
+use crate::detect::traces::thread_order::{LockEdges, ThreadOrder};
 use crate::detect::{Rank, UseFreeClass};
-use crate::trace::{Action, OpNo, Operation, ThreadNo, Trace};
+use crate::trace::{OpNo, Operation, ThreadNo, Trace};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -106,11 +106,9 @@ impl<'t> Pass<'t> {
         self.order.step(at);
         self.epochs.add(self.threads.at(thread).epoch);
         let Some(access) = action.access() else {
+            self.threads.step(operation);
             if !self.trace.threads[thread].environment {
-                self.threads.step(thread, action);
                 self.locksets.step(thread, action);
-            } else if let Action::Post(task) = action {
-                self.threads.fire(task);
             }
             return;
         };

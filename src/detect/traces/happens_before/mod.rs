@@ -47,7 +47,7 @@ mod race;
 mod source;
 mod state;
 #[cfg(test)]
-pub(in crate::detect) mod tests;
+pub(crate) mod tests;
 
 pub(in crate::detect) use accesses::{AccessQuery, Accesses, Place};
 pub(in crate::detect) use analysis::HappensBefore;

@@ -29,7 +29,7 @@ struct Generator<'r> {
     time: i64,
 }
 
-pub(in crate::detect) fn trace(rng: &mut Rng, most: u32) -> Trace {
+pub(crate) fn trace(rng: &mut Rng, most: u32) -> Trace {
     let mut builder = Builder::new();
     let threads: Vec<_> = (0..2 + rng.below(4)).map(|i| builder.thread(&format!("t{i}"))).collect();
     let loopers = threads[..1 + rng.below(2.min(threads.len() as u32 - 1) + 1) as usize].to_vec();

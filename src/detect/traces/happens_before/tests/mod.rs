@@ -1,6 +1,6 @@
 //! Compares the one-pass relation with the printed rules on random traces, for every pair of operations.
 
-pub(in crate::detect) mod generate;
+pub(crate) mod generate;
 mod naive;
 mod races;
 

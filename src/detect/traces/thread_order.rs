@@ -6,7 +6,7 @@
 
 use crate::base::{Id, IndexVec};
 use crate::detect::relation::clock::{ChainId, Clock, Point};
-use crate::trace::{Action, TaskNo, ThreadNo, Trace};
+use crate::trace::{Action, Operation, TaskNo, ThreadNo, Trace};
 
 /// Whether a release of a lock comes before each later acquisition of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -65,8 +65,15 @@ impl<'t> ThreadOrder<'t> {
         clock
     }
 
-    /// Processes an operation of a thread. Accesses change nothing.
-    pub(super) fn step(&mut self, thread: ThreadNo, action: Action) {
+    /// Processes the next operation of the trace. Accesses change nothing.
+    pub(super) fn step(&mut self, operation: &Operation) {
+        let Operation { thread, action, .. } = *operation;
+        if self.trace.threads[thread].environment {
+            if let Action::Post(task) = action {
+                self.fire(task);
+            }
+            return;
+        }
         match action {
             Action::Fork(child) => {
                 let clock = self.send(thread);
@@ -107,8 +114,8 @@ impl<'t> ThreadOrder<'t> {
         }
     }
 
-    /// Processes a post of the environment, which comes after the enables of its events, and after nothing else.
-    pub(super) fn fire(&mut self, task: TaskNo) {
+    // A post of the environment comes after the enables of its events, and after nothing else.
+    fn fire(&mut self, task: TaskNo) {
         for event in &self.trace.tasks[task].events {
             self.posts[task].join(&self.enables[event.index()]);
         }
