@@ -76,7 +76,13 @@ struct ChainPosts {
 
 impl Tasks {
     /// Adds a task that has ended.
-    pub(in crate::detect) fn add(&mut self, ended: Arc<EndedMessage>, post: Option<Point>, class: Option<PostClass>) {
+    pub(in crate::detect) fn add(
+        &mut self,
+        ended: impl Into<Arc<EndedMessage>>,
+        post: Option<Point>,
+        class: Option<PostClass>,
+    ) {
+        let ended = ended.into();
         let (begin, end) = (ended.begin, ended.end);
         self.by_chain.entry(begin.chain).or_default().push(ended.clone());
         self.last.learn(end);

@@ -134,8 +134,8 @@ impl<'t> Accesses<'t> {
         }
     }
 
-    /// Returns the accesses of a trace for use-free races, in which a read is a use and a write is a free. Only a use and
-    /// a free conflict, and each race shows its most suspicious pair of accesses.
+    /// Returns the accesses of a trace for use-free races, in which a read is a use and a write is a free. Only a use
+    /// and a free conflict, and each race shows its most suspicious pair of accesses.
     pub(in crate::detect) fn of_uses(trace: &'t Trace) -> Self {
         Self { of_uses: true, ..Self::new(trace, false) }
     }
