@@ -59,8 +59,8 @@ pub(crate) const APPS: [Shape; 15] = [
     app("Flipkart", 157_539, [2_065, 36, 3, 105]),
 ];
 
-/// Shapes of the apps in CAFA's table 1, of which the numbers of events are known: traces of 10 to 30 seconds. Everything
-/// else is as in the apps above, with as many operations for an event as K-9 Mail has.
+/// Shapes of the apps in CAFA's table 1, of which the numbers of events are known: traces of 10 to 30 seconds.
+/// Everything else is as in the apps above, with as many operations for an event as K-9 Mail has.
 pub(crate) const CAFA_APPS: [Shape; 10] = [
     cafa_app("ConnectBot", 3_058),
     cafa_app("MyTracks", 6_628),

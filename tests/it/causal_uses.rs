@@ -75,7 +75,8 @@ impl<'t> Definitions<'t> {
         self.share_looper(usage, free) && (self.trace.marks.of(usage).guard.is_some() || before || behind)
     }
 
-    /// Returns all races, with whether all of their occurrences are filtered.
+    /// Returns all races, with whether all of their occurrences are filtered. On different threads, a race is
+    /// conventional if one of its occurrences is.
     fn races(&self) -> BTreeMap<Key, bool> {
         let mut races = BTreeMap::new();
         let marked = |wanted: fn(raceflip::trace::Mark) -> bool| {
@@ -93,6 +94,9 @@ impl<'t> Definitions<'t> {
                 *races.entry(key).or_insert(true) &= filtered;
             }
         }
+        let conventional = |key: &Key| (key.0, key.1.clone(), "conventional");
+        let keys: BTreeSet<Key> = races.keys().cloned().collect();
+        races.retain(|key, _| key.2 != "inter-thread" || !keys.contains(&conventional(key)));
         races
     }
 }
@@ -133,7 +137,7 @@ pub(crate) fn analyze(trace: &Trace, rules: CausalityRules) -> Analysis {
 
 /// Compares the races of a trace. Returns the number of races without a filter and with one, or a difference.
 pub(crate) fn compare(seed: u64) -> Result<[usize; 2], String> {
-    let trace = causal_traces::trace(seed, 120);
+    let trace = causal_traces::trace(seed, 160);
     let mut counts = [0; 2];
     for printed in [false, true] {
         for external in [External::Free, External::Ordered] {

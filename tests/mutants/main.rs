@@ -1,6 +1,6 @@
 //! Mutation tests: mistakes that are made on purpose in the search, the canonical state, the message queue, jobs and
-//! components, and in CAFA's order over traces. Each mistake must be noticed by an oracle of the search, or by the rules
-//! of the order.
+//! components, and in CAFA's order over traces. Each mistake must be noticed by an oracle of the search, or by the
+//! rules of the order.
 //!
 //! This is a separate program, because it builds the library with the feature `mutants`:
 //! `cargo test --features mutants --test mutants -- --nocapture`.

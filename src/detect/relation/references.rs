@@ -8,8 +8,8 @@ use crate::trace::Mark;
 use crate::world::World;
 use std::collections::BTreeMap;
 
-/// The tested reads of a run that have come out as "not null". `H` names a thread, `C` the task that it runs, and `T` an
-/// access.
+/// The tested reads of a run that have come out as "not null". `H` names a thread, `C` the task that it runs, and
+/// `T` an access.
 #[derive(Clone, Debug)]
 pub struct References<H, C, T> {
     // The last one of each site on each thread, with the task that has performed it.
