@@ -360,10 +360,11 @@ fn verdicts_are_right(name: &str, report: &serde_json::Value) {
 }
 
 #[test]
-#[ignore = "takes minutes"]
 fn the_races_of_em_explorers_traces_are_decided() {
-    for app in ["remind-me", "mytracks", "charachter-recognition", "music", "aarddict"] {
-        let judged = call(&["analyze", &format!("{EM}/{app}/trace.txt"), "--confirm", "--locked", "--format", "json"]);
+    let apps = ["remind-me", "mytracks", "charachter-recognition", "music", "aarddict"];
+    for (app, rules) in apps.into_iter().flat_map(|app| [(app, "printed"), (app, "hybrid")]) {
+        let path = format!("{EM}/{app}/trace.txt");
+        let judged = call(&["analyze", &path, "--confirm", "--locked", "--rules", rules, "--format", "json"]);
         let report: serde_json::Value = serde_json::from_str(&judged.out).unwrap_or_else(|_| panic!("{}", judged.err));
         verdicts_are_right(app, &report);
     }

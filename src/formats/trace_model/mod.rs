@@ -28,6 +28,7 @@ mod left_out;
 mod names;
 mod plan;
 mod sections;
+mod signals;
 mod statements;
 mod text;
 mod times;

@@ -113,10 +113,11 @@ impl Plan {
         let is_event = matches!(self.threads[about.looper], ThreadForm::Looper { .. }) && about.time == PostTime::Now;
         let Some(post) = about.post else {
             let context = kept.contexts.tasks[task];
+            let causes = about.begin.map_or(0, |begin| needs(kept, begin).count());
             let is_section = context.is_some_and(|c| matches!(kept.contexts.runner(c), Runner::Section(_)));
             return match () {
                 () if is_section || self.threads[about.looper] == ThreadForm::Absent => TaskForm::Section,
-                () if is_event => TaskForm::Event { initially: true },
+                () if is_event && causes < 2 => TaskForm::Event { initially: causes == 0 },
                 () => TaskForm::Poster,
             };
         };

@@ -179,10 +179,10 @@ impl<'k, 't> ModelText<'k, 't> {
         }
     }
 
-    /// Returns the event whose firing is the post.
-    pub(super) fn event_of(&self, post: OpNo) -> Option<TaskNo> {
-        match self.kept.action(post) {
-            Action::Post(task) if matches!(self.plan.tasks[task], TaskForm::Event { .. }) => Some(task),
+    /// Returns the event whose firing is the post, or the begin of a section.
+    pub(super) fn event_of(&self, op: OpNo) -> Option<TaskNo> {
+        match self.kept.action(op) {
+            Action::Post(task) | Action::Begin(task) if matches!(self.plan.tasks[task], TaskForm::Event { .. }) => Some(task),
             _ => None,
         }
     }
@@ -221,8 +221,8 @@ impl<'k, 't> ModelText<'k, 't> {
             self.body(&head, &trace.tasks[task].name, statements);
             if self.plan.tasks[task] == TaskForm::Poster {
                 let head = format!("thread {}", self.names.add("post", &format!("post_{name}")));
-                let post = trace.tasks[task].post;
-                let mut statements: Vec<Statement> = post.map(|post| self.waits_for(post)).unwrap_or_default();
+                let start = trace.tasks[task].post.or(trace.tasks[task].begin);
+                let mut statements: Vec<Statement> = start.map(|op| self.waits_for(op)).unwrap_or_default();
                 statements.push(self.post(task));
                 self.body(&head, "", statements);
             }
