@@ -12,7 +12,7 @@ use raceflip::detect::happens_before::{Options, OrderQuery, TraceEdges};
 use raceflip::detect::{DetectorId, TraceRecorder};
 use raceflip::event::{Event, PostTime, SiteId};
 use raceflip::exec::{Observer, run};
-use raceflip::formats::trace_model::{ModelOptions, TraceModel};
+use raceflip::formats::trace_model::{ModelOptions, NoModel, TraceModel};
 use raceflip::formats::traces::read;
 use raceflip::lang::{Source, format, parse, warnings};
 use raceflip::sched::RandomWalk;
@@ -34,10 +34,8 @@ fn model(name: &str, trace: &Trace, options: &ModelOptions) -> (TraceModel, Mode
     let made = TraceModel::new(trace, name, options).unwrap_or_else(|error| panic!("{name}: {error}"));
     let source = Source::new("trace.race", &made.text).unwrap();
     let parsed = parse(&source).unwrap_or_else(|errors| panic!("{name}: {errors:#?}\n{}", made.text));
-    // A trace without races has a model in which nothing starts.
     let warned: Vec<String> = warnings(&source, &parsed).into_iter().map(|warning| warning.message).collect();
-    let nothing = made.bodies == 0 && warned == ["nothing starts in this model"];
-    assert!(warned.is_empty() || nothing, "{name}: {warned:?}\n{}", made.text);
+    assert!(warned.is_empty(), "{name}: {warned:?}\n{}", made.text);
     assert_eq!(format(&source).unwrap(), made.text, "{name}");
     let model = Model::from_text("trace.race", &made.text, &[]);
     let model =
@@ -50,7 +48,13 @@ fn the_models_of_all_logs_check() {
     for (name, text) in crate::traces::logs() {
         let trace = read(&name, text.as_bytes()).unwrap();
         for options in [ModelOptions::default(), all()] {
-            model(&name, &trace, &options);
+            // One log has 33,116 statements.
+            if options.all && name.contains("adobe") {
+                let error = TraceModel::new(&trace, &name, &options).unwrap_err();
+                assert!(matches!(error, NoModel::TooLarge { statements: 30_000.., .. }), "{error}");
+            } else {
+                model(&name, &trace, &options);
+            }
         }
     }
 }

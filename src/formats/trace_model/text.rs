@@ -292,6 +292,10 @@ impl<'k, 't> ModelText<'k, 't> {
         self.done.values().for_each(|(name, _)| declare("atomic", name, " = 0", ""));
         let names: BTreeSet<&String> = self.semaphores.values().chain(self.gates.values()).collect();
         names.into_iter().for_each(|name| declare("semaphore", name, " = 0", ""));
+        if self.out.is_empty() {
+            // A model has to start something.
+            text.push_str("thread nothing {  // no operation of the trace can take part in a race\n    skip\n}\n");
+        }
         for body in &self.out {
             text.push('\n');
             text.push_str(body);
