@@ -7,6 +7,7 @@ use super::contexts::{ContextKind, ContextNo, Contexts, MustOrder, Runner};
 use super::left_out::LeftOut;
 use super::sections::Sections;
 use super::statements::{InitialReference, references};
+use super::times::Times;
 use super::{ModelOptions, NoModel};
 use crate::base::IndexVec;
 use crate::event::PostTime;
@@ -31,6 +32,7 @@ pub(super) struct Kept<'t> {
     pub(super) left_out: BTreeMap<LeftOut, u64>,
     /// The locations that hold references.
     pub(super) references: BTreeMap<LocationNo, InitialReference>,
+    pub(super) times: Times,
     pub(super) all: bool,
     has_idle: IndexVec<ThreadNo, bool>,
 }
@@ -55,6 +57,7 @@ impl<'t> Kept<'t> {
             awaits: BTreeMap::new(),
             left_out: BTreeMap::new(),
             references: references(trace),
+            times: Times::new(trace),
             all: options.all,
             has_idle,
         };
@@ -391,6 +394,8 @@ impl<'t> Kept<'t> {
         }
         let n = asynchronous.intersection(&others).count() as u64;
         self.count_if(LeftOut::Fences, n);
+        let fronts = self.times.overtaking.iter().filter(|task| self.is_left(**task)).count() as u64;
+        self.count_if(LeftOut::Fronts, fronts);
     }
 }
 

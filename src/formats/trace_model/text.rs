@@ -5,7 +5,6 @@ use super::keep::Kept;
 use super::names::{LOCAL, Names};
 use super::plan::{Plan, TaskForm, ThreadForm};
 use super::statements::{Guards, InitialReference, OBJECT, Statement};
-use super::times::Times;
 use super::{ModelOptions, NoModel, TraceModel};
 use crate::base::{IndexVec, clean};
 use crate::lang::{self, MAX_SOURCE, Source};
@@ -58,7 +57,6 @@ pub(super) struct ModelText<'k, 't> {
     pub(super) kept: &'k Kept<'t>,
     pub(super) plan: &'k Plan,
     pub(super) names: Names,
-    pub(super) times: Times,
     pub(super) guards: Guards,
     pub(super) threads_of: IndexVec<ThreadNo, String>,
     pub(super) tasks_of: IndexVec<TaskNo, String>,
@@ -106,7 +104,6 @@ impl<'k, 't> ModelText<'k, 't> {
             kept,
             plan,
             names,
-            times: Times::new(trace),
             guards: Guards::new(kept),
             threads_of,
             tasks_of,
