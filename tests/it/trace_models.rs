@@ -202,8 +202,8 @@ fn no_run_of_a_model_has_an_order_that_the_trace_excludes() {
     assert!(compared > 10_000, "{compared}");
 }
 
-/// The same by a search of all states: each forced order is a line that says that the other order never happens. And the
-/// orders of the trace itself happen.
+/// The same by a search of all states: each forced order is a line that says that the other order never happens. And
+/// the orders of the trace itself happen.
 #[test]
 fn a_search_finds_no_order_that_the_trace_excludes() {
     let folder = scratch("trace-models-orders");

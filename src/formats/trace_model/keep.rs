@@ -207,14 +207,16 @@ impl<'t> Kept<'t> {
         needs.into_iter().for_each(|(from, to)| self.drop_redundant(from, to));
     }
 
-    // Returns the operation that comes after the enable: the post, or the begin of a section that makes the post. Tasks of
-    // one looper do not interleave, so that a section behind the enable of another task is behind it from its begin on.
-    // A wait in the middle of the section would keep its looper from the task that ends the wait.
+    // Returns the operation that comes after the enable: the post, or the begin of a section that makes the post.
+    // Tasks of one looper do not interleave, so that a section behind the enable of another task is behind it from its
+    // begin on. A wait in the middle of the section would keep its looper from the task that ends the wait.
     fn behind(&self, enable: OpNo, post: OpNo) -> OpNo {
         let (from, to) = (self.contexts.of[enable], self.contexts.of[post]);
         match self.task_of(to).map(|task| &self.trace.tasks[task]) {
             Some(Task { post: None, begin: Some(begin), .. })
-                if from != to && self.task_of(from).is_some() && self.contexts.runner(from) == self.contexts.runner(to) =>
+                if from != to
+                    && self.task_of(from).is_some()
+                    && self.contexts.runner(from) == self.contexts.runner(to) =>
             {
                 *begin
             }

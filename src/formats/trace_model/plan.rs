@@ -109,7 +109,8 @@ impl Plan {
 
     fn task(&self, kept: &Kept<'_>, task: TaskNo) -> TaskForm {
         let about = &kept.trace.tasks[task];
-        let is_event = matches!(self.threads[about.looper], ThreadForm::Looper { .. }) && kept.times.is_now(kept.trace, task);
+        let is_event =
+            matches!(self.threads[about.looper], ThreadForm::Looper { .. }) && kept.times.is_now(kept.trace, task);
         let Some(post) = about.post else {
             let context = kept.contexts.tasks[task];
             let causes = about.begin.map_or(0, |begin| needs(kept, begin).count());

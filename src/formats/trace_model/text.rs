@@ -179,7 +179,9 @@ impl<'k, 't> ModelText<'k, 't> {
     /// Returns the event whose firing is the post, or the begin of a section.
     pub(super) fn event_of(&self, op: OpNo) -> Option<TaskNo> {
         match self.kept.action(op) {
-            Action::Post(task) | Action::Begin(task) if matches!(self.plan.tasks[task], TaskForm::Event { .. }) => Some(task),
+            Action::Post(task) | Action::Begin(task) if matches!(self.plan.tasks[task], TaskForm::Event { .. }) => {
+                Some(task)
+            }
             _ => None,
         }
     }
@@ -258,9 +260,9 @@ impl<'k, 't> ModelText<'k, 't> {
         let name = clean(name);
         let mut text = format!(
             "// Model of the recorded trace {name}, made by `raceflip trace to-model`.\n//\n\
-             // Each thread and each task of the trace has a body of its own. A run of the model is a reordering of the\n\
-             // trace that forks, joins, posts, queues, enables, signals and locks allow. No value matters: each write\n\
-             // writes 0. A label @aN is operation N of the trace, counted from 0.\n"
+             // Each thread and each task of the trace has a body of its own. A run of the model is a reordering\n\
+             // of the trace that forks, joins, posts, queues, enables, signals and locks allow. No value matters:\n\
+             // each write writes 0. A label @aN is operation N of the trace, counted from 0.\n"
         );
         if !notes.is_empty() {
             text.push_str("//\n// Left out:\n");

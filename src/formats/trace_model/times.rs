@@ -60,15 +60,16 @@ impl Times {
     }
 }
 
-// Returns the tasks whose messages must have gone to the front. A log does not say so of any message; the trace of a run
-// does not say so of the resumption of a job, which the environment posts. (What passes another message because of a
-// fence is left as it is: it passes no message of its own kind.)
+// Returns the tasks whose messages must have gone to the front. A log does not say so of any message; the trace of a
+// run does not say so of the resumption of a job, which the environment posts. (What passes another message because of
+// a fence is left as it is: it passes no message of its own kind.)
 fn overtaking(trace: &Trace) -> BTreeSet<TaskNo> {
     let is_log = trace.sites.is_empty();
     let mut queues: IndexVec<ThreadNo, Vec<TaskNo>> = trace.threads.iter().map(|_| Vec::new()).collect();
     let mut found = BTreeSet::new();
     let class = |task: TaskNo| PostClass { is_async: false, ..trace.tasks[task].class() };
-    let is_timed = |task: TaskNo| matches!(trace.tasks[task].time, PostTime::Now | PostTime::After(_) | PostTime::At(_));
+    let is_timed =
+        |task: TaskNo| matches!(trace.tasks[task].time, PostTime::Now | PostTime::After(_) | PostTime::At(_));
     for operation in trace.ops.iter() {
         match operation.action {
             Action::Post(task) if trace.tasks[task].begin.is_some() => queues[trace.tasks[task].looper].push(task),
