@@ -12,7 +12,7 @@ use raceflip::detect::happens_before::{Options, OrderQuery, TraceEdges};
 use raceflip::detect::{DetectorId, TraceRecorder};
 use raceflip::event::{Event, PostTime, SiteId};
 use raceflip::exec::{Observer, run};
-use raceflip::formats::trace_model::{ModelOptions, TraceModel};
+use raceflip::formats::trace_model::{ModelOptions, NoModel, TraceModel};
 use raceflip::formats::traces::read;
 use raceflip::lang::{Source, format, parse, warnings};
 use raceflip::sched::RandomWalk;
@@ -34,10 +34,8 @@ fn model(name: &str, trace: &Trace, options: &ModelOptions) -> (TraceModel, Mode
     let made = TraceModel::new(trace, name, options).unwrap_or_else(|error| panic!("{name}: {error}"));
     let source = Source::new("trace.race", &made.text).unwrap();
     let parsed = parse(&source).unwrap_or_else(|errors| panic!("{name}: {errors:#?}\n{}", made.text));
-    // A trace without races has a model in which nothing starts.
     let warned: Vec<String> = warnings(&source, &parsed).into_iter().map(|warning| warning.message).collect();
-    let nothing = made.bodies == 0 && warned == ["nothing starts in this model"];
-    assert!(warned.is_empty() || nothing, "{name}: {warned:?}\n{}", made.text);
+    assert!(warned.is_empty(), "{name}: {warned:?}\n{}", made.text);
     assert_eq!(format(&source).unwrap(), made.text, "{name}");
     let model = Model::from_text("trace.race", &made.text, &[]);
     let model =
@@ -50,7 +48,13 @@ fn the_models_of_all_logs_check() {
     for (name, text) in crate::traces::logs() {
         let trace = read(&name, text.as_bytes()).unwrap();
         for options in [ModelOptions::default(), all()] {
-            model(&name, &trace, &options);
+            // One log has 33,116 statements.
+            if options.all && name.contains("adobe") {
+                let error = TraceModel::new(&trace, &name, &options).unwrap_err();
+                assert!(matches!(error, NoModel::TooLarge { statements: 30_000.., .. }), "{error}");
+            } else {
+                model(&name, &trace, &options);
+            }
         }
     }
 }
@@ -198,7 +202,8 @@ fn no_run_of_a_model_has_an_order_that_the_trace_excludes() {
     assert!(compared > 10_000, "{compared}");
 }
 
-/// The same by a search of all states: each forced order is a line that says that the other order never happens.
+/// The same by a search of all states: each forced order is a line that says that the other order never happens. And
+/// the orders of the trace itself happen.
 #[test]
 fn a_search_finds_no_order_that_the_trace_excludes() {
     let folder = scratch("trace-models-orders");
@@ -217,6 +222,10 @@ fn a_search_finds_no_order_that_the_trace_excludes() {
                 text += &std::format!("expect order @a{}, @a{}: never\n", second.0, first.0);
                 lines += 1;
             }
+        }
+        // The trace is a run of its model: each access can come behind the one before it.
+        for (first, second) in ops.iter().zip(ops.iter().skip(1)) {
+            text += &std::format!("expect order @a{}, @a{}: real\n", first.0, second.0);
         }
         if lines > before {
             file(&folder, &std::format!("small{seed}.race"), &text);
@@ -360,10 +369,11 @@ fn verdicts_are_right(name: &str, report: &serde_json::Value) {
 }
 
 #[test]
-#[ignore = "takes minutes"]
 fn the_races_of_em_explorers_traces_are_decided() {
-    for app in ["remind-me", "mytracks", "charachter-recognition", "music", "aarddict"] {
-        let judged = call(&["analyze", &format!("{EM}/{app}/trace.txt"), "--confirm", "--locked", "--format", "json"]);
+    let apps = ["remind-me", "mytracks", "charachter-recognition", "music", "aarddict"];
+    for (app, rules) in apps.into_iter().flat_map(|app| [(app, "printed"), (app, "hybrid")]) {
+        let path = format!("{EM}/{app}/trace.txt");
+        let judged = call(&["analyze", &path, "--confirm", "--locked", "--rules", rules, "--format", "json"]);
         let report: serde_json::Value = serde_json::from_str(&judged.out).unwrap_or_else(|_| panic!("{}", judged.err));
         verdicts_are_right(app, &report);
     }
