@@ -78,10 +78,7 @@ fn recorded_accesses_have_marks() {
     assert_eq!(one("let k = p; if k != null { use k }"), ["p use test by 0"]);
     assert_eq!(one("p = null; let k = p; if k != null { use k }"), ["p free", "p use test by 1"]);
     // Lives of objects are marked where a statement deletes one.
-    assert_eq!(
-        one("x = p.n; delete p"),
-        ["p use", "t/C#1 use", "p use", "t/C#1 free"].map(|s| s.replace("t/C#1", "init/C#1"))
-    );
+    assert_eq!(one("x = p.n; delete p"), ["p use", "init-block/C#1 use", "p use", "init-block/C#1 free"]);
     // The guard is of the same task, also if the thread has tested before.
     let tasks = "var p: Object = new Object; looper main; thread t { post a() to main; post b() to main }\n\
                  task a() { if p != null { skip } }; task b() { if p != null { use p } }";
@@ -99,6 +96,12 @@ fn text(a: &str, b: &str, class: &str, filter: Option<UseFreeFilter>) -> String 
     format!("{a} ~ {b}: {class}, {}", filter.map_or("-", UseFreeFilter::text))
 }
 
+// The label on a line, or else its number.
+fn label_of(model: &Model, line: u32) -> String {
+    let sites = model.program.sites.iter().filter(|site| site.line == line);
+    sites.filter_map(|site| site.label.clone()).next().unwrap_or_else(|| format!(":{line}"))
+}
+
 // The races of many runs of a model by these rules.
 fn analyzed(model: &Model, rules: &str) -> Found {
     let rules = DetectorId::named(rules).and_then(DetectorId::rules).expect("there are such rules");
@@ -110,8 +113,7 @@ fn analyzed(model: &Model, rules: &str) -> Found {
             let label = |op: OpNo| {
                 let name = &trace.sites[trace.ops[op].site];
                 let line: u32 = name.split(':').next().unwrap().parse().unwrap();
-                let sites = model.program.sites.iter().filter(|site| site.line == line);
-                sites.filter_map(|site| site.label.clone()).next().unwrap_or_else(|| format!(":{line}"))
+                label_of(model, line)
             };
             all.insert(text(
                 &label(race.first),
@@ -137,10 +139,7 @@ fn campaign(plan: &CampaignPlan) -> Confirmation {
 fn detected(model: &Model) -> Found {
     let context = CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress };
     let found = raceflip::campaign::detect(&plan(model), context);
-    let label = |site: SiteId| {
-        let site = &model.program.sites[site];
-        site.label.clone().unwrap_or_else(|| format!(":{}", site.line))
-    };
+    let label = |site: SiteId| label_of(model, model.program.sites[site].line);
     let one = |pair: &Candidate| {
         let about = pair.use_free.as_ref().expect("a use-free pair");
         assert_eq!(pair.rank == Rank::Filtered, !about.filters.is_empty());

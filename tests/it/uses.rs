@@ -203,7 +203,8 @@ fn hostile_bodies_take_no_time() {
     assert!(rows(&loops).starts_with("1:7 p test, 1:23 p use by 1:7"));
     let many: String = (0..5_000).map(|_| "if p == null { return }\n").collect();
     assert!(rows(&format!("{many}use p")).contains("5001:5 p use by 1:4"));
-    let tasks: String = (0..5_000).map(|i| format!("var g{i}: Object = null; task f{i}() {{ g{i} = null; f{}() }}\n", i + 1)).collect();
+    let tasks: String =
+        (0..5_000).map(|i| format!("var g{i}: Object = null; task f{i}() {{ g{i} = null; f{}() }}\n", i + 1)).collect();
     let text = format!("{tasks}task f5000() {{ skip }}\nthread t {{\nif g7 != null {{ f0()\nuse g7 }} }}");
     let model = Model::from_text("chain.race", &text, &[]).unwrap_or_else(|e| panic!("{e}"));
     assert!(model.program.uses.iter().filter(|(_, row)| row.derefs).all(|(_, row)| row.guards.is_empty()));
