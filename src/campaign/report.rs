@@ -306,6 +306,9 @@ pub enum NeverClaim {
         first: SiteId,
         /// Statement that never follows it.
         then: SiteId,
+        /// Whether only that is claimed: `then` never reads what `first` has written, since another write always comes
+        /// between.
+        direct: bool,
     },
     /// A flip: of each two instances that meet, the same one comes first in every run that performs both.
     Turned,

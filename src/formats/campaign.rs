@@ -213,6 +213,8 @@ pub enum Proof {
         never_first: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         never_then: Option<String>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        never_direct: bool,
     },
     Unconfirmed,
 }
@@ -385,11 +387,12 @@ fn proof(plan: &CampaignPlan, proof: &campaign::Proof) -> Proof {
         },
         campaign::Proof::Refuted(Refutation { states, never }) => {
             let (first, then) = match *never {
-                NeverClaim::Order { first, then } => (Some(first), Some(then)),
+                NeverClaim::Order { first, then, .. } => (Some(first), Some(then)),
                 NeverClaim::Turned => (None, None),
             };
+            let never_direct = matches!(never, NeverClaim::Order { direct: true, .. });
             let [never_first, never_then] = [first, then].map(|site| Some(access(plan, site?).site));
-            Proof::Refuted { states: *states, never_first, never_then }
+            Proof::Refuted { states: *states, never_first, never_then, never_direct }
         }
         campaign::Proof::Unconfirmed => Proof::Unconfirmed,
     }
