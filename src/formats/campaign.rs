@@ -4,12 +4,14 @@ use super::failure_place::{StoredEnd, ending};
 use super::gate::GateReport;
 pub use super::harms::Harm;
 use super::harms::{HarmClaim, MoreOften, hurts, often, rounded, side};
+pub use super::limits::LimitedRuns;
+use super::limits::cuts;
 use crate::base::{at_most, interval};
 use crate::campaign::{
     self, CampaignPlan, Confirmation, FailureReport, NeverClaim, OrderReport, PairReport, Phase1, Refutation, WayReport,
 };
 use crate::detect::{ContextKind, DetectorId};
-use crate::event::{LimitKind, SiteId};
+use crate::event::SiteId;
 use crate::sched::site_text;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -266,15 +268,6 @@ impl Failure {
     }
 }
 
-/// Runs that ended at one limit.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub struct LimitedRuns {
-    pub option: String,
-    pub limit: u64,
-    pub runs: u32,
-}
-
 /// Strategy, seed and token of a run, to reproduce it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
@@ -341,14 +334,6 @@ pub(super) fn fails(plan: &CampaignPlan, report: &FailureReport) -> Failure {
         stall: Some(report.stall),
         again: run_evidence(&report.evidence),
     }
-}
-
-pub(super) fn cuts(found: &Phase1) -> Vec<LimitedRuns> {
-    let cut = |(&(kind, limit), &runs): (&(LimitKind, u64), &u32)| {
-        let option = kind.option().to_owned();
-        LimitedRuns { option, limit, runs }
-    };
-    found.coverage.limits.iter().map(cut).collect()
 }
 
 fn endless(found: &campaign::LivelockCycle) -> Endless {

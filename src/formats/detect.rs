@@ -1,8 +1,9 @@
 //! Defines the result of `detect` as a JSON object, `raceflip-detect` version 2 (`docs/formats.md`).
 
 use super::campaign::{
-    About, Access, Failure, LimitedRuns, VERSION, about, access, context, cuts, fails, is_usual, names, usual,
+    About, Access, Failure, LimitedRuns, VERSION, about, access, context, fails, is_usual, names, usual,
 };
+use super::limits::cuts;
 use super::use_free::UseFreeFields;
 use crate::campaign::{CampaignPlan, Phase1};
 use crate::detect::Candidate;

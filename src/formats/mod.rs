@@ -30,6 +30,7 @@ pub mod failure_place;
 pub mod gate;
 pub mod harms;
 pub mod journal;
+mod limits;
 pub mod pairs;
 pub mod report;
 pub mod result;

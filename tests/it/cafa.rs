@@ -78,10 +78,7 @@ fn recorded_accesses_have_marks() {
     assert_eq!(one("let k = p; if k != null { use k }"), ["p use test by 0"]);
     assert_eq!(one("p = null; let k = p; if k != null { use k }"), ["p free", "p use test by 1"]);
     // Lives of objects are marked where a statement deletes one.
-    assert_eq!(
-        one("x = p.n; delete p"),
-        ["p use", "t/C#1 use", "p use", "t/C#1 free"].map(|s| s.replace("t/C#1", "init/C#1"))
-    );
+    assert_eq!(one("x = p.n; delete p"), ["p use", "init-block/C#1 use", "p use", "init-block/C#1 free"]);
     // The guard is of the same task, also if the thread has tested before.
     let tasks = "var p: Object = new Object; looper main; thread t { post a() to main; post b() to main }\n\
                  task a() { if p != null { skip } }; task b() { if p != null { use p } }";
@@ -99,6 +96,12 @@ fn text(a: &str, b: &str, class: &str, filter: Option<UseFreeFilter>) -> String 
     format!("{a} ~ {b}: {class}, {}", filter.map_or("-", UseFreeFilter::text))
 }
 
+// The label on a line, or else its number.
+fn label_of(model: &Model, line: u32) -> String {
+    let sites = model.program.sites.iter().filter(|site| site.line == line);
+    sites.filter_map(|site| site.label.clone()).next().unwrap_or_else(|| format!(":{line}"))
+}
+
 // The races of many runs of a model by these rules.
 fn analyzed(model: &Model, rules: &str) -> Found {
     let rules = DetectorId::named(rules).and_then(DetectorId::rules).expect("there are such rules");
@@ -110,8 +113,7 @@ fn analyzed(model: &Model, rules: &str) -> Found {
             let label = |op: OpNo| {
                 let name = &trace.sites[trace.ops[op].site];
                 let line: u32 = name.split(':').next().unwrap().parse().unwrap();
-                let sites = model.program.sites.iter().filter(|site| site.line == line);
-                sites.filter_map(|site| site.label.clone()).next().unwrap_or_else(|| format!(":{line}"))
+                label_of(model, line)
             };
             all.insert(text(
                 &label(race.first),
@@ -137,10 +139,7 @@ fn campaign(plan: &CampaignPlan) -> Confirmation {
 fn detected(model: &Model) -> Found {
     let context = CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress };
     let found = raceflip::campaign::detect(&plan(model), context);
-    let label = |site: SiteId| {
-        let site = &model.program.sites[site];
-        site.label.clone().unwrap_or_else(|| format!(":{}", site.line))
-    };
+    let label = |site: SiteId| label_of(model, model.program.sites[site].line);
     let one = |pair: &Candidate| {
         let about = pair.use_free.as_ref().expect("a use-free pair");
         assert_eq!(pair.rank == Rank::Filtered, !about.filters.is_empty());
@@ -264,27 +263,16 @@ fn failing_filtered(model: &Model) -> (Vec<String>, usize) {
     (found.pairs.iter().filter_map(fails).collect(), filtered.len())
 }
 
+/// No filtered pair of any harness fails at its use in one order only.
 #[test]
 fn no_filtered_pair_fails() {
     let mut pairs = 0;
     for (path, defines) in all_variants() {
-        if !(path.contains("/cafa/") || path.contains("/papers/cafa_")) {
-            continue;
-        }
         let (failing, filtered) = failing_filtered(&load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(&path), &defines));
         assert!(failing.is_empty(), "{failing:?}");
         pairs += filtered;
     }
     assert!(pairs >= 8, "{pairs} filtered pairs");
-}
-
-#[test]
-#[ignore = "it takes minutes"]
-fn no_filtered_pair_of_any_harness_fails() {
-    for (path, defines) in all_variants() {
-        let (failing, _) = failing_filtered(&load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(&path), &defines));
-        assert!(failing.is_empty(), "{failing:?}");
-    }
 }
 
 const HEAD: &str = "\
@@ -293,7 +281,7 @@ const HEAD: &str = "\
 Written by `cargo test --release --test it cafa_table -- --ignored`: `raceflip confirm --detector cafa` with seed 0 and its usual limits, on every variant of every harness. *Reported* are the pairs of a use and a free without an order
 that pass the filters; *filtered* are those that do not, by reason. *Confirmed* are the harmful and the real ones.
 
-CAFA (Hsiao et al., PLDI 2014, table 1) reported 115 use-free races in ten apps. 69 of them (60 %) were harmful, by inspection of the code; the others were false positives.
+CAFA (Hsiao et al., PLDI 2014, table 1) reported 115 use-free races in ten apps. 69 of them (60 %) were harmful: 13 intra-thread, 25 inter-thread and 31 conventional ones. The other 46 were false positives.
 
 ";
 

@@ -214,3 +214,26 @@ fn options_of_cafas_rules_are_refused_for_others() {
         assert!(told.err.contains("add `--rules cafa`"), "{}", told.err);
     }
 }
+
+#[test]
+fn detection_prints_use_free_pairs_and_why_others_are_filtered() {
+    let model = "harnesses/cafa/free_realloc.race";
+    let text = call(&["detect", model, "--detector", "cafa"]).out;
+    let filtered = "2 use-free pairs filtered: 1 allocated before the use, 1 allocated after the free (`raceflip detect --guarded` shows them)\n";
+    assert!(text.contains("1 potential pair from ") && text.contains(filtered), "{text}");
+    assert!(text.contains("\nA  r  ") && text.ends_with("  use-free, intra-thread\n"), "{text}");
+    let text = call(&["detect", model, "--detector", "cafa", "--guarded"]).out;
+    assert_eq!(text.matches("\nD  ").count(), 2, "{text}");
+    assert!(text.contains("  use-free, intra-thread, allocated after the free\n"), "{text}");
+    let json = call(&["detect", model, "--detector", "cafa", "--format", "json"]).out;
+    let report: raceflip::formats::detect::DetectReport = serde_json::from_str(&json).unwrap();
+    let kinds: Vec<(char, String)> =
+        report.pairs.iter().chain(&report.filtered).map(|pair| (pair.rank, pair.use_free.words())).collect();
+    assert_eq!(kinds[0], ('A', "use-free, intra-thread".to_owned()));
+    assert_eq!(kinds[1..].iter().filter(|(rank, words)| *rank == 'D' && words.contains("allocated")).count(), 2);
+    // Results of another detector have none of these fields.
+    let json = call(&["detect", model, "--format", "json"]).out;
+    assert!(!json.contains("use-free") && !json.contains("\"filtered\""), "{json}");
+    let text = call(&["confirm", model, "--detector", "cafa"]).out;
+    assert!(text.contains(filtered) && text.contains("two tasks of one looper, use-free, intra-thread; "), "{text}");
+}

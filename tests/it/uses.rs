@@ -196,6 +196,20 @@ fn other_tasks_run_while_an_async_task_waits() {
     }
 }
 
+/// The pass ends soon on texts that are not meant to be read: loops in loops, many tests, a long chain of calls.
+#[test]
+fn hostile_bodies_take_no_time() {
+    let loops = format!("{}p = null{}", "while p != null { use p; ".repeat(30), " }".repeat(30));
+    assert!(rows(&loops).starts_with("1:7 p test, 1:23 p use by 1:7"));
+    let many: String = (0..5_000).map(|_| "if p == null { return }\n").collect();
+    assert!(rows(&format!("{many}use p")).contains("5001:5 p use by 1:4"));
+    let tasks: String =
+        (0..5_000).map(|i| format!("var g{i}: Object = null; task f{i}() {{ g{i} = null; f{}() }}\n", i + 1)).collect();
+    let text = format!("{tasks}task f5000() {{ skip }}\nthread t {{\nif g7 != null {{ f0()\nuse g7 }} }}");
+    let model = Model::from_text("chain.race", &text, &[]).unwrap_or_else(|e| panic!("{e}"));
+    assert!(model.program.uses.iter().filter(|(_, row)| row.derefs).all(|(_, row)| row.guards.is_empty()));
+}
+
 /// The table of generated bodies has the guards that are on every way through the statements.
 #[test]
 fn generated_bodies_have_the_guards_of_all_ways() {

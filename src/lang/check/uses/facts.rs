@@ -53,6 +53,10 @@ fn known_offset(index: &ElementIndex) -> Option<u32> {
     })
 }
 
+/// Maximum number of facts at a point, and of locations that a call is known to write. More cost too much time in texts
+/// that are not meant to be read. Without a fact a use has no guard, which hides nothing.
+const MOST: usize = 64;
+
 /// The memory that a call may write, with all that it calls in turn.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct Effects {
@@ -63,11 +67,15 @@ pub(super) struct Effects {
 }
 
 impl Effects {
-    /// Adds the effects of another body.
+    /// Adds the effects of another body. If there are too many, or if other tasks run, anything may be
+    /// written.
     pub(super) fn add(&mut self, other: &Effects) {
         self.globals.extend(&other.globals);
         self.fields.extend(&other.fields);
         self.lets_others_run |= other.lets_others_run;
+        if self.lets_others_run || self.globals.len() + self.fields.len() > MOST {
+            *self = Self { lets_others_run: true, ..Self::default() };
+        }
     }
 }
 
@@ -120,7 +128,9 @@ pub(super) struct Facts(BTreeSet<(Place, SiteId)>);
 
 impl Facts {
     pub(super) fn add(&mut self, place: Place, guard: SiteId) {
-        self.0.insert((place, guard));
+        if self.0.len() < MOST {
+            self.0.insert((place, guard));
+        }
     }
 
     pub(super) fn change(&mut self, change: Change<'_>) {

@@ -25,7 +25,7 @@ mod exprs;
 mod facts;
 mod stmts;
 
-use crate::base::IndexVec;
+use crate::base::{Id, IndexVec};
 use crate::event::{BodyId, SiteId, Uses};
 use crate::lang::program::{Body, LocalId, MemoryPlace, NO_SITE, Program};
 use facts::{Change, Effects, Facts, State};
@@ -47,20 +47,28 @@ pub(super) fn uses(program: &Program) -> Uses {
 
 // Returns what each body may write, with all bodies that it calls.
 fn closed(bodies: &[Collected]) -> IndexVec<BodyId, Effects> {
-    let mut effects: IndexVec<BodyId, Effects> = bodies.iter().map(|body| body.own.clone()).collect();
-    loop {
-        let mut changed = false;
-        for (body, collected) in effects.ids().zip(bodies) {
-            let mut all = effects[body].clone();
-            collected.calls.iter().for_each(|callee| all.add(&effects[*callee]));
-            changed |= all != effects[body];
+    let mut effects: IndexVec<BodyId, Effects> = bodies.iter().map(|_| Effects::default()).collect();
+    let mut callers: IndexVec<BodyId, Vec<BodyId>> = bodies.iter().map(|_| Vec::new()).collect();
+    for (body, collected) in effects.ids().zip(bodies) {
+        collected.calls.iter().for_each(|callee| callers[*callee].push(body));
+    }
+    // A body is looked at again when the effects of one that it calls have grown.
+    let mut open: BTreeSet<BodyId> = effects.ids().collect();
+    while let Some(body) = open.pop_last() {
+        let mut all = effects[body].clone();
+        all.add(&bodies[body.index()].own);
+        bodies[body.index()].calls.iter().for_each(|callee| all.add(&effects[*callee]));
+        if all != effects[body] {
             effects[body] = all;
-        }
-        if !changed {
-            return effects;
+            open.extend(&callers[body]);
         }
     }
+    effects
 }
+
+/// Maximum number of statements that a round visits with repeated loops. Loops in loops may need twice the rounds for
+/// each level. Beyond this number a loop starts without facts, and needs one round.
+const MOST_VISITS: u32 = 100_000;
 
 /// What one round over a body has found.
 #[derive(Default)]
@@ -123,6 +131,8 @@ struct Pass<'p> {
     // What holds at every point so far of each `try` around, innermost last: an exception may come from any of them.
     handlers: Vec<Facts>,
     finals: usize,
+    // Number of statements visited.
+    visits: u32,
 }
 
 impl<'p> Pass<'p> {
@@ -136,6 +146,7 @@ impl<'p> Pass<'p> {
             loops: Vec::new(),
             handlers: Vec::new(),
             finals: 0,
+            visits: 0,
         }
     }
 

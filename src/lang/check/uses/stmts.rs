@@ -1,7 +1,7 @@
 //! The flow of facts through statements.
 
 use super::facts::{Change, Facts, State};
-use super::{LoopFlow, Pass};
+use super::{LoopFlow, MOST_VISITS, Pass};
 use crate::event::SiteId;
 use crate::lang::program::{Expr, ExprKind, LocalId, PlatformStmt, SelectStmt, Simple, Stmt, SyncForStmt};
 
@@ -11,6 +11,7 @@ impl<'p> Pass<'p> {
             if !state.is_reachable() {
                 return;
             }
+            self.visits = self.visits.saturating_add(1);
             self.stmt(stmt, state);
         }
     }
@@ -110,10 +111,13 @@ impl<'p> Pass<'p> {
         self.change(state, Change::Local(local));
     }
 
-    // Repeats a round of a loop until its facts hold in every round. The round returns the states at its end, and at the
-    // end of the loop.
+    // Repeats a round of a loop until its facts hold in every round. The round returns the states at its end, and at
+    // the end of the loop.
     fn repeat(&mut self, state: &mut State, round: impl Fn(&mut Self, State) -> (State, State)) {
         let mut head = state.clone();
+        if self.visits > MOST_VISITS {
+            head.0.iter_mut().for_each(|facts| *facts = Facts::default());
+        }
         loop {
             let (breaks, continues) = (State::UNREACHABLE, State::UNREACHABLE);
             self.loops.push(LoopFlow { breaks, continues, finals: self.finals });
