@@ -68,8 +68,8 @@ pub struct Setup {
 }
 
 // The digest of a program contains this text, and tokens contain the digest. So the text of a program that uses only
-// what the language had at first must not change: later fields are written only if they are used. Uses are left out: they
-// follow from the instructions, and no run depends on them.
+// what the language had at first must not change: later fields are written only if they are used. Uses are left out:
+// they follow from the instructions, and no run depends on them.
 impl std::fmt::Debug for Setup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut text = f.debug_struct("Setup");
