@@ -1,7 +1,7 @@
 //! Builds a trace operation by operation and rejects operations that the semantics of DroidRacer does not allow.
 
 use super::{
-    Action, AtomicAccess, ChannelNo, EventNo, FieldNo, LocationNo, LockNo, Mark, NameTable, OpNo, Operation, SiteNo,
+    Action, AtomicAccess, ChannelNo, EventNo, FieldNo, InstanceNo, LocationNo, LockNo, Mark, NameTable, OpNo, Operation, SiteNo,
     Task, TaskNo, ThreadNo, Trace, TraceError, TraceLocation, TraceThread, TransactionMark,
 };
 use crate::base::{Id, IndexVec};
@@ -78,10 +78,14 @@ impl Builder {
         }
     }
 
-    /// Declares that a task belongs to the instance of this name.
-    pub fn belongs(&mut self, task: TaskNo, instance: &str) {
-        let instance = self.trace.instances.add(instance);
-        self.trace.tasks[task].instance = Some(instance);
+    /// Returns the instance of this name, a new one if the name is new.
+    pub fn instance(&mut self, name: &str) -> InstanceNo {
+        self.trace.instances.add(name)
+    }
+
+    /// Declares that a task belongs to an instance, unless it belongs to one already.
+    pub fn belongs(&mut self, task: TaskNo, instance: InstanceNo) {
+        self.trace.tasks[task].instance.get_or_insert(instance);
     }
 
     /// Returns the lock of this name, a new one if the name is new.

@@ -4,6 +4,7 @@
 //! of a trace.
 
 pub(super) mod analyze;
+mod atomicity;
 mod convert;
 mod stat;
 mod to_model;

@@ -73,6 +73,16 @@ pub fn verdicts(
     Some(Verdicts { certain, joint, passes: passes + more })
 }
 
+/// Returns what a trace declares: life cycles if tasks belong to instances, blocks if there are any, and trees if there
+/// is neither.
+#[must_use]
+pub fn usual(trace: &Trace) -> Vec<Specification> {
+    let lifecycle = (!trace.instances.is_empty()).then_some(Specification::Lifecycle);
+    let blocks = (!trace.transactions.is_empty()).then_some(Specification::Blocks);
+    let declared: Vec<Specification> = lifecycle.into_iter().chain(blocks).collect();
+    if declared.is_empty() { vec![Specification::Tree] } else { declared }
+}
+
 /// Analyzes a trace under one specification. `None` if `stop` was set.
 #[must_use]
 pub fn analyze(

@@ -41,7 +41,8 @@ mod spec;
 mod steps;
 mod words;
 
-pub use analysis::{AtomicityOptions, Verdicts, analyze, verdicts};
+pub use analysis::{AtomicityOptions, Verdicts, analyze, usual, verdicts};
+pub use findings::{OfRuns, SeenFinding};
 pub use spec::{Transaction, TransactionNo, Transactions, declared_name};
 pub use steps::{Step, StepKind, StepNo, Steps};
 
@@ -94,6 +95,26 @@ pub enum EdgeRules {
     Data,
     /// These, and an edge from each release of a lock to the next acquisition, as the report has them.
     Paper,
+}
+
+impl EdgeRules {
+    /// Returns the name of the rules in options and reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            EdgeRules::Data => "data",
+            EdgeRules::Paper => "paper",
+        }
+    }
+
+    /// Describes the rules in a few words.
+    #[must_use]
+    pub fn help(self) -> &'static str {
+        match self {
+            EdgeRules::Data => "Causes, conflicts and signals",
+            EdgeRules::Paper => "Also the order of the sections of a lock, as in Mondal's report",
+        }
+    }
 }
 
 /// Kind of a direct edge.

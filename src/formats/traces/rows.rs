@@ -8,6 +8,7 @@
 //! both with the first message that is posted to it, or when it starts, if that is later. A converted trace has rows
 //! for all operations.
 
+mod atomicity;
 mod jobs;
 mod pools;
 
@@ -124,6 +125,7 @@ struct Rows {
     enables: BTreeMap<String, VecDeque<EventNo>>,
     jobs: jobs::JobRows,
     pools: pools::PoolRows,
+    values: atomicity::Values,
 }
 
 // The state of a thread with respect to its queue, according to the rows so far.
@@ -163,6 +165,7 @@ impl Rows {
             None => self.environment(),
         };
         let (thread, pooled) = self.pool(row, thread, line)?;
+        self.aside(row, thread)?;
         let actions = match pooled {
             Some(actions) => actions,
             None => match self.job(row, thread, line)? {
@@ -183,6 +186,7 @@ impl Rows {
         for action in a.into_iter().chain(b).chain(c) {
             let site = if accesses(&action) { site } else { SiteNo::NONE };
             self.builder.push(thread, action, site, line)?;
+            self.value(row, action);
         }
         if row.kind == "threadinit" && std::mem::take(&mut self.loopers[thread.index()].awaited) {
             self.imply(thread, line)?;
@@ -206,6 +210,7 @@ impl Rows {
             "section" => {
                 let name = need(&row.made, "made")?;
                 let task = self.builder.begin_unposted(thread, name, line)?;
+                self.belongs(row, task);
                 self.tasks.insert(name.clone(), task);
                 return Ok(Actions::new());
             }
@@ -307,6 +312,7 @@ impl Rows {
             Some(task) => *task,
             None => self.builder.task(made, looper, time, row.is_async),
         };
+        self.belongs(row, task);
         self.tasks.insert(made.clone(), task);
         if row.kind == "fire" {
             let place = need(&row.place, "place")?;
