@@ -22,6 +22,7 @@
 //! | saved failures, as TOML | [`seed::SeedFile`] |
 
 pub mod analysis;
+pub mod atomicity;
 pub mod campaign;
 pub mod campaigns;
 pub mod detect;

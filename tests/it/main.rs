@@ -4,6 +4,10 @@ mod agree;
 
 mod allocations;
 mod analyze;
+mod atomicity;
+mod atomicity_compare;
+mod atomicity_naive;
+mod atomicity_traces;
 mod bounded;
 mod bounds_hold;
 mod bugs_confirmed;

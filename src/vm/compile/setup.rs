@@ -113,6 +113,7 @@ pub(super) fn setup(program: &Program) -> Setup {
             })
             .collect(),
         mixed: mixed(program),
+        texts: program.texts.iter().cloned().collect(),
         // [`Times`] sets the remaining fields.
         ..Setup::default()
     }
