@@ -12,6 +12,7 @@ mod bounded;
 mod bounds_hold;
 mod bugs_confirmed;
 mod cafa;
+mod caught;
 mod causal_compare;
 mod causal_rules;
 mod causal_traces;

@@ -205,6 +205,7 @@ impl Checker {
                 source: Arc::from(source.text()),
                 title: String::new(),
                 uncaught: ExceptionScope::App,
+                caught_fails: false,
                 consts: Vec::new(),
                 classes,
                 globals: IndexVec::new(),
