@@ -90,6 +90,7 @@
 //! Ranks double the time, since each relation has clocks of its own. Order pairs cost about as much as races: a step
 //! of a critical section looks up the earlier sections of its lock that touched the same and are not ordered with it.
 
+pub mod atomicity;
 mod detector_id;
 mod detectors;
 mod hybrid;
@@ -107,6 +108,7 @@ pub(crate) use pairs::executions::MOST_PAIRS;
 pub use pairs::order_pairs::OrderPairs;
 pub use pairs::partners::things;
 pub use pairs::use_free::{UseFree, UseFreeClass, UseFreeFilter};
+pub use relation::references::References;
 pub use relation::signals::{EventChannels, Signals};
 pub use traces::causality;
 pub use traces::detector::Detector;

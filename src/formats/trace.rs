@@ -2,8 +2,8 @@
 
 use super::trace_names::ShortNames;
 use super::trace_operation::{kind, operation, queue_of};
-use crate::detect::{EventChannels, Signals};
-use crate::event::{AccessKind, Cause, ContextId, Event, EventKind, LaunchPlace, Op, PostTime};
+use crate::detect::{EventChannels, References, Signals};
+use crate::event::{AccessKind, AccessPlace, Cause, ContextId, Event, EventKind, LaunchPlace, Op, PostTime, ThreadId};
 use crate::world::World;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -31,6 +31,10 @@ pub struct Header {
     pub strategy: String,
     /// The seed of the strategy.
     pub seed: u64,
+    /// Of a converted trace: whether the environment may fire its events in any order that their enables allow, as in
+    /// the run of a model.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub free_events: bool,
 }
 
 impl Header {
@@ -45,6 +49,7 @@ impl Header {
             defines: defines.iter().cloned().collect(),
             strategy: strategy.to_owned(),
             seed,
+            free_events: false,
         }
     }
 }
@@ -116,7 +121,7 @@ pub struct Row {
     /// The task or thread that the operation creates or begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made: Option<String>,
-    /// The instance of a component for which the environment fires a row.
+    /// The instance that the task belongs to: that of a component, for the firing of a row, or the text of `as`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
     /// Channels that the event sends on. Events that receive on them happen after it.
@@ -128,6 +133,18 @@ pub struct Row {
     /// The field of the location without its object, if the name of the location does not end with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
+    /// Of a read: whether its value is dereferenced, so that null would fail there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub uses: bool,
+    /// Of a read: whether a condition tests its value against null.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tested: bool,
+    /// Of a read that uses a reference: the step of the read, in the same context, whose test keeps null from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guard: Option<u64>,
+    /// Of a write: whether it writes null to a location that holds references, or deletes an object.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub frees: bool,
 }
 
 impl Row {
@@ -179,13 +196,21 @@ pub struct TraceWriter<W: Write> {
     started: bool,
     written: io::Result<()>,
     names: ShortNames,
+    // Named by their steps.
+    references: References<ThreadId, Option<ContextId>, u64>,
 }
 
 impl<W: Write> TraceWriter<W> {
     /// Starts a trace by writing its header.
     pub fn new(to: W, header: &Header) -> Self {
-        let mut writer =
-            Self { to, signals: Signals::new(), started: false, written: Ok(()), names: ShortNames::default() };
+        let mut writer = Self {
+            to,
+            signals: Signals::new(),
+            started: false,
+            written: Ok(()),
+            names: ShortNames::default(),
+            references: References::default(),
+        };
         writer.line(header);
         writer
     }
@@ -205,12 +230,27 @@ impl<W: Write> TraceWriter<W> {
         }
         let EventChannels { receives, sends } = self.signals.observe(world, event);
         if self.written.is_ok() {
-            let row = Row { receives, sends, ..row(world, event, &mut self.names) };
+            let mut row = Row { receives, sends, ..row(world, event, &mut self.names) };
+            self.mark(world, event, &mut row);
             self.names.pending_rows().iter().for_each(|name| self.line(name));
             self.line(&row);
             if let EventKind::Fire(_, context) = event.what {
                 triggers(world, &row, context).iter().for_each(|row| self.line(row));
             }
+        }
+    }
+
+    // Says what an access to a cell does to references.
+    fn mark(&mut self, world: &World, event: &Event, row: &mut Row) {
+        let EventKind::Performed { op, value, refused: false, .. } = &event.what else { return };
+        let (Some(thread), Some(here), Some(access)) = (event.thread, event.site, world.performed_access(op, *value))
+        else {
+            return;
+        };
+        if let AccessPlace::Cell(_) = access.place {
+            let by = (thread, event.context);
+            let (mark, guard) = self.references.mark(world, by, here, (op, *value), (access.kind, row.step));
+            (row.uses, row.tested, row.guard, row.frees) = (mark.uses, mark.tested, guard, mark.frees);
         }
     }
 
@@ -243,7 +283,8 @@ fn init_rows(world: &World) -> Vec<Row> {
             let made = Some(world.contexts().name(setup, task.context));
             let target = Some(queue_of(world, thread));
             let pool = world.shares_queue(thread);
-            let mut row = Row { made, target, pool, is_async: task.is_async, ..init("post") };
+            let instance = world.instance_text(task.instance);
+            let mut row = Row { made, target, pool, instance, is_async: task.is_async, ..init("post") };
             row.due(time);
             posts.push((task.context, row));
         }
@@ -316,10 +357,15 @@ fn row(world: &World, event: &Event, names: &mut ShortNames) -> Row {
             row.kind = "throw".to_owned();
             row.place = Some(name.clone());
         }
+        EventKind::Transaction { begins, name } => {
+            row.kind = if *begins { "transactionbegin" } else { "transactionend" }.to_owned();
+            row.place = Some(name.clone()).filter(|name| !name.is_empty());
+        }
         EventKind::Repeated { task, time, is_async } => {
             row.kind = "post".to_owned();
             (row.made, row.target) = (Some(world.contexts().name(setup, *task)), row.thread.clone());
             (row.value, row.is_async) = (Some(1), *is_async);
+            row.instance = event.thread.and_then(|looper| world.instance_of_message(looper, *task));
             row.pool = event.thread.is_some_and(|thread| world.shares_queue(thread));
             row.due(*time);
         }
@@ -328,7 +374,7 @@ fn row(world: &World, event: &Event, names: &mut ShortNames) -> Row {
             row.place = Some(setup.events[*id].name.clone());
             row.target = Some(world.thread_name(setup.events[*id].looper));
             row.made = Some(name(*context));
-            row.instance = world.instance_of_firing(*context).map(|instance| world.instance_name(instance));
+            row.instance = world.instance_of_message(setup.events[*id].looper, *context);
         }
         EventKind::Performed { op, value, made, .. } => {
             row.kind = kind(op);

@@ -12,7 +12,7 @@ pub use components::{
 
 use super::ast::{AccessSelector, BinaryOp, Span, SyncMode, TaskMode, UnaryOp, When};
 use crate::base::IndexVec;
-use crate::event::{BlockKind, BodyId, ChannelRead, EventId, JobQuestion, ListenerId, Site, SiteId};
+use crate::event::{BlockKind, BodyId, ChannelRead, EventId, JobQuestion, ListenerId, Site, SiteId, Uses};
 pub use crate::event::{ComponentId, EndValue, GlobalId};
 pub use crate::world::Capacity;
 use crate::world::Prefer;
@@ -92,6 +92,8 @@ pub struct Program {
     pub properties: Vec<Property>,
     /// Sites, ordered by body and ordinal.
     pub sites: IndexVec<SiteId, Site>,
+    /// Reads of references whose values are dereferenced or tested.
+    pub uses: Uses,
     /// Labels in live code, in source order. [`labelled`](crate::event::labelled) returns the sites that a label
     /// selects.
     pub labels: Vec<LabelDef>,

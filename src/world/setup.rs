@@ -4,7 +4,7 @@
 use super::channels::ChannelSetup;
 use super::{MixedAtomics, PlatformSetup, PoolSetup};
 use crate::base::IndexVec;
-use crate::event::{BodyId, ChannelId, EventId, HandlerId, ListenerId, Outcome, Site, SiteId, ThreadId, Value};
+use crate::event::{BodyId, ChannelId, EventId, HandlerId, ListenerId, Outcome, Site, SiteId, ThreadId, Uses, Value};
 
 /// Declarations of a program, as its guest provides them.
 #[derive(Clone, Default)]
@@ -15,6 +15,8 @@ pub struct Setup {
     pub bodies: IndexVec<BodyId, String>,
     /// Sites of the program, in source order.
     pub sites: IndexVec<SiteId, Site>,
+    /// Reads whose values are dereferenced or tested.
+    pub uses: Uses,
     /// Names of the global cells for reports: `x`, `a[2]`.
     pub cell_names: Vec<String>,
     /// Names of the cells of each class: `head`, `table[3]`.
@@ -63,10 +65,14 @@ pub struct Setup {
     pub mixed: MixedAtomics,
     /// Components, and platform memory.
     pub platform: PlatformSetup,
+    /// The texts of the program. The instance of a post or enable is the number of one. They are not in the text of a
+    /// setup, because the digest of a program contains them anyway.
+    pub texts: Vec<String>,
 }
 
 // The digest of a program contains this text, and tokens contain the digest. So the text of a program that uses only
-// what the language had at first must not change: later fields are written only if they are used.
+// what the language had at first must not change: later fields are written only if they are used. Uses are left out:
+// they follow from the instructions, and no run depends on them.
 impl std::fmt::Debug for Setup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut text = f.debug_struct("Setup");

@@ -159,7 +159,7 @@ const ROOMS: [(&str, &[&str], (&str, &str)); 3] = [
         &["plan", "run", "order", "report", "runs", "find", "drive", "judge", "finding", "confirm", "expect"],
         ("CampaignPlan", "plan"),
     ),
-    ("detect", &["detector_id", "relation", "pairs", "traces", "detectors", "hybrid"], ("Rank", "pairs")),
+    ("detect", &["detector_id", "relation", "pairs", "atomicity", "traces", "detectors", "hybrid"], ("Rank", "pairs")),
     ("cli", &["io", "args", "run", "models", "confirm", "explore", "test", "trace", "command"], ("Output", "io")),
 ];
 

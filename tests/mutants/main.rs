@@ -1,11 +1,19 @@
 //! Mutation tests: mistakes that are made on purpose in the search, the canonical state, the message queue, jobs and
-//! components. Each mistake must be noticed by an oracle of the search.
+//! components, and in CAFA's order over traces. Each mistake must be noticed by an oracle of the search, or by the
+//! rules of the order.
 //!
 //! This is a separate program, because it builds the library with the feature `mutants`:
 //! `cargo test --features mutants --test mutants -- --nocapture`.
 
 #[path = "../it/agree.rs"]
 mod agree;
+#[path = "../it/causal_compare.rs"]
+mod causal_compare;
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "../it/causal_rules.rs"]
+mod causal_rules;
+#[path = "../it/causal_traces.rs"]
+mod causal_traces;
 #[path = "../it/component_models.rs"]
 mod component_models;
 #[path = "../it/component_runs.rs"]
@@ -135,8 +143,10 @@ impl Held {
     }
 }
 
+// A mistake is switched on in the whole process, so that this is one test.
 #[test]
 fn each_mistake_is_noticed() {
+    mistakes_in_the_order_of_traces();
     let held = Held::new();
     println!(
         "{} small models, {} loops, {} facts about queues and jobs",
@@ -158,4 +168,23 @@ fn each_mistake_is_noticed() {
         }
     }
     assert!(missed.is_empty(), "not noticed: {missed:?}");
+}
+
+/// Compares CAFA's order of random traces with its rules, for each mistake in it.
+fn mistakes_in_the_order_of_traces() {
+    const TRACES: u64 = 120;
+    let differing = |mutant: Mutant| {
+        make(mutant);
+        // A failed assertion also counts as noticing the mistake.
+        let is_noticed = |seed: &u64| !matches!(catch_unwind(|| causal_compare::compare(*seed, 120)), Ok(Ok(_)));
+        let count = (0..TRACES).filter(is_noticed).count();
+        make(Mutant::None);
+        count
+    };
+    assert_eq!(differing(Mutant::None), 0);
+    for mutant in Mutant::OF_TRACES {
+        let count = differing(mutant);
+        println!("{mutant:?}: {count} of {TRACES} traces");
+        assert!(count > 0, "not noticed: {mutant:?}");
+    }
 }

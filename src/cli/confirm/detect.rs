@@ -14,6 +14,7 @@ use crate::cli::{CommandContext, Refusal};
 use crate::detect::{Candidate, DetectorId};
 use crate::formats::detect::DetectReport;
 use crate::formats::pairs::PairsFile;
+use crate::formats::use_free::UseFreeFields;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -45,6 +46,9 @@ pub(in crate::cli) struct Args {
     /// The file contains the pairs of one model, for `raceflip confirm --pairs-from`.
     #[arg(long, value_name = "FILE", help_heading = head::RESULT)]
     out: Option<PathBuf>,
+    /// Also print the use-free pairs that a filter of `--detector cafa` excludes (rank D), with the reason
+    #[arg(long, help_heading = head::RESULT)]
+    guarded: bool,
     #[command(flatten)]
     campaign: CampaignArgs,
 }
@@ -93,7 +97,7 @@ fn one(
     let json = (args.result.format == Format::Json)
         .then(|| DetectReport::new(model.name(), model.digest(), &plan, &found).to_json());
     if json.is_none() {
-        print_pairs(model, &plan, &found, args.result.quiet, out);
+        print_pairs(model, &plan, &found, args, out);
     }
     if !found.coverage.complete {
         out.note(format_args!("interrupted after {} of {} runs", found.runs, plan.detection.runs));
@@ -103,13 +107,16 @@ fn one(
     Ok((if nothing { ExitStatus::Nothing } else { ExitStatus::Found }, json))
 }
 
-fn print_pairs(model: &Model, plan: &campaign::CampaignPlan, found: &Phase1, quiet: bool, out: &mut Output) {
+fn print_pairs(model: &Model, plan: &campaign::CampaignPlan, found: &Phase1, args: &Args, out: &mut Output) {
+    let quiet = args.result.quiet;
     potential(out, &plan.detection.detectors, found);
-    let shown = if quiet { &[] } else { found.candidates.as_slice() };
-    for candidate in shown {
+    let filtered = if args.guarded { found.filtered.as_slice() } else { &[] };
+    for candidate in found.candidates.iter().chain(filtered).filter(|_| !quiet) {
+        let use_free = UseFreeFields::of(candidate.use_free.as_ref()).words();
+        let use_free = if use_free.is_empty() { use_free } else { format!("  {use_free}") };
         writeln!(
             out,
-            "{}  {}  {}  ({}){}",
+            "{}  {}  {}  ({}){}{use_free}",
             candidate.rank.letter(),
             paint(BOLD, &candidate.evidence.location),
             pair(model, candidate.pair),

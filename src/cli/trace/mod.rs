@@ -4,6 +4,7 @@
 //! races of a trace.
 
 pub(super) mod analyze;
+mod atomicity;
 mod convert;
 mod stat;
 mod to_model;

@@ -5,9 +5,11 @@
 //! firing of a row of a component comes after its request and after the step that last let it be fired by its stage,
 //! which are events of the same kind; DroidRacer's relation knows no order of its condition. [`pools`] has the tasks of
 //! pools.
-//! An access to an object's cell also reads the object's life, which a free writes.
+//! An access to an object's cell also reads the object's life, which a free writes. [`marks`] says what accesses do to
+//! references.
 
 mod jobs;
+mod marks;
 mod memory;
 mod pools;
 
@@ -16,8 +18,9 @@ use crate::detect::relation::signals::{EventChannels, Signals};
 use crate::event::{
     CANCELLED, Cause, ContextId, Event, EventId, EventKind, LaunchPlace, Op, PostTime, SiteId, Suspension, ThreadId,
 };
-use crate::trace::{Action, Builder, ChannelNo, EventNo, SiteNo, TaskNo, ThreadNo, Trace, TraceError};
+use crate::trace::{Action, Builder, ChannelNo, EventNo, LocationNo, SiteNo, TaskNo, ThreadNo, Trace, TraceError};
 use crate::world::World;
+use marks::Tests;
 use pools::PoolTasks;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -47,8 +50,13 @@ pub struct TraceRecorder {
     suspended: BTreeMap<ContextId, EventNo>,
     // Jobs whose resumption has been recorded and has not begun.
     resumed: BTreeSet<ContextId>,
+    // The last value of each location that was read or written, as far as it is known.
+    values: IndexVec<LocationNo, Option<i64>>,
     // Jobs whose tasks have ended. Each is a thread of the trace, so that others can join it.
     ended: BTreeMap<ThreadId, Vec<ThreadId>>,
+    // The site of the event that is being recorded.
+    here: Option<SiteId>,
+    tests: Tests,
 }
 
 impl Default for TraceRecorder {
@@ -62,6 +70,7 @@ impl TraceRecorder {
     #[must_use]
     pub fn new() -> Self {
         let mut builder = Builder::new();
+        builder.free_events();
         let environment = builder.environment("environment");
         let init = builder.thread("init");
         debug_assert_eq!((environment, init), (ENVIRONMENT, INIT));
@@ -81,6 +90,9 @@ impl TraceRecorder {
             suspended: BTreeMap::new(),
             resumed: BTreeSet::new(),
             ended: BTreeMap::new(),
+            here: None,
+            tests: Tests::default(),
+            values: IndexVec::new(),
         }
     }
 
@@ -126,7 +138,13 @@ impl TraceRecorder {
                 self.builder.channel();
                 self.channels += 1;
             }
+            if let EventKind::Performed { op, .. } = &event.what
+                && matches!(op, Op::ReadLock(_) | Op::ReadUnlock(_) | Op::WriteLock(_) | Op::WriteUnlock(_))
+            {
+                self.builder.is_lock(ChannelNo(*channel));
+            }
         }
+        self.here = event.site;
         let site = event.site.map_or(SiteNo::NONE, |site| self.site(world, site));
         let thread = event.thread.map_or(ENVIRONMENT, |thread| self.acting(thread));
         receives.iter().for_each(|channel| self.push(thread, Action::Receive(ChannelNo(*channel)), site));
@@ -164,6 +182,7 @@ impl TraceRecorder {
         queued.sort_by_key(|(context, ..)| *context);
         for (context, thread, time, is_async) in queued {
             self.post(world, INIT, (context, thread), (time, is_async), SiteNo::NONE);
+            self.belongs(world, context, thread);
         }
         for event in world.setup().events.ids() {
             for _ in 0..world.enables_left(event) {
@@ -207,6 +226,7 @@ impl TraceRecorder {
             EventKind::Repeated { task, time, is_async } => {
                 if let Some(live) = event.thread {
                     self.post(world, thread, (*task, live), (*time, *is_async), site);
+                    self.belongs(world, *task, live);
                 }
             }
             EventKind::Fire(event, context) => {
@@ -217,6 +237,12 @@ impl TraceRecorder {
                 let task = self.task(world, *context, looper, (PostTime::Now, false));
                 causes.into_iter().for_each(|cause| self.builder.handles(task, cause));
                 self.push(ENVIRONMENT, Action::Post(task), site);
+                self.belongs(world, *context, looper);
+            }
+            EventKind::Transaction { begins, name } => {
+                let name = Some(name.as_str()).filter(|name| !name.is_empty());
+                let marked = self.builder.transaction(thread, *begins, name, site);
+                debug_assert!(marked.is_ok(), "{marked:?}");
             }
             // An access that is refused has read the life of its object.
             EventKind::Performed { op, value, refused: true, .. } => self.access(world, thread, (op, *value), site),
@@ -267,9 +293,10 @@ impl TraceRecorder {
                 self.post(world, thread, (context, looper), (PostTime::Now, true), site);
             }
             Op::AttachQueue => self.push(thread, Action::AttachQueue, site),
-            Op::Post { target, time, is_async, .. } => {
+            Op::Post { target, time, is_async, instance, .. } => {
                 if let Some(context) = made {
                     self.post(world, thread, (context, world.thread_of(target)), (time, is_async), site);
+                    self.belongs_to(context, world.instance_text(instance));
                 }
             }
             Op::Begin if world.shares_queue(live) => {
@@ -306,6 +333,18 @@ impl TraceRecorder {
                 }
             }
             None => self.push(thread, Action::Leave, site),
+        }
+    }
+
+    // Records the instance that a message in the queue belongs to, if it belongs to one.
+    fn belongs(&mut self, world: &World, context: ContextId, looper: ThreadId) {
+        self.belongs_to(context, world.instance_of_message(looper, context));
+    }
+
+    fn belongs_to(&mut self, context: ContextId, instance: Option<String>) {
+        if let (Some(task), Some(instance)) = (self.tasks.get(&context), instance) {
+            let instance = self.builder.instance(&instance);
+            self.builder.belongs(*task, instance);
         }
     }
 

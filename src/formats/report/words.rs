@@ -57,7 +57,10 @@ pub(crate) fn contexts(kinds: &[String]) -> String {
 
 /// Describes how a pair was found: the contexts in which detection saw it, or the search that alone has found it.
 pub(super) fn seen(pair: &Pair) -> String {
-    if pair.detectors.is_empty() { contexts(&pair.contexts) } else { "found by exhaustive search".to_owned() }
+    let seen =
+        if pair.detectors.is_empty() { contexts(&pair.contexts) } else { "found by exhaustive search".to_owned() };
+    let use_free = pair.use_free.words();
+    if use_free.is_empty() { seen } else { format!("{seen}, {use_free}") }
 }
 
 /// Returns a name for the statement of a pair that comes first.
@@ -116,10 +119,13 @@ pub(super) fn proof(report: &ConfirmReport, pair: &Pair) -> String {
                 }
             }
         }
-        Proof::Refuted { states, never_first, never_then } => {
+        Proof::Refuted { states, never_first, never_then, never_direct } => {
             let never = match (never_first, never_then) {
                 (Some(first), Some(then)) if first == then => {
                     "never in two threads or tasks on the same memory".to_owned()
+                }
+                (Some(first), Some(then)) if *never_direct => {
+                    clean(&format!("{then} never reads what {first} has written: another write always comes between"))
                 }
                 (Some(first), Some(then)) => clean(&format!("never side by side, and never {first} before {then}")),
                 _ => "never side by side, and no two instances in both orders".to_owned(),

@@ -4,7 +4,7 @@ use super::rows::field_of;
 use super::stat::word;
 use crate::base::Id;
 use crate::formats::trace::{Header, Row, TraceWriter};
-use crate::trace::{Action, Operation, SiteNo, TaskNo, ThreadNo, Trace};
+use crate::trace::{Action, Mark, OpNo, Operation, SiteNo, TaskNo, ThreadNo, Trace};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
@@ -27,16 +27,21 @@ use std::io::{self, Write};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write(trace: &Trace, name: &str, to: impl Write) -> io::Result<()> {
-    let mut writer = TraceWriter::new(to, &Header::new(name, 0, &[], "", 0));
+    let header = Header { free_events: trace.free_events, ..Header::new(name, 0, &[], "", 0) };
+    let mut writer = TraceWriter::new(to, &header);
     let names = Names::of(trace);
     let mut running: Vec<Option<TaskNo>> = vec![None; trace.threads.len()];
+    let mut asides = Asides { trace, names: &names, marks: 0, atomics: 0 };
     for (i, op) in trace.ops.iter().enumerate() {
+        asides.rows(OpNo::new(i), &mut writer);
         let current = &mut running[op.thread.index()];
         if let Action::Begin(task) = op.action {
             *current = Some(task);
         }
         let step = i as u64 + 1;
-        writer.row(&row(trace, &names, op, *current, step));
+        let mut row = row(trace, &names, op, *current, step);
+        mark(trace, OpNo::new(i), &mut row);
+        writer.row(&row);
         match op.action {
             Action::End(_) => *current = None,
             // The events of a task follow its post, or its `begin` row if it was not posted.
@@ -49,7 +54,48 @@ pub fn write(trace: &Trace, name: &str, to: impl Write) -> io::Result<()> {
             _ => {}
         }
     }
+    asides.rows(OpNo::new(trace.ops.len()), &mut writer);
     writer.finish()
+}
+
+// Writes what stands between the operations: marks of transactions, and operations on atomics.
+struct Asides<'t> {
+    trace: &'t Trace,
+    names: &'t Names,
+    marks: usize,
+    atomics: usize,
+}
+
+impl Asides<'_> {
+    fn rows<W: Write>(&mut self, before: OpNo, writer: &mut TraceWriter<W>) {
+        let step = u64::from(before.0) + 1;
+        let row = |thread: ThreadNo, kind: &str, place: Option<&str>| {
+            let thread = Some(self.names.thread(thread));
+            let (kind, place) = (kind.to_owned(), place.map(str::to_owned));
+            Row { step, context: thread.clone(), thread, kind, place, ..Row::default() }
+        };
+        loop {
+            let access = self.trace.atomics.get(self.atomics).filter(|access| access.before <= before);
+            let mark = self.trace.transactions.get(self.marks).filter(|mark| mark.before <= before);
+            match (access, mark) {
+                (Some(access), _) if access.marks as usize <= self.marks => {
+                    let kind = if access.writes { "atomic-write" } else { "atomic-read" };
+                    let mut row = row(access.thread, kind, Some(&self.trace.atomic_names[access.at]));
+                    if access.site != SiteNo::NONE {
+                        row.label = Some(self.trace.sites[access.site].to_owned());
+                    }
+                    writer.row(&row);
+                    self.atomics += 1;
+                }
+                (_, Some(mark)) => {
+                    let kind = if mark.begins { "transactionbegin" } else { "transactionend" };
+                    writer.row(&row(mark.thread, kind, mark.name.as_deref()));
+                    self.marks += 1;
+                }
+                _ => return,
+            }
+        }
+    }
 }
 
 // The names of the tasks and threads of a trace. All parts of a job have one name in the trace of a run; a converted
@@ -126,6 +172,7 @@ fn row(trace: &Trace, names: &Names, op: &Operation, running: Option<TaskNo>, st
             row.made = task(t);
             if trace.tasks[t].post.is_none() {
                 row.kind = "section".to_owned();
+                row.instance = trace.tasks[t].instance.map(|instance| trace.instances[instance].to_owned());
             }
         }
         Action::Post(t) => post(trace, names, op, t, &mut row),
@@ -143,7 +190,21 @@ fn row(trace: &Trace, names: &Names, op: &Operation, running: Option<TaskNo>, st
         Action::Send(channel) => row.sends.push(channel.0),
         Action::Receive(channel) => row.receives.push(channel.0),
     }
+    // Readers know by the kind that a channel stands for a reader-writer lock.
+    if let Action::Send(channel) | Action::Receive(channel) = op.action
+        && trace.lock_channels.binary_search(&channel).is_ok()
+    {
+        row.kind = if row.sends.is_empty() { "read-lock" } else { "read-unlock" }.to_owned();
+    }
     row
+}
+
+// Says what an access has to do with references. Each operation has a step of its own, one more than its index.
+fn mark(trace: &Trace, op: OpNo, row: &mut Row) {
+    let Mark { uses, tested, guard, frees } = trace.marks.of(op);
+    // A `use` and a `free` are marked by their kinds.
+    (row.uses, row.tested, row.frees) = (uses && row.kind != "use", tested, frees && row.kind != "free");
+    row.guard = guard.map(|guard| u64::from(guard.0) + 1);
 }
 
 fn post(trace: &Trace, names: &Names, op: &Operation, task: TaskNo, row: &mut Row) {
@@ -151,6 +212,7 @@ fn post(trace: &Trace, names: &Names, op: &Operation, task: TaskNo, row: &mut Ro
     row.made = Some(names.task(task));
     row.target = Some(names.thread(about.looper));
     row.is_async = about.is_async;
+    row.instance = about.instance.map(|instance| trace.instances[instance].to_owned());
     row.due(about.time);
     if fires(trace, op, task) {
         row.kind = "fire".to_owned();

@@ -10,7 +10,7 @@ use super::super::jobs::{CloseAt, SuspendAt};
 use super::Compiler;
 use crate::base::Id;
 use crate::event::{BlockKind, SiteId};
-use crate::lang::program::{ExceptionId, Stmt};
+use crate::lang::program::{ExceptionId, Stmt, TextId};
 use crate::world::{ThrownException, WordKind};
 
 /// A block that break, continue, return or an exception may leave.
@@ -36,6 +36,8 @@ pub(super) enum Exit<'p> {
     CloseBlock { block: Reg, site: SiteId },
     /// A `finally` block.
     Finally(&'p [Stmt]),
+    /// The end of a `transaction` block.
+    Transaction(Option<TextId>),
 }
 
 impl<'p> Compiler<'p> {
@@ -51,6 +53,9 @@ impl<'p> Compiler<'p> {
             }
             Exit::CloseBlock { block, site } => self.close_block(block, CloseAt::Normal, site),
             Exit::Finally(block) => self.block(block),
+            Exit::Transaction(name) => {
+                self.emit(Instr::Transaction { begins: false, name });
+            }
         }
     }
 

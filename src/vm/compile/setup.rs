@@ -62,6 +62,7 @@ pub(super) fn setup(program: &Program) -> Setup {
             .collect(),
         bodies: program.bodies.iter().map(|b| b.name.clone()).collect(),
         sites: program.sites.clone(),
+        uses: program.uses.clone(),
         cell_names: cell_names(&program.globals),
         field_names: program.classes.iter().map(|c| cell_names(&c.fields)).collect(),
         locks: program.locks.iter().map(|l| (l.name.clone(), l.reentrant)).collect(),
@@ -112,6 +113,7 @@ pub(super) fn setup(program: &Program) -> Setup {
             })
             .collect(),
         mixed: mixed(program),
+        texts: program.texts.iter().cloned().collect(),
         // [`Times`] sets the remaining fields.
         ..Setup::default()
     }

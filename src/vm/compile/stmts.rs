@@ -137,7 +137,11 @@ impl<'p> Compiler<'p> {
                 self.visible(op, WordKind::Word, *acquire);
                 self.guarded(Exit::Unlock { lock, write: *write, site: *release }, |c| c.block(body));
             }
-            Stmt::Transaction { body, .. } | Stmt::Block(body) => self.block(body),
+            Stmt::Transaction { name, body } => {
+                self.emit(Instr::Transaction { begins: true, name: *name });
+                self.guarded(Exit::Transaction(*name), |c| c.block(body));
+            }
+            Stmt::Block(body) => self.block(body),
             Stmt::JobBlock { kind, body, open, close } => self.job_block(*kind, body, (*open, *close)),
             Stmt::Do { op, site } => self.simple(op, *site),
             Stmt::Platform(stmt) => self.platform_stmt(stmt),
