@@ -174,21 +174,42 @@ impl<'a> Cycles<'a> {
         !is_own
     }
 
+    // Whether program order and causes alone lead from the start of an edge to its end: then every run has this order.
+    fn is_forced(&self, (from, to, kind): Hop) -> bool {
+        if kind.is_must() {
+            return true;
+        }
+        let graph = self.graph();
+        let mut seen: BTreeSet<StepNo> = BTreeSet::new();
+        let mut open: Vec<StepNo> = vec![from];
+        while let Some(at) = open.pop() {
+            let causes = graph.edges.from(at).iter().filter(|edge| edge.kind.is_must()).map(|edge| edge.to);
+            for next in causes.chain(graph.edges.next(at)).filter(|next| *next <= to) {
+                if next == to {
+                    return true;
+                }
+                if seen.insert(next) {
+                    open.push(next);
+                }
+            }
+        }
+        false
+    }
+
     // Makes a cycle of a path.
     fn cycle(&self, transaction: TransactionNo, joint: bool, path: &[Hop]) -> FoundCycle {
         let own = &self.transactions.all[transaction];
         let threads: BTreeSet<_> =
             path.iter().flat_map(|(from, to, _)| [self.steps.thread_of(*from), self.steps.thread_of(*to)]).collect();
-        let mut kinds = path.iter().map(|(.., kind)| *kind).filter(|kind| *kind != EdgeKind::Program);
-        let musts = kinds.clone().filter(|kind| kind.is_must()).count();
-        let others = kinds.clone().count() - musts;
+        let edges = || path.iter().filter(|(.., kind)| *kind != EdgeKind::Program);
+        let musts = edges().filter(|hop| self.is_forced(**hop)).count();
+        let others = edges().count() - musts;
         let priority = match (musts, others) {
             (0, _) if threads.len() == 1 => 1,
             (0, _) => 2,
             (_, 0) => 4,
             _ => 3,
         };
-        debug_assert!(kinds.next().is_some() || joint, "a cycle of program order only");
         let outside = |step: &StepNo| self.transactions.of_step(*step) != Some(transaction);
         let writes = |step: &StepNo| matches!(self.steps.all[*step].kind, StepKind::Write(_));
         let mut intruding =

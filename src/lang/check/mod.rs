@@ -226,6 +226,7 @@ impl Checker {
                 sites: IndexVec::new(),
                 labels: Vec::new(),
                 expectations: Vec::new(),
+                declares_transactions: false,
                 texts: IndexVec::new(),
                 exceptions: BUILT_IN_EXCEPTIONS.iter().map(|&e| e.to_owned()).collect(),
             },
