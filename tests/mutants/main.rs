@@ -1,11 +1,18 @@
 //! Mutation tests: mistakes that are made on purpose in the search, the canonical state, the message queue, jobs and
-//! components. Each mistake must be noticed by an oracle of the search.
+//! components. Each mistake must be noticed by an oracle of the search. The same for mistakes in the analysis of
+//! atomicity, and its definition.
 //!
 //! This is a separate program, because it builds the library with the feature `mutants`:
 //! `cargo test --features mutants --test mutants -- --nocapture`.
 
 #[path = "../it/agree.rs"]
 mod agree;
+#[path = "../it/atomicity_compare.rs"]
+mod atomicity_compare;
+#[path = "../it/atomicity_naive.rs"]
+mod atomicity_naive;
+#[path = "../it/atomicity_traces.rs"]
+mod atomicity_traces;
 #[path = "../it/component_models.rs"]
 mod component_models;
 #[path = "../it/component_runs.rs"]
@@ -24,6 +31,7 @@ use raceflip::vm::Model;
 use stateless::{Facts, facts, words};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
 
 /// Number of small models that are compared.
 const MODELS: u64 = 1_200;
@@ -135,8 +143,33 @@ impl Held {
     }
 }
 
+/// Holds the mistake that is switched on: it is one for the whole process.
+static MISTAKE: Mutex<()> = Mutex::new(());
+
+/// Number of random traces on which a mistake in the analysis of atomicity must be noticed.
+const TRACES: u64 = 400;
+
+#[test]
+fn each_mistake_in_the_analysis_of_atomicity_is_noticed() {
+    let _mistake = MISTAKE.lock().unwrap_or_else(PoisonError::into_inner);
+    make(Mutant::None);
+    assert_eq!(atomicity_compare::compare_all(0..TRACES, 40).map(|seen| seen.certain > 0), Ok(true));
+    std::panic::set_hook(Box::new(|_| {}));
+    let noticed = Mutant::OF_ATOMICITY.map(|mutant| {
+        make(mutant);
+        let differs = |seed: &u64| !matches!(catch_unwind(|| atomicity_compare::compare(*seed, 40)), Ok(Ok(_)));
+        (mutant, (0..TRACES).find(differs))
+    });
+    make(Mutant::None);
+    drop(std::panic::take_hook());
+    noticed.iter().for_each(|(mutant, seed)| println!("{mutant:?}: trace {seed:?}"));
+    let missed: Vec<_> = noticed.iter().filter(|(_, seed)| seed.is_none()).collect();
+    assert!(missed.is_empty(), "not noticed: {missed:?}");
+}
+
 #[test]
 fn each_mistake_is_noticed() {
+    let _mistake = MISTAKE.lock().unwrap_or_else(PoisonError::into_inner);
     let held = Held::new();
     println!(
         "{} small models, {} loops, {} facts about queues and jobs",
