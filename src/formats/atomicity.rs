@@ -158,7 +158,7 @@ impl AtomicityReport {
             }
             if of.left_out > 0 {
                 let more = counted(of.left_out as u64, "violated transaction");
-                lines.push(format!("{more} of the same names: their cycles were not searched"));
+                lines.push(format!("{more}, whose cycles were not searched, or only in part"));
             }
         }
         lines

@@ -257,7 +257,8 @@ pub struct Atomicity {
     pub joint: usize,
     /// The findings, most suspicious first.
     pub findings: Vec<Finding>,
-    /// Number of violated transactions whose cycles were not computed, because enough of the same name were.
+    /// Number of violated transactions whose cycles were not searched, because enough of the same name were, or only in
+    /// part.
     pub left_out: usize,
     /// Number of passes over the trace.
     pub passes: u32,
