@@ -101,6 +101,8 @@ pub struct Program {
     pub labels: Vec<LabelDef>,
     /// Expectations whose condition holds for the values of the constants.
     pub expectations: Vec<Expectation>,
+    /// Whether something is declared to happen in one piece: by a component, an `as` or a `transaction` block.
+    pub declares_transactions: bool,
     /// Texts of the program: messages and instance names.
     pub texts: IndexVec<TextId, String>,
     /// Exception names. The built-in ones come first, in the order of [`BUILT_IN_EXCEPTIONS`]; in a program with

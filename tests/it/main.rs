@@ -6,6 +6,7 @@ mod allocations;
 mod analyze;
 mod atomicity;
 mod atomicity_compare;
+mod atomicity_models;
 mod atomicity_naive;
 mod atomicity_traces;
 mod bounded;

@@ -232,6 +232,7 @@ impl Checker {
                 uses: Uses::default(),
                 labels: Vec::new(),
                 expectations: Vec::new(),
+                declares_transactions: false,
                 texts: IndexVec::new(),
                 exceptions: BUILT_IN_EXCEPTIONS.iter().map(|&e| e.to_owned()).collect(),
             },
