@@ -137,6 +137,7 @@ impl<'p> Compiler<'p> {
                 self.visible(op, WordKind::Word, *acquire);
                 self.guarded(Exit::Unlock { lock, write: *write, site: *release }, |c| c.block(body));
             }
+            Stmt::Transaction { body, .. } if !self.shared.marks_blocks => self.block(body),
             Stmt::Transaction { name, body } => {
                 self.emit(Instr::Transaction { begins: true, name: *name });
                 self.guarded(Exit::Transaction(*name), |c| c.block(body));
