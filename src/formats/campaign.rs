@@ -234,6 +234,21 @@ pub struct Order {
     pub cut_off: u32,
     pub failures: Vec<Failure>,
     pub passes: Option<Evidence>,
+    /// Exceptions of references that the app has caught.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caught: Vec<Caught>,
+}
+
+/// An exception that the app has caught.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct Caught {
+    pub exception: String,
+    pub site: String,
+    pub line: u32,
+    pub column: u32,
+    /// Number of runs of this order in which it was caught.
+    pub runs: u32,
 }
 
 /// A group of runs with the same signature, with one of them as an example.
@@ -352,7 +367,13 @@ fn order(plan: &CampaignPlan, report: &OrderReport) -> Order {
         cut_off: report.cut_off,
         failures: report.failures.iter().map(|f| fails(plan, f)).collect(),
         passes: report.passes.as_ref().map(run_evidence),
+        caught: report.caught.iter().map(|(name, site, runs)| caught(plan, name, *site, *runs)).collect(),
     }
+}
+
+fn caught(plan: &CampaignPlan, exception: &str, site: SiteId, runs: u32) -> Caught {
+    let Access { site, line, column, .. } = access(plan, site);
+    Caught { exception: exception.to_owned(), site, line, column, runs }
 }
 
 fn way(report: &WayReport) -> Way {

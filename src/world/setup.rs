@@ -59,6 +59,11 @@ pub struct Setup {
     pub absolute_until: u64,
     /// Whether an uncaught exception ends only its thread and not the run.
     pub uncaught_ends_thread: bool,
+    /// Whether a handler catches exceptions of references. It is not in the text of a setup, since it follows from the
+    /// instructions.
+    pub catches_references: bool,
+    /// Whether such an exception ends the run although a handler catches it.
+    pub caught_fails: bool,
     /// Pools. Their workers are among the threads.
     pub pools: Vec<PoolSetup>,
     /// Atomics that some statement accesses plainly.
@@ -96,6 +101,9 @@ impl std::fmt::Debug for Setup {
             .field("instants", &self.instants)
             .field("absolute_until", &self.absolute_until)
             .field("uncaught_ends_thread", &self.uncaught_ends_thread);
+        if self.caught_fails {
+            text.field("caught_fails", &true);
+        }
         if !self.platform.is_empty() {
             text.field("platform", &self.platform);
         }

@@ -124,7 +124,7 @@ fn compare_cycles(
     definition: &Definition<'_>,
     violated: (usize, usize),
 ) -> Result<u64, String> {
-    let options = AtomicityOptions { edges: rules, most_transactions: usize::MAX };
+    let options = AtomicityOptions { edges: rules, most_transactions: usize::MAX, search: usize::MAX };
     let found = analyze(trace, specification, options, &AtomicBool::new(false)).expect("it is not stopped");
     if (found.violated, found.joint) != violated {
         return Err(format!("{} and {} are violated, but it is {violated:?}", found.violated, found.joint));

@@ -206,8 +206,9 @@ pub struct Cycle {
     /// The edges. The first one leaves the transaction and the last one comes back. From the end of one edge, program
     /// order or the unity of a task or transaction leads to the start of the next one.
     pub edges: Vec<CycleEdge>,
-    /// 1: all within one thread, and no edge is a cause. 2: several threads, and no edge is a cause. 3: a cause and
-    /// something else: the transaction itself has made what comes between. 4: causes only, which is no violation.
+    /// An edge is *forced* if it is a cause, or if causes and program order lead from its start to its end. 1: all within
+    /// one thread, and no edge is forced. 2: several threads, and no edge is forced. 3: a forced edge and another one: the
+    /// transaction itself has made what comes between, for example. 4: all are forced, which is no violation.
     pub priority: u8,
     /// Whether all writes of this cycle outside the transaction wrote the value that was there, as far as values are
     /// known.
@@ -256,7 +257,8 @@ pub struct Atomicity {
     pub joint: usize,
     /// The findings, most suspicious first.
     pub findings: Vec<Finding>,
-    /// Number of violated transactions whose cycles were not computed, because enough of the same name were.
+    /// Number of violated transactions whose cycles were not searched, because enough of the same name were, or only in
+    /// part.
     pub left_out: usize,
     /// Number of passes over the trace.
     pub passes: u32,

@@ -21,8 +21,8 @@ use crate::base::{Id, IndexVec};
 use crate::event::{BodyId, NULL, SiteId};
 use crate::lang::Program;
 use crate::lang::ast::When;
-use crate::lang::program::{self, LocalId, Type};
-use crate::world::WordKind;
+use crate::lang::program::{self, ExceptionId, LocalId, Type};
+use crate::world::{REFERENCE_EXCEPTIONS, WordKind};
 use control::Scope;
 use regs::Registers;
 use std::collections::BTreeMap;
@@ -105,6 +105,13 @@ pub fn compile(program: &Program) -> Result<Code, CompileError> {
     }
     let ProgramTables { fragments, times, instrs, blamed, fragments_blamed, blames } = shared;
     times.write_to(&mut setup);
+    let references: Vec<Option<ExceptionId>> = (program.exceptions.iter().enumerate())
+        .filter(|(_, name)| REFERENCE_EXCEPTIONS.contains(&name.as_str()))
+        .map(|(id, _)| Some(ExceptionId::new(id)))
+        .chain([None])
+        .collect();
+    let handlers = bodies.iter().flat_map(|body| &body.handlers);
+    setup.catches_references = handlers.filter(|h| h.catches).any(|h| references.contains(&h.catch));
     setup.waits_park = instrs.iter().any(Instr::suspends_at_channel);
     Ok(Code {
         setup: Arc::new(setup),

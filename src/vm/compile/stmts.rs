@@ -226,7 +226,7 @@ impl<'p> Compiler<'p> {
         let ranges = self.unprotect();
         let mut ends = vec![self.emit(Instr::Jump(0))];
         for (name, block) in catch {
-            self.handle(&ranges, *name);
+            self.catch(&ranges, *name);
             self.block(block);
             ends.push(self.emit(Instr::Jump(0)));
         }
