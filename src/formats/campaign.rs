@@ -1,5 +1,6 @@
 //! Defines the result of `confirm` as a JSON object, `raceflip-confirm` version 2 (`docs/formats.md`).
 
+use super::caught::Caught;
 use super::failure_place::{StoredEnd, ending};
 use super::gate::GateReport;
 pub use super::harms::Harm;
@@ -239,18 +240,6 @@ pub struct Order {
     pub caught: Vec<Caught>,
 }
 
-/// An exception that the app has caught.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub struct Caught {
-    pub exception: String,
-    pub site: String,
-    pub line: u32,
-    pub column: u32,
-    /// Number of runs of this order in which it was caught.
-    pub runs: u32,
-}
-
 /// A group of runs with the same signature, with one of them as an example.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
@@ -367,13 +356,8 @@ fn order(plan: &CampaignPlan, report: &OrderReport) -> Order {
         cut_off: report.cut_off,
         failures: report.failures.iter().map(|f| fails(plan, f)).collect(),
         passes: report.passes.as_ref().map(run_evidence),
-        caught: report.caught.iter().map(|(name, site, runs)| caught(plan, name, *site, *runs)).collect(),
+        caught: report.caught.iter().map(|caught| Caught::new(plan, caught)).collect(),
     }
-}
-
-fn caught(plan: &CampaignPlan, exception: &str, site: SiteId, runs: u32) -> Caught {
-    let Access { site, line, column, .. } = access(plan, site);
-    Caught { exception: exception.to_owned(), site, line, column, runs }
 }
 
 fn way(report: &WayReport) -> Way {

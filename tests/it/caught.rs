@@ -18,7 +18,7 @@ fn a_caught_exception_is_told_and_is_no_failure() {
     let told = call(&["confirm", &model]);
     assert_eq!(told.status, 1, "{}", told.err);
     assert!(told.out.contains("REAL  p") && !told.out.contains("HARMFUL"), "{}", told.out);
-    assert!(told.out.contains("@free first: caught NullPointer at :6:45 in 64 runs"), "{}", told.out);
+    assert!(told.out.contains("@free first: caught NullPointer at :6:46 in 64 runs"), "{}", told.out);
     assert!(!told.out.contains("@use first: caught"), "{}", told.out);
     let json: serde_json::Value = serde_json::from_str(&call(&["confirm", &model, "--format", "json"]).out).unwrap();
     let caught = &json["pairs"][0]["orders"][0]["caught"][0];
@@ -29,7 +29,7 @@ fn a_caught_exception_is_told_and_is_no_failure() {
 fn with_the_option_it_is_a_failure_that_its_token_replays() {
     let model = file(&scratch("caught_fails"), "caught.race", TEXT);
     let told = call(&["confirm", &model, "--caught"]);
-    assert!(told.out.contains("HARMFUL  p") && told.out.contains("NullPointer (p is null) at :6:45"), "{}", told.out);
+    assert!(told.out.contains("HARMFUL  p") && told.out.contains("NullPointer: caught at :6:50"), "{}", told.out);
     // The search of all states agrees.
     let found = call(&["explore", &model, "--caught"]);
     assert!(found.out.contains("NullPointer"), "{}", found.out);

@@ -53,8 +53,8 @@ impl UseFreeFilter {
 /// What a detector of use-free races says about a pair.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UseFree {
-    /// The last class, in the order of [`UseFreeClass`], of all occurrences: a conventional detector finds the pair if it
-    /// finds one of them.
+    /// The last class, in the order of [`UseFreeClass`], of all occurrences: a conventional detector finds the pair if
+    /// it finds one of them.
     pub class: UseFreeClass,
     /// The filters of all occurrences. Empty if some occurrence passes all filters.
     pub filters: BTreeSet<UseFreeFilter>,

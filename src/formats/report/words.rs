@@ -7,8 +7,9 @@ use super::{Replays, ReportEntry, Subject, counted};
 use crate::base::{at_most, clean, interval};
 use crate::campaign::{PairFacts, RunKind, SEARCHED, Verdict, best_way};
 use crate::formats::campaign::{
-    About, Access, Caught, ConfirmReport, Endless, Evidence, Failure, Harm, Order, Pair, Proof, Way,
+    About, Access, ConfirmReport, Endless, Evidence, Failure, Harm, Order, Pair, Proof, Way,
 };
+use crate::formats::caught::Caught;
 use crate::formats::failure_place::stalls;
 use crate::formats::harms::{HarmClaim, MoreOften};
 use std::collections::BTreeSet;
