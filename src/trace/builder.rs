@@ -1,8 +1,8 @@
 //! Builds a trace operation by operation and rejects operations that the semantics of DroidRacer does not allow.
 
 use super::{
-    Action, AtomicAccess, ChannelNo, EventNo, FieldNo, InstanceNo, LocationNo, LockNo, Mark, NameTable, OpNo, Operation, SiteNo,
-    Task, TaskNo, ThreadNo, Trace, TraceError, TraceLocation, TraceThread, TransactionMark,
+    Action, AtomicAccess, ChannelNo, EventNo, FieldNo, InstanceNo, LocationNo, LockNo, Mark, NameTable, OpNo,
+    Operation, SiteNo, Task, TaskNo, ThreadNo, Trace, TraceError, TraceLocation, TraceThread, TransactionMark,
 };
 use crate::base::{Id, IndexVec};
 use crate::event::PostTime;
@@ -264,9 +264,34 @@ impl Builder {
         site: SiteNo,
     ) -> Result<(), TraceError> {
         self.check(thread, Action::ThreadExit)?;
-        let before = self.trace.ops.next_id();
-        self.trace.transactions.push(TransactionMark { before, thread, site, begins, name: name.map(Into::into) });
+        let (before, unit) = (self.trace.ops.next_id(), false);
+        self.trace.transactions.push(TransactionMark {
+            before,
+            thread,
+            site,
+            begins,
+            unit,
+            name: name.map(Into::into),
+        });
         Ok(())
+    }
+
+    /// Marks the begin or the end of a part of a unit: of a callback of a component. This is not an operation.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the thread has ended.
+    pub fn part_of_unit(&mut self, thread: ThreadNo, begins: bool, unit: &str) -> Result<(), TraceError> {
+        self.transaction(thread, begins, Some(unit), SiteNo::NONE)?;
+        self.trace.transactions.last_mut().into_iter().for_each(|mark| mark.unit = true);
+        Ok(())
+    }
+
+    /// Declares that units of an instance are transactions, and the instance is none.
+    pub fn has_units(&mut self, instance: InstanceNo) {
+        if let Err(at) = self.trace.with_units.binary_search(&instance) {
+            self.trace.with_units.insert(at, instance);
+        }
     }
 
     /// Adds an operation on the atomic of this name. It is no operation of the trace.

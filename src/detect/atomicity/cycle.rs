@@ -68,9 +68,9 @@ impl<'a> Cycles<'a> {
         })
     }
 
-    /// Returns the cycles of a transaction, with `joint` those through other transactions as wholes, and whether all were
-    /// searched: the searches for its paths visit at most `allowance` steps, but they find at least one cycle. `None` if
-    /// `stop` was set.
+    /// Returns the cycles of a transaction, with `joint` those through other transactions as wholes, and whether all
+    /// were searched: the searches for its paths visit at most `allowance` steps, but they find at least one cycle.
+    /// `None` if `stop` was set.
     pub(super) fn of(
         &self,
         transaction: TransactionNo,

@@ -37,7 +37,7 @@ pub(super) enum Exit<'p> {
     /// A `finally` block.
     Finally(&'p [Stmt]),
     /// The end of a `transaction` block.
-    Transaction(Option<TextId>),
+    Transaction { name: Option<TextId>, unit: bool },
 }
 
 impl<'p> Compiler<'p> {
@@ -53,8 +53,8 @@ impl<'p> Compiler<'p> {
             }
             Exit::CloseBlock { block, site } => self.close_block(block, CloseAt::Normal, site),
             Exit::Finally(block) => self.block(block),
-            Exit::Transaction(name) => {
-                self.emit(Instr::Transaction { begins: false, name });
+            Exit::Transaction { name, unit } => {
+                self.emit(Instr::Transaction { begins: false, name, unit });
             }
         }
     }
