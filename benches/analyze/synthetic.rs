@@ -59,6 +59,25 @@ pub(crate) const APPS: [Shape; 15] = [
     app("Flipkart", 157_539, [2_065, 36, 3, 105]),
 ];
 
+/// Shapes of the apps in CAFA's table 1, of which the numbers of events are known: traces of 10 to 30 seconds.
+/// Everything else is as in the apps above, with as many operations for an event as K-9 Mail has.
+pub(crate) const CAFA_APPS: [Shape; 10] = [
+    cafa_app("ConnectBot", 3_058),
+    cafa_app("MyTracks", 6_628),
+    cafa_app("ZXing", 4_554),
+    cafa_app("ToDoList", 7_122),
+    cafa_app("Browser", 3_965),
+    cafa_app("Firefox", 5_467),
+    cafa_app("VLC", 2_805),
+    cafa_app("FBReader", 3_528),
+    cafa_app("Camera", 7_287),
+    cafa_app("Music", 6_684),
+];
+
+const fn cafa_app(name: &'static str, events: u32) -> Shape {
+    app(name, 43 * events as usize, [1_296, 7, 2, events])
+}
+
 /// Returns the seconds that DroidRacer took for the races of an app, where its own record of the run is public
 /// (`pldi-race.log`).
 pub(crate) fn published_seconds(app: &str) -> Option<u32> {

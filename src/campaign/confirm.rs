@@ -150,7 +150,7 @@ impl<'c, P: Program> Campaign<'c, P> {
     // Performs the trials of a pair, and searches for it if they do not confirm it.
     fn attempt(&mut self, candidate: &Candidate, number: u64) -> PairResult<'c, P> {
         let (plan, context) = (self.plan, self.context);
-        let mut pair_trials = PairTrials::new(plan, context, candidate.pair, number, self.longest);
+        let mut pair_trials = PairTrials::new(plan, context, candidate, number, self.longest);
         pair_trials.look_at_detection(self.stream, self.runs);
         if plan.search.explore != Explore::Only {
             pair_trials.drive(candidate, self.stream);
@@ -209,6 +209,7 @@ impl<'c, P: Program> Campaign<'c, P> {
                 place: candidate.evidence.location.clone(),
                 rank: candidate.rank,
                 kinds: candidate.kinds.clone(),
+                use_free: candidate.use_free.clone(),
                 searched: candidate.by.contains(&DetectorId::SEARCH),
             },
             proof,

@@ -1,7 +1,7 @@
 //! Defines what a campaign reports about a program: plain data that other modules print or write.
 
 use crate::campaign::order::{First, Flip};
-use crate::detect::{Candidate, ContextKind, Pair, Rank};
+use crate::detect::{Candidate, ContextKind, Pair, Rank, UseFree};
 use crate::event::{LimitKind, Outcome, SiteId};
 use crate::sched::ReleaseReason;
 use crate::token::Token;
@@ -14,6 +14,8 @@ pub struct Phase1 {
     pub runs: u32,
     /// Potential pairs, in the order of their statements.
     pub candidates: Vec<Candidate>,
+    /// Use-free races that a filter excludes (rank D). They are not driven.
+    pub filtered: Vec<Candidate>,
     /// Order pairs: pairs of operations that are not a race, but whose order may matter.
     pub orders: Vec<Candidate>,
     /// Failures of the detection runs.
@@ -148,6 +150,8 @@ pub struct Discovery {
     pub rank: Rank,
     /// Kinds of contexts in which detection saw the pair.
     pub kinds: BTreeSet<ContextKind>,
+    /// What a detector of use-free races says about the pair; `None` if none reports it.
+    pub use_free: Option<UseFree>,
     /// Whether only a search of all states showed the pair, and no detection run.
     pub searched: bool,
 }
@@ -302,6 +306,9 @@ pub enum NeverClaim {
         first: SiteId,
         /// Statement that never follows it.
         then: SiteId,
+        /// Whether only that is claimed: `then` never reads what `first` has written, since another write always comes
+        /// between.
+        direct: bool,
     },
     /// A flip: of each two instances that meet, the same one comes first in every run that performs both.
     Turned,
@@ -348,6 +355,8 @@ pub struct OrderReport {
     pub failures: Vec<FailureReport>,
     /// First run with this order that did not fail; `None` if all failed.
     pub passes: Option<RunEvidence>,
+    /// Exceptions of references that the app has caught: the name, the statement, and the number of runs.
+    pub caught: Vec<(String, SiteId, u32)>,
 }
 
 impl OrderReport {
@@ -361,7 +370,8 @@ impl OrderReport {
 impl Comparison {
     /// Returns a comparison without any runs.
     pub(super) fn nothing() -> Self {
-        let order = |first| OrderReport { first, runs: 0, cut_off: 0, failures: Vec::new(), passes: None };
+        let order =
+            |first| OrderReport { first, runs: 0, cut_off: 0, failures: Vec::new(), passes: None, caught: Vec::new() };
         let orders = [order(First::A), order(First::B)];
         Self { orders, undecided: 0, harms: BTreeMap::new(), more_often: Vec::new(), either: false }
     }

@@ -48,6 +48,8 @@ pub struct Rules {
     pub has_ranks: bool,
     /// Whether it is computed which races cover which.
     pub has_coverage: bool,
+    /// Whether use-free races are found and filtered, and [`Options::external`] counts.
+    pub has_filters: bool,
     /// Creates the detector for a trace.
     pub make: Make,
 }
@@ -63,6 +65,7 @@ pub static DETECTORS: [DetectorRow; 6] = [
             title: "hybrid detection",
             has_ranks: true,
             has_coverage: false,
+            has_filters: false,
             make: |trace, _| Box::new(HybridTrace::new(trace)),
         }),
         heading: "hybrid (RaceFuzzer, phase 1)",
@@ -80,6 +83,7 @@ pub static DETECTORS: [DetectorRow; 6] = [
             title: "DroidRacer's rules, as printed",
             has_ranks: true,
             has_coverage: true,
+            has_filters: false,
             make: |trace, options| Box::new(HappensBefore::new(trace, options)),
         }),
         heading: "DroidRacer",
@@ -97,6 +101,7 @@ pub static DETECTORS: [DetectorRow; 6] = [
             title: "DroidRacer's rules, as in its source",
             has_ranks: false,
             has_coverage: false,
+            has_filters: false,
             make: |trace, _| Box::new(SourceRules::new(trace)),
         }),
         heading: "DroidRacer's program",
@@ -113,6 +118,7 @@ pub static DETECTORS: [DetectorRow; 6] = [
             title: "FastTrack",
             has_ranks: false,
             has_coverage: false,
+            has_filters: false,
             make: |trace, _| Box::new(FastTrack::new(trace)),
         }),
         heading: "FastTrack",
@@ -122,13 +128,14 @@ pub static DETECTORS: [DetectorRow; 6] = [
     },
     DetectorRow {
         name: "cafa",
-        help: None,
+        help: Some("CAFA's use-free races: a reference is freed, and another task or thread uses it"),
         rules: Some(Rules {
             name: "cafa",
             help: "CAFA's order, in which only what the queue forces orders the tasks of a looper: use-free races",
             title: "CAFA's order",
             has_ranks: false,
             has_coverage: false,
+            has_filters: true,
             make: |trace, options| Box::new(Cafa::new(trace, false, options.external)),
         }),
         heading: "CAFA",
@@ -146,6 +153,7 @@ pub static DETECTORS: [DetectorRow; 6] = [
             title: "CAFA's order, as printed",
             has_ranks: false,
             has_coverage: false,
+            has_filters: true,
             make: |trace, options| Box::new(Cafa::new(trace, true, options.external)),
         }),
         heading: "CAFA, as printed",
@@ -265,6 +273,6 @@ mod tests {
         assert_eq!((DetectorId::HYBRID.name(), DetectorId::SEARCH.name()), ("hybrid", "exhaustive search"));
         assert_eq!(DetectorId::named("hybrid"), Some(DetectorId::HYBRID));
         let of_runs: Vec<&str> = DetectorId::of_runs().map(DetectorId::name).collect();
-        assert_eq!(of_runs, ["hybrid", "droidracer", "fasttrack"]);
+        assert_eq!(of_runs, ["hybrid", "droidracer", "fasttrack", "cafa"]);
     }
 }

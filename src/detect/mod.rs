@@ -108,6 +108,7 @@ pub(crate) use pairs::executions::MOST_PAIRS;
 pub use pairs::order_pairs::OrderPairs;
 pub use pairs::partners::things;
 pub use pairs::use_free::{UseFree, UseFreeClass, UseFreeFilter};
+pub use relation::references::References;
 pub use relation::signals::{EventChannels, Signals};
 pub use traces::causality;
 pub use traces::detector::Detector;

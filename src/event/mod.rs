@@ -11,6 +11,7 @@ mod job;
 mod op;
 mod run_event;
 mod site;
+mod uses;
 mod words;
 
 pub use access::{Access, AccessPlace};
@@ -28,6 +29,7 @@ pub use run_event::{
     Outcome,
 };
 pub use site::{AccessKind, Site, SiteKind, labelled};
+pub use uses::{ReadUse, Uses};
 
 crate::define_id! {
     /// A thread or looper of the running app. Numbers follow the order of creation.

@@ -30,15 +30,16 @@ pub enum OrderResult {
     Unknown(Cut),
 }
 
-/// Returns whether some run performs `first` and later `then`, in different threads or tasks, on the same memory.
+/// Returns whether some run performs `first` and later `then`, in different threads or tasks, on the same memory. With
+/// `direct`, no other write to that memory may come between the two.
 #[must_use]
 pub fn site_order<P: Program<Guest: Snapshot>>(
     plan: &SearchPlan<'_, P>,
-    first: SiteId,
-    then: SiteId,
+    (first, then): (SiteId, SiteId),
+    direct: bool,
     context: SearchContext<'_>,
 ) -> OrderResult {
-    search_for(plan, &SiteOrder { first, then, marks: Vec::new(), found: false }, context).0
+    search_for(plan, &SiteOrder { first, then, direct, marks: Vec::new(), found: false }, context).0
 }
 
 /// Orders in which the accesses of each pair can happen, for the pairs that could conflict.
@@ -65,8 +66,10 @@ pub fn site_orders<P: Program<Guest: Snapshot>>(
     let mut all = BTreeMap::new();
     for pair in conflicting(plan, found) {
         let ways = BTreeSet::from([(pair.a, pair.b), (pair.b, pair.a)]);
-        let orders: Vec<(SiteId, SiteId, OrderResult)> =
-            ways.into_iter().map(|(first, then)| (first, then, site_order(plan, first, then, context))).collect();
+        let orders: Vec<(SiteId, SiteId, OrderResult)> = ways
+            .into_iter()
+            .map(|(first, then)| (first, then, site_order(plan, (first, then), false, context)))
+            .collect();
         let happens = |o: &&(SiteId, SiteId, OrderResult)| matches!(o.2, OrderResult::Happens(_));
         let flips = match orders.iter().filter(happens).collect::<Vec<_>>().as_slice() {
             [(first, then, OrderResult::Happens(way)), _, ..] => flips(plan, *first, *then, way, context),
@@ -176,6 +179,8 @@ struct Mark {
 struct SiteOrder {
     first: SiteId,
     then: SiteId,
+    // Whether another write to the memory of a mark removes the mark.
+    direct: bool,
     marks: Vec<Mark>,
     found: bool,
 }
@@ -189,6 +194,9 @@ impl Monitor for SiteOrder {
         let Some(access) = world.performed_access(op, *value) else { return };
         if site == self.then {
             self.found |= self.marks.iter().any(|m| m.context != context && m.access.races(&access));
+        }
+        if self.direct && access.kind == AccessKind::Write {
+            self.marks.retain(|mark| mark.access.place != access.place);
         }
         let mark = Mark { access, context };
         if site == self.first && !self.marks.contains(&mark) {

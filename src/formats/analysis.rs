@@ -1,9 +1,9 @@
 //! Defines the races of a trace, the result of `raceflip analyze`, as JSON: `raceflip-analysis` version 1
 //! (`docs/formats.md`).
 
-use crate::base::IndexVec;
+use crate::base::{Id, IndexVec};
 use crate::detect::Rank;
-use crate::detect::happens_before::{Analysis, Race, RaceClass};
+use crate::detect::happens_before::{Analysis, Filter, Race, RaceClass};
 use crate::trace::{OpNo, SiteNo, TaskNo, Trace};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,15 +36,18 @@ pub struct AnalysisReport {
     pub file: String,
     /// The name of the happens-before rules.
     pub rules: String,
+    /// The kind of the races, if they are not all conflicting accesses: `use-free`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
     pub operations: usize,
     pub threads: usize,
     /// Number of tasks that have begun.
     pub tasks: usize,
     pub locations: usize,
     /// Number of races of each class. As in DroidRacer, the races of one location and class count as one. Races of rank
-    /// B are excluded.
+    /// B and D are excluded.
     pub classes: BTreeMap<String, usize>,
-    /// Number of fields that have races of each class. Races of rank B are excluded.
+    /// Number of fields that have races of each class. Races of rank B and D are excluded.
     pub fields: BTreeMap<String, usize>,
     pub races: Vec<FoundRace>,
     /// Examples of messages that began before another one that was posted earlier: (this task, the overtaken task).
@@ -102,13 +105,30 @@ pub struct FoundRace {
     /// The verdict on the pair in the model: `harmful`, `real`, `refuted`, `unconfirmed`. Only with `--confirm`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<String>,
+    /// Of a use-free race of rank D: why the free cannot make the use fail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter: Option<FilterReason>,
+}
+
+/// Why the free of a use-free race cannot make its use fail.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct FilterReason {
+    /// `guarded`, `allocated before the use` or `allocated after the free`.
+    pub reason: String,
+    /// Index, from 0, of the guarding read or of the allocation in the trace.
+    pub operation: u32,
+    /// Line of that operation in the file, from 1; 0 if it is not known.
+    pub line: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub site: Option<String>,
 }
 
 /// One access of a race.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct End {
-    /// The kind of the access: `read` or `write`.
+    /// The kind of the access: `read` or `write`; in a use-free race `use` or `free`.
     pub access: String,
     /// Index of the operation in the trace, from 0.
     pub operation: u32,
@@ -130,11 +150,11 @@ impl AnalysisReport {
     #[must_use]
     pub fn new(file: &str, rules: &str, trace: &Trace, found: &Analysis) -> Self {
         let parents = trace.parents();
-        let counted = || found.races.iter().filter(|race| race.rank != Rank::ByLocks);
+        let counted = || found.races.iter().filter(|race| !matches!(race.rank, Rank::ByLocks | Rank::Filtered));
         let by_class = |key: &dyn Fn(&Race) -> u32| {
             let keys: BTreeSet<(RaceClass, u32)> = counted().map(|race| (race.class, key(race))).collect();
             let of = |class: RaceClass| keys.iter().filter(|(c, _)| *c == class).count();
-            RaceClass::ALL.map(|class| (class.name().to_owned(), of(class))).into_iter().collect()
+            found.classes.iter().map(|class| (class.name().to_owned(), of(*class))).collect()
         };
         let task = |task: TaskNo| trace.tasks[task].name.clone();
         Self {
@@ -142,18 +162,19 @@ impl AnalysisReport {
             version: VERSION,
             file: file.to_owned(),
             rules: rules.to_owned(),
+            kind: found.is_use_free.then(|| "use-free".to_owned()),
             operations: trace.ops.len(),
             threads: trace.threads.len(),
             tasks: trace.tasks.iter().filter(|task| task.begin.is_some()).count(),
             locations: trace.places.len(),
             classes: by_class(&|race| race.location.0),
             fields: by_class(&|race| trace.places[race.location].field.0),
-            races: found.races.iter().map(|race| race_of(trace, &parents, race)).collect(),
+            races: found.races.iter().map(|race| race_of(trace, &parents, race, found.is_use_free)).collect(),
             overtaken: found.overtaken.iter().map(|(a, b)| (task(*a), task(*b))).collect(),
             lost: found.lost,
             covered: found.covered,
             second_accesses: None,
-            notes: trace.notes.clone(),
+            notes: trace.notes.iter().cloned().chain(found.note.map(str::to_owned)).collect(),
         }
     }
 
@@ -164,32 +185,49 @@ impl AnalysisReport {
     }
 }
 
-fn race_of(trace: &Trace, parents: &IndexVec<TaskNo, Option<TaskNo>>, race: &Race) -> FoundRace {
+fn race_of(trace: &Trace, parents: &IndexVec<TaskNo, Option<TaskNo>>, race: &Race, is_use_free: bool) -> FoundRace {
+    let words = if is_use_free { ["use", "free"] } else { ["read", "write"] };
     let place = &trace.places[race.location];
     FoundRace {
         location: place.name.clone(),
         field: trace.fields[place.field].to_owned(),
         class: race.class.name().to_owned(),
         rank: race.rank.letter(),
-        first: end(trace, parents, race.first, race.tasks.0),
-        second: end(trace, parents, race.second, race.tasks.1),
+        first: end(trace, parents, (race.first, race.tasks.0), words),
+        second: end(trace, parents, (race.second, race.tasks.1), words),
         seen: race.count,
         covered_by: race.covered_by,
         pair: None,
         verdict: None,
+        filter: race.filter.map(|Filter { kind, by }| FilterReason {
+            reason: kind.text().to_owned(),
+            operation: by.0,
+            line: trace.lines[by.index()],
+            site: site(trace, by),
+        }),
     }
 }
 
-fn end(trace: &Trace, parents: &IndexVec<TaskNo, Option<TaskNo>>, op: OpNo, task: Option<TaskNo>) -> End {
+fn site(trace: &Trace, op: OpNo) -> Option<String> {
+    let site = trace.ops[op].site;
+    (site != SiteNo::NONE).then(|| trace.sites[site].to_owned())
+}
+
+fn end(
+    trace: &Trace,
+    parents: &IndexVec<TaskNo, Option<TaskNo>>,
+    (op, task): (OpNo, Option<TaskNo>),
+    words: [&str; 2],
+) -> End {
     let operation = trace.ops[op];
     let writes = operation.action.access().is_some_and(|(_, writes)| writes);
     let chain: Vec<TaskNo> = std::iter::successors(task, |task| parents[*task]).collect();
     let post = chain.last().and_then(|task| trace.tasks[*task].post);
     End {
-        access: if writes { "write" } else { "read" }.to_owned(),
+        access: words[usize::from(writes)].to_owned(),
         operation: op.0,
         line: trace.lines[op.0 as usize],
-        site: (operation.site != SiteNo::NONE).then(|| trace.sites[operation.site].to_owned()),
+        site: site(trace, op),
         thread: trace.threads[operation.thread].name.clone(),
         tasks: chain.iter().map(|task| trace.tasks[*task].name.clone()).collect(),
         posted_by: post.map(|post| trace.threads[trace.ops[post].thread].name.clone()),

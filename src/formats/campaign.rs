@@ -1,15 +1,18 @@
 //! Defines the result of `confirm` as a JSON object, `raceflip-confirm` version 2 (`docs/formats.md`).
 
+use super::caught::Caught;
 use super::failure_place::{StoredEnd, ending};
 use super::gate::GateReport;
 pub use super::harms::Harm;
 use super::harms::{HarmClaim, MoreOften, hurts, often, rounded, side};
+pub use super::limits::LimitedRuns;
+use super::limits::cuts;
 use crate::base::{at_most, interval};
 use crate::campaign::{
     self, CampaignPlan, Confirmation, FailureReport, NeverClaim, OrderReport, PairReport, Phase1, Refutation, WayReport,
 };
 use crate::detect::{ContextKind, DetectorId};
-use crate::event::{LimitKind, SiteId};
+use crate::event::SiteId;
 use crate::sched::site_text;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -148,6 +151,8 @@ pub struct Pair {
     pub a: Access,
     pub b: Access,
     pub rank: char,
+    #[serde(flatten)]
+    pub use_free: super::use_free::UseFreeFields,
     pub location: String,
     pub contexts: Vec<String>,
     /// The detectors, only if no detection run showed the pair: then `exhaustive search`.
@@ -211,6 +216,8 @@ pub enum Proof {
         never_first: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         never_then: Option<String>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        never_direct: bool,
     },
     Unconfirmed,
 }
@@ -228,6 +235,9 @@ pub struct Order {
     pub cut_off: u32,
     pub failures: Vec<Failure>,
     pub passes: Option<Evidence>,
+    /// Exceptions of references that the app has caught.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caught: Vec<Caught>,
 }
 
 /// A group of runs with the same signature, with one of them as an example.
@@ -260,15 +270,6 @@ impl Failure {
     pub fn text(&self) -> &str {
         self.ending.or(&self.signature)
     }
-}
-
-/// Runs that ended at one limit.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub struct LimitedRuns {
-    pub option: String,
-    pub limit: u64,
-    pub runs: u32,
 }
 
 /// Strategy, seed and token of a run, to reproduce it.
@@ -339,14 +340,6 @@ pub(super) fn fails(plan: &CampaignPlan, report: &FailureReport) -> Failure {
     }
 }
 
-pub(super) fn cuts(found: &Phase1) -> Vec<LimitedRuns> {
-    let cut = |(&(kind, limit), &runs): (&(LimitKind, u64), &u32)| {
-        let option = kind.option().to_owned();
-        LimitedRuns { option, limit, runs }
-    };
-    found.coverage.limits.iter().map(cut).collect()
-}
-
 fn endless(found: &campaign::LivelockCycle) -> Endless {
     Endless { threads: found.threads.clone(), states: found.states, again: run_evidence(&found.evidence) }
 }
@@ -363,6 +356,7 @@ fn order(plan: &CampaignPlan, report: &OrderReport) -> Order {
         cut_off: report.cut_off,
         failures: report.failures.iter().map(|f| fails(plan, f)).collect(),
         passes: report.passes.as_ref().map(run_evidence),
+        caught: report.caught.iter().map(|caught| Caught::new(plan, caught)).collect(),
     }
 }
 
@@ -383,11 +377,12 @@ fn proof(plan: &CampaignPlan, proof: &campaign::Proof) -> Proof {
         },
         campaign::Proof::Refuted(Refutation { states, never }) => {
             let (first, then) = match *never {
-                NeverClaim::Order { first, then } => (Some(first), Some(then)),
+                NeverClaim::Order { first, then, .. } => (Some(first), Some(then)),
                 NeverClaim::Turned => (None, None),
             };
+            let never_direct = matches!(never, NeverClaim::Order { direct: true, .. });
             let [never_first, never_then] = [first, then].map(|site| Some(access(plan, site?).site));
-            Proof::Refuted { states: *states, never_first, never_then }
+            Proof::Refuted { states: *states, never_first, never_then, never_direct }
         }
         campaign::Proof::Unconfirmed => Proof::Unconfirmed,
     }
@@ -399,6 +394,7 @@ fn pair_entry(plan: &CampaignPlan, report: &PairReport) -> Pair {
         a: access(plan, report.pair.a),
         b: access(plan, report.pair.b),
         rank: discovery.rank.letter(),
+        use_free: super::use_free::UseFreeFields::of(discovery.use_free.as_ref()),
         location: discovery.place.clone(),
         contexts: discovery.kinds.iter().map(context).collect(),
         detectors: if discovery.searched { names(&[DetectorId::SEARCH]) } else { Vec::new() },

@@ -1,8 +1,10 @@
 //! Defines the result of `detect` as a JSON object, `raceflip-detect` version 2 (`docs/formats.md`).
 
 use super::campaign::{
-    About, Access, Failure, LimitedRuns, VERSION, about, access, context, cuts, fails, is_usual, names, usual,
+    About, Access, Failure, LimitedRuns, VERSION, about, access, context, fails, is_usual, names, usual,
 };
+use super::limits::cuts;
+use super::use_free::UseFreeFields;
 use crate::campaign::{CampaignPlan, Phase1};
 use crate::detect::Candidate;
 use serde::{Deserialize, Serialize};
@@ -16,6 +18,9 @@ pub struct DetectReport {
     #[serde(flatten)]
     pub about: About,
     pub pairs: Vec<Potential>,
+    /// Use-free races that a filter excludes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filtered: Vec<Potential>,
     /// Pairs of operations that are not accesses and whose order may matter.
     pub order_pairs: Vec<Potential>,
     pub failures: Vec<Failure>,
@@ -35,6 +40,8 @@ pub struct Potential {
     /// The names of the detectors that report the pair.
     #[serde(default = "usual", skip_serializing_if = "is_usual")]
     pub detectors: Vec<String>,
+    #[serde(flatten)]
+    pub use_free: UseFreeFields,
     pub location: String,
     pub contexts: Vec<String>,
     pub seen: u64,
@@ -58,6 +65,7 @@ fn potential(plan: &CampaignPlan, candidate: &Candidate) -> Potential {
         b: access(plan, candidate.pair.b),
         rank: candidate.rank.letter(),
         detectors: names(&candidate.by),
+        use_free: UseFreeFields::of(candidate.use_free.as_ref()),
         location: e.location.clone(),
         contexts: candidate.kinds.iter().map(context).collect(),
         seen: candidate.count,
@@ -79,6 +87,7 @@ impl DetectReport {
             version: VERSION,
             about: about(file, program, plan, found, found.coverage.complete),
             pairs: found.candidates.iter().map(|c| potential(plan, c)).collect(),
+            filtered: found.filtered.iter().map(|c| potential(plan, c)).collect(),
             order_pairs: found.orders.iter().map(|c| potential(plan, c)).collect(),
             failures: found.failures.iter().map(|f| fails(plan, f)).collect(),
             limits: cuts(found),

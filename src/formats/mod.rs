@@ -14,6 +14,7 @@
 //! | the judgment of `--fail-on` in these results | [`gate::GateReport`] |
 //! | the finished part of such a campaign | [`journal`] |
 //! | the results of `confirm` for other tools: JUnit, SARIF, GitHub, Markdown | [`report`] |
+//! | use-free races among these pairs | [`use_free::UseFreeFields`] |
 //! | lists of potential pairs, as JSON or lines | [`mod@pairs`] |
 //! | the races of a trace | [`mod@analysis`] |
 //! | the results of `test` | [`mod@test`] |
@@ -24,12 +25,14 @@ pub mod analysis;
 pub mod atomicity;
 pub mod campaign;
 pub mod campaigns;
+pub mod caught;
 pub mod detect;
 pub mod explore;
 pub mod failure_place;
 pub mod gate;
 pub mod harms;
 pub mod journal;
+mod limits;
 pub mod pairs;
 pub mod report;
 pub mod result;
@@ -44,4 +47,5 @@ pub mod trace_model;
 mod trace_names;
 mod trace_operation;
 pub mod traces;
+pub mod use_free;
 mod values;

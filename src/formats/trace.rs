@@ -3,8 +3,8 @@
 use super::trace_names::ShortNames;
 use super::trace_operation::{kind, operation, queue_of};
 use crate::detect::atomicity::declared_name;
-use crate::detect::{EventChannels, Signals};
-use crate::event::{AccessKind, Cause, ContextId, Event, EventKind, LaunchPlace, Op, PostTime};
+use crate::detect::{EventChannels, References, Signals};
+use crate::event::{AccessKind, AccessPlace, Cause, ContextId, Event, EventKind, LaunchPlace, Op, PostTime, ThreadId};
 use crate::world::World;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -32,6 +32,10 @@ pub struct Header {
     pub strategy: String,
     /// The seed of the strategy.
     pub seed: u64,
+    /// Of a converted trace: whether the environment may fire its events in any order that their enables allow, as in
+    /// the run of a model.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub free_events: bool,
 }
 
 impl Header {
@@ -46,6 +50,7 @@ impl Header {
             defines: defines.iter().cloned().collect(),
             strategy: strategy.to_owned(),
             seed,
+            free_events: false,
         }
     }
 }
@@ -132,6 +137,18 @@ pub struct Row {
     /// The field of the location without its object, if the name of the location does not end with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
+    /// Of a read: whether its value is dereferenced, so that null would fail there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub uses: bool,
+    /// Of a read: whether a condition tests its value against null.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tested: bool,
+    /// Of a read that uses a reference: the step of the read, in the same context, whose test keeps null from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guard: Option<u64>,
+    /// Of a write: whether it writes null to a location that holds references, or deletes an object.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub frees: bool,
 }
 
 impl Row {
@@ -183,13 +200,21 @@ pub struct TraceWriter<W: Write> {
     started: bool,
     written: io::Result<()>,
     names: ShortNames,
+    // Named by their steps.
+    references: References<ThreadId, Option<ContextId>, u64>,
 }
 
 impl<W: Write> TraceWriter<W> {
     /// Starts a trace by writing its header.
     pub fn new(to: W, header: &Header) -> Self {
-        let mut writer =
-            Self { to, signals: Signals::new(), started: false, written: Ok(()), names: ShortNames::default() };
+        let mut writer = Self {
+            to,
+            signals: Signals::new(),
+            started: false,
+            written: Ok(()),
+            names: ShortNames::default(),
+            references: References::default(),
+        };
         writer.line(header);
         writer
     }
@@ -209,12 +234,27 @@ impl<W: Write> TraceWriter<W> {
         }
         let EventChannels { receives, sends } = self.signals.observe(world, event);
         if self.written.is_ok() {
-            let row = Row { receives, sends, ..row(world, event, &mut self.names) };
+            let mut row = Row { receives, sends, ..row(world, event, &mut self.names) };
+            self.mark(world, event, &mut row);
             self.names.pending_rows().iter().for_each(|name| self.line(name));
             self.line(&row);
             if let EventKind::Fire(_, context) = event.what {
                 triggers(world, &row, context).iter().for_each(|row| self.line(row));
             }
+        }
+    }
+
+    // Says what an access to a cell does to references.
+    fn mark(&mut self, world: &World, event: &Event, row: &mut Row) {
+        let EventKind::Performed { op, value, refused: false, .. } = &event.what else { return };
+        let (Some(thread), Some(here), Some(access)) = (event.thread, event.site, world.performed_access(op, *value))
+        else {
+            return;
+        };
+        if let AccessPlace::Cell(_) = access.place {
+            let by = (thread, event.context);
+            let (mark, guard) = self.references.mark(world, by, here, (op, *value), (access.kind, row.step));
+            (row.uses, row.tested, row.guard, row.frees) = (mark.uses, mark.tested, guard, mark.frees);
         }
     }
 

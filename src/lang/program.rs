@@ -12,7 +12,7 @@ pub use components::{
 
 use super::ast::{AccessSelector, BinaryOp, Span, SyncMode, TaskMode, UnaryOp, When};
 use crate::base::IndexVec;
-use crate::event::{BlockKind, BodyId, ChannelRead, EventId, JobQuestion, ListenerId, Site, SiteId};
+use crate::event::{BlockKind, BodyId, ChannelRead, EventId, JobQuestion, ListenerId, Site, SiteId, Uses};
 pub use crate::event::{ComponentId, EndValue, GlobalId};
 pub use crate::world::Capacity;
 use crate::world::Prefer;
@@ -42,6 +42,8 @@ pub struct Program {
     pub title: String,
     /// The scope that an uncaught exception ends.
     pub uncaught: ExceptionScope,
+    /// Whether an exception of a reference ends the run although a handler catches it ([`CAUGHT`]).
+    pub caught_fails: bool,
     /// The constants with their values after `-D`, in source order.
     pub consts: Vec<(String, i64)>,
     /// The classes; the first one is `Object`.
@@ -92,6 +94,8 @@ pub struct Program {
     pub properties: Vec<Property>,
     /// Sites, ordered by body and ordinal.
     pub sites: IndexVec<SiteId, Site>,
+    /// Reads of references whose values are dereferenced or tested.
+    pub uses: Uses,
     /// Labels in live code, in source order. [`labelled`](crate::event::labelled) returns the sites that a label
     /// selects.
     pub labels: Vec<LabelDef>,
@@ -138,6 +142,10 @@ pub const CLOSED: &str = "Closed";
 /// The exceptions of wait groups, built in where a program has one: a counter below 0, and an add before a wait that
 /// was already over has returned.
 pub const GROUP_EXCEPTIONS: [&str; 2] = ["NegativeCounter", "GroupReused"];
+
+/// The name of the constant that makes a caught exception of a reference a failure: `-D app.caught=1`, or `--caught`.
+/// Models have no such constant, because names of constants have no dot.
+pub const CAUGHT: &str = "app.caught";
 
 /// The scope that an uncaught exception ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

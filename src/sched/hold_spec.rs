@@ -1,4 +1,4 @@
-//! The name of the `hold` strategy on a command line: the order, what is kept out of it, and the options.
+//! The name of the `hold` strategy on a command line: the orders, what is kept out of them, and the options.
 
 use super::SiteSpec;
 use super::error::SpecError;
@@ -9,12 +9,12 @@ use crate::event::{Site, SiteId};
 use std::fmt;
 use std::sync::Arc;
 
-/// Parameters of the `hold` strategy: an order of statements, and the way to force it.
+/// Parameters of the `hold` strategy: orders of statements, and the way to force them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HoldSpec {
-    /// The statements in the order that is wanted, at least two.
-    pub order: Vec<SiteSpec>,
-    /// Statements that must not be performed between the first and the last one of the order.
+    /// Sequences of statements in the order that is wanted, each of at least two.
+    pub sequences: Vec<Vec<SiteSpec>>,
+    /// Statements that must not be performed between the first and the last one of the first sequence.
     pub without: Vec<SiteSpec>,
     /// Ordinal of the way to use, from 1. If `None`, each run draws one.
     pub way: Option<u32>,
@@ -31,14 +31,15 @@ pub struct HoldSpec {
 }
 
 // The options, for errors.
-const OPTIONS: &str = "`without=SITE`, `way=2` (from 1), `guided`, `later=1` or `profile=SEED`";
+const OPTIONS: &str = "`SITE<SITE`, `without=SITE`, `way=2` (from 1), `guided`, `later=1` or `profile=SEED`";
 
 impl Spec for HoldSpec {
     type Strategy = Holding;
 
     const NAME: &'static str = "hold";
-    const SYNTAX: &'static str = "hold:FIRST<THEN[<NEXT..][,without=SITE..][,way=N][,guided][,later=N][,profile=SEED]";
-    const EXAMPLES: &'static [&'static str] = &["hold:SITE<SITE", "hold:SITE<SITE,without=SITE"];
+    const SYNTAX: &'static str =
+        "hold:SITE<SITE[<..][,SITE<SITE][,without=SITE][,way=N][,guided][,later=N][,profile=SEED]";
+    const EXAMPLES: &'static [&'static str] = &["hold:SITE<SITE"];
 
     fn parse(text: Option<&str>) -> Result<Option<Self>, SpecError> {
         let Some(text) = text else { return Ok(None) };
@@ -46,12 +47,21 @@ impl Spec for HoldSpec {
         if !order.contains('<') {
             return Ok(None);
         }
-        let order = order.split('<').map(|site| site.trim().parse()).collect::<Result<Vec<SiteSpec>, _>>()?;
-        let mut spec = Self { order, without: Vec::new(), way: None, guided: false, profile: 0, later: 0, holds: None };
+        let sequence = |text: &str| text.split('<').map(|site| site.trim().parse()).collect::<Result<Vec<_>, _>>();
+        let mut spec = Self {
+            sequences: vec![sequence(order)?],
+            without: Vec::new(),
+            way: None,
+            guided: false,
+            profile: 0,
+            later: 0,
+            holds: None,
+        };
         for option in options.iter().flat_map(|o| o.split(',')) {
             let bad = || Self::no_option(option, OPTIONS);
             match option.split_once('=') {
                 None if option == "guided" => spec.guided = true,
+                None if option.contains('<') => spec.sequences.push(sequence(option)?),
                 Some(("without", site)) => spec.without.push(site.trim().parse()?),
                 Some(("way", n)) => spec.way = Some(n.parse().ok().filter(|n| *n > 0).ok_or_else(bad)?),
                 Some(("later", n)) => spec.later = n.parse().map_err(|_| bad())?,
@@ -67,7 +77,7 @@ impl Spec for HoldSpec {
     }
 
     fn targets(&self) -> Vec<SiteSpec> {
-        self.order.iter().chain(&self.without).cloned().collect()
+        self.sequences.iter().flatten().chain(&self.without).cloned().collect()
     }
 
     fn build(&self, sites: &IndexVec<SiteId, Site>) -> Result<Holding, SpecError> {
@@ -86,6 +96,14 @@ impl Spec for HoldSpec {
     }
 }
 
+impl HoldSpec {
+    /// Returns whether the goal is one order of two statements.
+    #[must_use]
+    pub fn is_of_two(&self) -> bool {
+        self.without.is_empty() && matches!(self.sequences.as_slice(), [sequence] if sequence.len() == 2)
+    }
+}
+
 fn no_way(ways: usize) -> String {
     match ways {
         0 => "the profile run shows no way to bring this order about: it does not perform the statements on one location, or nothing can wait; try another `profile=SEED`".to_owned(),
@@ -96,8 +114,9 @@ fn no_way(ways: usize) -> String {
 
 impl fmt::Display for HoldSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let order: Vec<String> = self.order.iter().map(ToString::to_string).collect();
-        write!(f, "{}:{}", Self::NAME, order.join("<"))?;
+        let sequence = |of: &Vec<SiteSpec>| of.iter().map(ToString::to_string).collect::<Vec<_>>().join("<");
+        let sequences: Vec<String> = self.sequences.iter().map(sequence).collect();
+        write!(f, "{}:{}", Self::NAME, sequences.join(","))?;
         for site in &self.without {
             write!(f, ",without={site}")?;
         }

@@ -1,8 +1,10 @@
 //! Builds a trace operation by operation and rejects operations that the semantics of DroidRacer does not allow.
 
+mod beside;
+
 use super::{
-    Action, AtomicAccess, ChannelNo, EventNo, FieldNo, InstanceNo, LocationNo, LockNo, Mark, NameTable, OpNo,
-    Operation, SiteNo, Task, TaskNo, ThreadNo, Trace, TraceError, TraceLocation, TraceThread, TransactionMark,
+    Action, ChannelNo, EventNo, FieldNo, LocationNo, LockNo, Mark, NameTable, OpNo, Operation, SiteNo, Task, TaskNo,
+    ThreadNo, Trace, TraceError, TraceLocation, TraceThread,
 };
 use crate::base::{Id, IndexVec};
 use crate::event::PostTime;
@@ -76,16 +78,6 @@ impl Builder {
         if !events.contains(&event) {
             events.push(event);
         }
-    }
-
-    /// Returns the instance of this name, a new one if the name is new.
-    pub fn instance(&mut self, name: &str) -> InstanceNo {
-        self.trace.instances.add(name)
-    }
-
-    /// Declares that a task belongs to an instance, unless it belongs to one already.
-    pub fn belongs(&mut self, task: TaskNo, instance: InstanceNo) {
-        self.trace.tasks[task].instance.get_or_insert(instance);
     }
 
     /// Returns the lock of this name, a new one if the name is new.
@@ -169,6 +161,18 @@ impl Builder {
         self.trace.ops.is_empty()
     }
 
+    /// Returns the number that the next operation gets if this thread performs an access: the operations of a looper
+    /// between two tasks begin a task first.
+    #[must_use]
+    pub fn next(&self, thread: ThreadNo) -> OpNo {
+        OpNo::new(self.len() + usize::from(self.is_between(thread)))
+    }
+
+    // Whether a thread is in its loop, between two tasks.
+    fn is_between(&self, thread: ThreadNo) -> bool {
+        self.threads[thread].looping && self.threads[thread].running.is_none()
+    }
+
     /// Returns the task that a thread is running.
     #[must_use]
     pub fn running(&self, thread: ThreadNo) -> Option<TaskNo> {
@@ -232,8 +236,7 @@ impl Builder {
             return Err(TraceError::TooLong(MOST_OPERATIONS));
         }
         // The operations of a looper between two tasks form a task without a post.
-        let between = self.threads[thread].looping && self.threads[thread].running.is_none();
-        if between && !matches!(action, Action::Begin(_) | Action::Leave | Action::ThreadExit) {
+        if self.is_between(thread) && !matches!(action, Action::Begin(_) | Action::Leave | Action::ThreadExit) {
             let name = format!("between tasks {}", self.anonymous + 1);
             self.begin_anonymous(thread, &name, line);
         }
@@ -249,68 +252,6 @@ impl Builder {
             action => self.append(thread, action, site, line),
         }
         Ok(())
-    }
-
-    /// Marks the begin or the end of a transaction of a thread. This is not an operation.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the thread has ended.
-    pub fn transaction(
-        &mut self,
-        thread: ThreadNo,
-        begins: bool,
-        name: Option<&str>,
-        site: SiteNo,
-    ) -> Result<(), TraceError> {
-        self.check(thread, Action::ThreadExit)?;
-        let (before, unit) = (self.trace.ops.next_id(), false);
-        self.trace.transactions.push(TransactionMark {
-            before,
-            thread,
-            site,
-            begins,
-            unit,
-            name: name.map(Into::into),
-        });
-        Ok(())
-    }
-
-    /// Marks the begin or the end of a part of a unit: of a callback of a component. This is not an operation.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the thread has ended.
-    pub fn part_of_unit(&mut self, thread: ThreadNo, begins: bool, unit: &str) -> Result<(), TraceError> {
-        self.transaction(thread, begins, Some(unit), SiteNo::NONE)?;
-        self.trace.transactions.last_mut().into_iter().for_each(|mark| mark.unit = true);
-        Ok(())
-    }
-
-    /// Declares that units of an instance are transactions, and the instance is none.
-    pub fn has_units(&mut self, instance: InstanceNo) {
-        if let Err(at) = self.trace.with_units.binary_search(&instance) {
-            self.trace.with_units.insert(at, instance);
-        }
-    }
-
-    /// Adds an operation on the atomic of this name. It is no operation of the trace.
-    pub fn atomic(&mut self, thread: ThreadNo, name: &str, writes: bool, site: SiteNo) {
-        let (before, marks) = (self.trace.ops.next_id(), self.trace.transactions.len() as u32);
-        let at = self.trace.atomic_names.add(name);
-        self.trace.atomics.push(AtomicAccess { before, marks, thread, site, at, writes });
-    }
-
-    /// Records that a channel stands for a side of a reader-writer lock.
-    pub fn is_lock(&mut self, channel: ChannelNo) {
-        if let Err(at) = self.trace.lock_channels.binary_search(&channel) {
-            self.trace.lock_channels.insert(at, channel);
-        }
-    }
-
-    /// Records that the last operation, a write, has written the value that was there.
-    pub fn changes_nothing(&mut self) {
-        self.trace.unchanged.extend(self.trace.ops.len().checked_sub(1).map(OpNo::new));
     }
 
     /// Appends an access with a mark.

@@ -4,7 +4,7 @@
 use super::channels::ChannelSetup;
 use super::{MixedAtomics, PlatformSetup, PoolSetup};
 use crate::base::IndexVec;
-use crate::event::{BodyId, ChannelId, EventId, HandlerId, ListenerId, Outcome, Site, SiteId, ThreadId, Value};
+use crate::event::{BodyId, ChannelId, EventId, HandlerId, ListenerId, Outcome, Site, SiteId, ThreadId, Uses, Value};
 
 /// Declarations of a program, as its guest provides them.
 #[derive(Clone, Default)]
@@ -15,6 +15,8 @@ pub struct Setup {
     pub bodies: IndexVec<BodyId, String>,
     /// Sites of the program, in source order.
     pub sites: IndexVec<SiteId, Site>,
+    /// Reads whose values are dereferenced or tested.
+    pub uses: Uses,
     /// Names of the global cells for reports: `x`, `a[2]`.
     pub cell_names: Vec<String>,
     /// Names of the cells of each class: `head`, `table[3]`.
@@ -57,6 +59,11 @@ pub struct Setup {
     pub absolute_until: u64,
     /// Whether an uncaught exception ends only its thread and not the run.
     pub uncaught_ends_thread: bool,
+    /// Whether a handler catches exceptions of references. It is not in the text of a setup, since it follows from the
+    /// instructions.
+    pub catches_references: bool,
+    /// Whether such an exception ends the run although a handler catches it.
+    pub caught_fails: bool,
     /// Pools. Their workers are among the threads.
     pub pools: Vec<PoolSetup>,
     /// Atomics that some statement accesses plainly.
@@ -72,7 +79,8 @@ pub struct Setup {
 }
 
 // The digest of a program contains this text, and tokens contain the digest. So the text of a program that uses only
-// what the language had at first must not change: later fields are written only if they are used.
+// what the language had at first must not change: later fields are written only if they are used. Uses are left out:
+// they follow from the instructions, and no run depends on them.
 impl std::fmt::Debug for Setup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut text = f.debug_struct("Setup");
@@ -96,6 +104,9 @@ impl std::fmt::Debug for Setup {
             .field("instants", &self.instants)
             .field("absolute_until", &self.absolute_until)
             .field("uncaught_ends_thread", &self.uncaught_ends_thread);
+        if self.caught_fails {
+            text.field("caught_fails", &true);
+        }
         if !self.platform.is_empty() {
             text.field("platform", &self.platform);
         }

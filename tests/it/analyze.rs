@@ -9,7 +9,7 @@ use raceflip::exec::{Observer, run};
 use raceflip::formats::trace::{Header, TraceWriter};
 use raceflip::formats::traces;
 use raceflip::sched::RandomWalk;
-use raceflip::trace::{OpNo, Trace};
+use raceflip::trace::{Mark, OpNo, Trace};
 use raceflip::world::{Limits, World};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -45,9 +45,23 @@ fn races(trace: &Trace) -> BTreeSet<(String, [String; 2], &'static str, char)> {
     found.iter().filter(|race| !is_life(race)).map(told).collect()
 }
 
+/// Returns the marks of all accesses, with the place of each, and the number of its guard among them. The lives of
+/// objects are left out: a trace that is read does not know whether the program frees any.
+fn marks(trace: &Trace) -> Vec<(String, Mark, Option<usize>)> {
+    let at = |op: OpNo| trace.ops[op].action.access().map(|(at, _)| &trace.places[at]);
+    let is_life = |op: OpNo| at(op).is_some_and(|at| &trace.fields[at.field] == "life");
+    let marked: Vec<(OpNo, Mark)> = trace.marks.iter().filter(|(op, _)| !is_life(*op)).collect();
+    let number = |guard: OpNo| marked.iter().position(|(op, _)| *op == guard).expect("a guard is tested");
+    let told = |(op, mark): &(OpNo, Mark)| {
+        let place = at(*op).map(|at| at.name.clone()).unwrap_or_default();
+        (place, Mark { guard: None, ..*mark }, mark.guard.map(number))
+    };
+    marked.iter().map(told).collect()
+}
+
 #[test]
-fn a_run_that_is_recorded_and_one_that_is_read_back_have_the_same_races() {
-    let (mut compared, mut total) = (0, 0);
+fn a_run_that_is_recorded_and_one_that_is_read_back_have_the_same_races_and_marks() {
+    let (mut compared, mut total, mut marked) = (0, 0, [0; 3]);
     for (path, defines) in all_variants() {
         let model = load(Path::new(&path), &defines);
         let mut machine = model.machine(Limits { steps: 2_000, ..Limits::default() });
@@ -58,15 +72,21 @@ fn a_run_that_is_recorded_and_one_that_is_read_back_have_the_same_races() {
             let mut both = Both { recorder: TraceRecorder::new(), writer };
             run(&mut machine, &mut RandomWalk::new(), seed, &mut both, &AtomicBool::new(false));
             both.writer.finish().unwrap();
-            let recorded = races(&both.recorder.finish());
+            let recorded = both.recorder.finish();
             let read = traces::read(&path, bytes.as_slice()).unwrap_or_else(|e| panic!("{e}"));
-            let read = races(&read);
+            assert_eq!(marks(&recorded), marks(&read), "{path} {defines:?} seed {seed}");
+            for (_, mark, guard) in marks(&read) {
+                let counts = [mark.uses, guard.is_some(), mark.frees];
+                marked.iter_mut().zip(counts).for_each(|(n, is)| *n += usize::from(is));
+            }
+            let (recorded, read) = (races(&recorded), races(&read));
             assert_eq!(recorded, read, "{path} {defines:?} seed {seed}");
             compared += 1;
             total += read.len();
         }
     }
     assert!(compared > 400 && total > 400, "{compared} {total}");
+    assert!(marked.iter().all(|n| *n > 10), "uses, guarded, frees: {marked:?}");
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn campaigns_take_other_detectors() {
         (report.about.detectors, report.pairs)
     };
     let (names, all) = pairs("all");
-    assert_eq!(names, ["hybrid", "droidracer", "fasttrack"]);
+    assert_eq!(names, ["hybrid", "droidracer", "fasttrack", "cafa"]);
     for detector in ["hybrid", "droidracer", "fasttrack"] {
         let (names, own) = pairs(detector);
         assert_eq!(names, [detector]);
@@ -143,4 +143,98 @@ fn campaigns_take_other_detectors() {
     assert_eq!(call(&["confirm", model, "--journal", &journal, "--detector", "droidracer"]).status, 1);
     let run = call(&["confirm", model, "--journal", &journal, "--resume"]);
     assert!(run.status == REFUSED && run.err.contains("detectors"), "{}", run.err);
+}
+
+/// A use behind a guard and one without, each with a free in another task.
+const USES: &str = r#"{"format":"raceflip-trace","version":1,"file":"","program":"","defines":{},"strategy":"","seed":0}
+{"step":1,"now":1,"thread":"main","kind":"threadinit"}
+{"step":2,"now":1,"thread":"main","kind":"attachq"}
+{"step":3,"now":1,"thread":"main","kind":"loop"}
+{"step":4,"now":1,"thread":"a","kind":"post","made":"show#1","target":"main"}
+{"step":5,"now":1,"thread":"b","kind":"post","made":"clear#1","target":"main"}
+{"step":6,"now":1,"thread":"main","kind":"begin","made":"show#1"}
+{"step":7,"now":1,"thread":"main","context":"show#1","kind":"read","place":"p","line":8,"column":5,"tested":true}
+{"step":8,"now":1,"thread":"main","context":"show#1","kind":"read","place":"p","line":9,"column":5,"uses":true,"guard":7}
+{"step":9,"now":1,"thread":"main","context":"show#1","kind":"read","place":"q","line":10,"column":5,"uses":true}
+{"step":10,"now":1,"thread":"main","context":"show#1","kind":"end"}
+{"step":11,"now":1,"thread":"main","kind":"begin","made":"clear#1"}
+{"step":12,"now":1,"thread":"main","context":"clear#1","kind":"write","place":"p","line":14,"column":5,"frees":true}
+{"step":13,"now":1,"thread":"main","context":"clear#1","kind":"write","place":"q","line":15,"column":5,"frees":true}
+"#;
+
+#[test]
+fn use_free_races_are_told_with_their_filters() {
+    let told = call_with(&["analyze", "-", "--rules", "cafa"], USES);
+    assert_eq!(told.status, 1, "{}", told.err);
+    for line in [
+        "1 use-free race: 1 intra-thread (1 field)\n",
+        "A  #2  q  intra-thread\n   use    10:5  on main, in show#1, posted by a\n   free   15:5  on main, in clear#1, posted by b\n",
+        "1 more pair that a filter excludes: --guarded prints them\n",
+    ] {
+        assert!(told.out.contains(line), "{line}: {}", told.out);
+    }
+    let all = call_with(&["analyze", "-", "--rules", "cafa", "--guarded"], USES);
+    let guarded = "D  #1  p  intra-thread\n   use    9:5  on main, in show#1, posted by a\n   free   14:5  on main, in clear#1, posted by b\n   guarded by the read at 8:5\n";
+    assert!(all.out.contains(guarded), "{}", all.out);
+    let json = call_with(&["analyze", "-", "--rules", "cafa", "--format", "json"], USES);
+    let json: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!(json["kind"], "use-free");
+    assert_eq!(json["races"][0]["filter"]["reason"], "guarded");
+    assert_eq!((&json["races"][1]["rank"], &json["races"][1]["first"]["access"]), (&"A".into(), &"use".into()));
+}
+
+#[test]
+fn a_trace_without_marks_has_plain_races_in_cafas_order() {
+    let plain = USES.replace(",\"uses\":true", "").replace(",\"tested\":true", "").replace(",\"frees\":true", "");
+    let told = call_with(&["analyze", "-", "--rules", "cafa"], &plain.replace(",\"guard\":7", ""));
+    assert_eq!(told.status, 1, "{}", told.err);
+    assert!(told.out.contains("2 races: 2 intra-thread (2 fields)\n"), "{}", told.out);
+    assert!(told.out.contains("note: the trace does not say which reads use a reference"), "{}", told.out);
+}
+
+#[test]
+fn a_guard_that_is_no_tested_read_of_the_location_is_refused() {
+    for (old, new, step) in [
+        ("\"guard\":7", "\"guard\":6", 6),
+        (",\"tested\":true", "", 7),
+        ("\"place\":\"p\",\"line\":8", "\"place\":\"q\",\"line\":8", 7),
+    ] {
+        let told = call_with(&["analyze", "-", "--rules", "cafa"], &USES.replace(old, new));
+        let wrong = format!("<stdin>:9:112: step {step} is no earlier read of this location that is `tested`");
+        assert_eq!(told.status, 2, "{}", told.out);
+        assert!(told.err.contains(&wrong), "{}", told.err);
+    }
+}
+
+#[test]
+fn options_of_cafas_rules_are_refused_for_others() {
+    for option in [&["--guarded"][..], &["--external", "free"]] {
+        // The trace is not read.
+        let told = call(&[&["analyze", "-"], option].concat());
+        assert_eq!(told.status, 2, "{}", told.out);
+        assert!(told.err.contains("add `--rules cafa`"), "{}", told.err);
+    }
+}
+
+#[test]
+fn detection_prints_use_free_pairs_and_why_others_are_filtered() {
+    let model = "harnesses/cafa/free_realloc.race";
+    let text = call(&["detect", model, "--detector", "cafa"]).out;
+    let filtered = "2 use-free pairs filtered: 1 allocated before the use, 1 allocated after the free (`raceflip detect --guarded` shows them)\n";
+    assert!(text.contains("1 potential pair from ") && text.contains(filtered), "{text}");
+    assert!(text.contains("\nA  r  ") && text.contains("  use-free, intra-thread\n"), "{text}");
+    let text = call(&["detect", model, "--detector", "cafa", "--guarded"]).out;
+    assert_eq!(text.matches("\nD  ").count(), 2, "{text}");
+    assert!(text.contains("  use-free, intra-thread, allocated after the free\n"), "{text}");
+    let json = call(&["detect", model, "--detector", "cafa", "--format", "json"]).out;
+    let report: raceflip::formats::detect::DetectReport = serde_json::from_str(&json).unwrap();
+    let kinds: Vec<(char, String)> =
+        report.pairs.iter().chain(&report.filtered).map(|pair| (pair.rank, pair.use_free.words())).collect();
+    assert_eq!(kinds[0], ('A', "use-free, intra-thread".to_owned()));
+    assert_eq!(kinds[1..].iter().filter(|(rank, words)| *rank == 'D' && words.contains("allocated")).count(), 2);
+    // Results of another detector have none of these fields.
+    let json = call(&["detect", model, "--format", "json"]).out;
+    assert!(!json.contains("use-free") && !json.contains("\"filtered\""), "{json}");
+    let text = call(&["confirm", model, "--detector", "cafa"]).out;
+    assert!(text.contains(filtered) && text.contains("two tasks of one looper, use-free, intra-thread; "), "{text}");
 }

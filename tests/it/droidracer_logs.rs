@@ -140,7 +140,7 @@ fn heading(class: RaceClass) -> &'static str {
         RaceClass::Delayed => "Races due to a delayed post in ancestor asyncblocks",
         RaceClass::CrossPosted => "Races due to cross thread post in ancestor asyncblocks",
         RaceClass::Unknown => "Uncategorized races",
-        RaceClass::Causal(_) => panic!("DroidRacer's rules know no class of CAFA"),
+        RaceClass::Causal(_) => unreachable!("DroidRacer has no such class"),
     }
 }
 

@@ -198,9 +198,32 @@ fn orders_that_happen_and_orders_that_never_do() {
         ("first", "other", false),
     ];
     for (first, then, happens) in cases {
-        let order = site_order(&SearchPlan::new(&model), site(first), site(then), context());
+        let order = site_order(&SearchPlan::new(&model), (site(first), site(then)), false, context());
         assert_eq!(matches!(order, OrderResult::Happens(_)), happens, "{first} before {then}: {order:?}");
         assert!(happens || matches!(order, OrderResult::Never));
+    }
+}
+
+/// A use after a free meets the null only if nothing is allocated between them.
+#[test]
+fn an_order_is_direct_if_no_other_write_comes_between() {
+    let around = |free: &str| {
+        format!(
+            "app \"direct\"\nvar p: Object = new Object\nlock m\n\
+             thread a {{ acquire m; @free: p = null; {free}; release m }}\n\
+             thread b {{ acquire m; let q = @use: p; release m }}"
+        )
+    };
+    for (free, happens) in [("skip", true), ("p = new Object", false), ("if * { p = new Object }", true)] {
+        let text = around(free).replace("let q = @use: p", "@use: let q = p");
+        let model = model(&text);
+        let sites = &model.code.setup.sites;
+        let [free, read] =
+            ["free", "use"].map(|label| sites.enumerate().find(|(_, s)| s.label.as_deref() == Some(label)).unwrap().0);
+        for (direct, happens) in [(false, true), (true, happens)] {
+            let order = site_order(&SearchPlan::new(&model), (free, read), direct, context());
+            assert_eq!(matches!(order, OrderResult::Happens(_)), happens, "{text}: direct {direct}: {order:?}");
+        }
     }
 }
 

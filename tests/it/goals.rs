@@ -4,8 +4,8 @@ use crate::hold::{Seen, experiment, label, of};
 use crate::tiny;
 use raceflip::base::{Rng, mix};
 use raceflip::campaign::{CampaignContext, CampaignPlan, Explore, NoProgress, StatePlan, confirm, holds};
-use raceflip::event::SiteId;
-use raceflip::exec::run;
+use raceflip::event::{Outcome, SiteId};
+use raceflip::exec::{LoopEnd, NoObserver, run};
 use raceflip::sched::{NamedStrategy, ReleaseReason, Strategy, StrategySpec};
 use raceflip::vm::Model;
 use raceflip::world::Limits;
@@ -64,6 +64,44 @@ fn other_writes_are_kept_out_of_an_order() {
     assert_eq!(pair.hurts().len(), 1, "{:?}", pair.comparison);
 }
 
+/// A ring of acquisitions: each thread has its first lock before its neighbour asks for it. So no run ends.
+#[test]
+fn orders_of_several_pairs_bring_a_deadlock_about() {
+    for n in [2, 3, 5] {
+        let mut text = String::from("app \"ring\"\n");
+        let mut orders = Vec::new();
+        for i in 0..n {
+            let next = (i + 1) % n;
+            text +=
+                &format!("lock l{i}\nthread t{i} {{ for j in 0..20 {{ skip }}; @first{i}: acquire l{i}; skip; skip; ");
+            text += &format!("@second{i}: acquire l{next}; release l{next}; release l{i} }}\n");
+            orders.push(format!("@first{next}.acquire<@second{i}.acquire"));
+        }
+        let model = Model::from_text("ring.race", &text, &[]).unwrap();
+        let deadlocks = |strategy: &str| {
+            // The run that shows the ways must not be one of those that deadlock, as the round robin is.
+            let built = (0..64).find_map(|profile| {
+                let profiled =
+                    if strategy == "random" { strategy.to_owned() } else { format!("{strategy},profile={profile}") };
+                let spec: StrategySpec = profiled.parse().unwrap();
+                let spec = spec.with_holds(|hold| holds(&CampaignPlan::new(&model), hold)).unwrap();
+                spec.build(&model.program.sites).ok()
+            });
+            let mut strategy = built.expect("a run without a deadlock");
+            let mut machine = model.machine(Limits::default());
+            let mut is_one = |seed| {
+                strategy.begin(seed);
+                let summary = run(&mut machine, &mut strategy, seed, &mut NoObserver, &AtomicBool::new(false));
+                matches!(summary.end, LoopEnd::Outcome(Outcome::Deadlock(_)))
+            };
+            (0..200).filter(|seed| is_one(*seed)).count()
+        };
+        assert_eq!(deadlocks(&format!("hold:{}", orders.join(","))), 200, "{n} threads");
+        let walks = deadlocks("random");
+        assert!(walks < 120, "{n} threads: {walks}");
+    }
+}
+
 /// An operation that can only come before the sequence is waited for: the first operation of the sequence is held.
 #[test]
 fn what_is_kept_out_comes_before_where_it_cannot_come_after() {
@@ -95,11 +133,18 @@ fn a_goal_that_is_reached_is_the_order_of_the_run() {
         for _ in 0..3 {
             let n = 3 + rng.below(2) as usize;
             let mut goal: Vec<SiteId> = Vec::new();
-            while goal.len() < n.min(sites.len()) {
-                let site = sites[rng.below(sites.len() as u32) as usize];
+            // The statements of one location: others do not conflict.
+            let place = &model.program.sites[sites[rng.below(sites.len() as u32) as usize]].place;
+            let of_place: Vec<SiteId> =
+                sites.iter().copied().filter(|s| model.program.sites[*s].place == *place).collect();
+            while goal.len() < n.min(of_place.len()) {
+                let site = of_place[rng.below(of_place.len() as u32) as usize];
                 if !goal.contains(&site) {
                     goal.push(site);
                 }
+            }
+            if goal.len() < 3 {
+                continue;
             }
             let names: Vec<String> = goal.iter().map(|s| plan.site(*s).to_string()).collect();
             let spec: StrategySpec = format!("hold:{}", names.join("<")).parse().unwrap();

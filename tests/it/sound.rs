@@ -3,7 +3,8 @@
 //!
 //! Without the edges of locks and signals ([`TraceEdges::Forced`]) that holds for any two runs. With them
 //! ([`TraceEdges::Full`]) it holds for runs with the same order of acquisitions in which each receive has the same
-//! senders. Two instances are the same if their contexts have taken the same branches. The generated models have no
+//! senders. CAFA's order has signals and no locks: it holds for runs in which each receive has the same senders. Two
+//! instances are the same if their contexts have taken the same branches. The generated models have no
 //! branches, cancel nothing, and enable each event once (`docs/detectors.md` lists what the order of a run depends on).
 
 use crate::complete::all_variants;
@@ -11,6 +12,7 @@ use crate::enumerate::choices;
 use crate::load::load;
 use raceflip::base::Rng;
 use raceflip::detect::TraceRecorder;
+use raceflip::detect::causality::{CausalityRules, External};
 use raceflip::detect::happens_before::{OrderQuery, TraceEdges};
 use raceflip::event::{Choice, ContextId, Event, EventKind, SiteId};
 use raceflip::exec::{Observer, run};
@@ -61,11 +63,12 @@ impl Observer for Recording {
 }
 
 /// Orders of one run: those that occurred (`had`), and those that happens-before derives for other runs (`forced`,
-/// `full`).
+/// `full`, and `causal` for CAFA's order).
 struct Told {
     had: Orders,
     forced: Orders,
     full: Orders,
+    causal: Orders,
     signature: Signature,
 }
 
@@ -83,10 +86,13 @@ impl Recording {
             orders
         };
         let (forced, full) = (order(TraceEdges::Forced), order(TraceEdges::Full));
+        let rules = CausalityRules { printed: false, external: External::of(&trace) };
+        let causal = OrderQuery::causal(&trace, rules, &ops, &AtomicBool::new(false)).unwrap();
         Told {
             had: orders(&|_, _| true),
             forced: orders(&|a, b| forced.is_ordered(a, b)),
             full: orders(&|a, b| full.is_ordered(a, b)),
+            causal: orders(&|a, b| causal.is_ordered(a, b)),
             signature: signature(&trace),
         }
     }
@@ -122,13 +128,15 @@ fn signature(trace: &Trace) -> Signature {
 }
 
 /// Returns the derived orders that another run reverses. `full` orders are compared only with runs of the same
-/// signature.
+/// signature, `causal` ones only with runs of the same signals.
 fn contradictions(runs: Vec<Told>) -> Vec<String> {
     let mut had = Orders::new();
     let mut alike: BTreeMap<&Signature, Orders> = BTreeMap::new();
+    let mut signalled: BTreeMap<_, Orders> = BTreeMap::new();
     for run in &runs {
         had.extend(run.had.iter().cloned());
         alike.entry(&run.signature).or_default().extend(run.had.iter().cloned());
+        signalled.entry(&run.signature.1).or_default().extend(run.had.iter().cloned());
     }
     let turned = |(a, b): &(Instance, Instance)| (b.clone(), a.clone());
     let mut wrong = BTreeSet::new();
@@ -137,6 +145,8 @@ fn contradictions(runs: Vec<Told>) -> Vec<String> {
         wrong.extend(forced.map(|pair| format!("forced {pair:?}")));
         let full = run.full.iter().filter(|pair| alike[&run.signature].contains(&turned(pair)));
         wrong.extend(full.map(|pair| format!("full {pair:?}")));
+        let causal = run.causal.iter().filter(|pair| signalled[&run.signature.1].contains(&turned(pair)));
+        wrong.extend(causal.map(|pair| format!("causal {pair:?}")));
     }
     wrong.into_iter().collect()
 }
@@ -238,17 +248,19 @@ fn model(seed: u64) -> String {
     )
 }
 
-/// Compares all runs of the models of some seeds. Returns the numbers of models, of runs, of forced orders and of full
-/// orders.
-fn compare(seeds: std::ops::Range<u64>, most: usize) -> [usize; 4] {
-    let mut total = [0; 4];
+/// Compares all runs of the models of some seeds. Returns the numbers of models, of runs, of forced orders, of full
+/// orders and of causal orders.
+fn compare(seeds: std::ops::Range<u64>, most: usize) -> [usize; 5] {
+    let mut total = [0; 5];
     for seed in seeds {
         let text = model(seed);
         let model = Model::from_text(&format!("seed {seed}"), &text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
         let Some(runs) = all_runs(&model, most) else { continue };
         let orders = |of: &dyn Fn(&Told) -> usize| runs.iter().map(of).sum::<usize>();
-        let told = [1, runs.len(), orders(&|run| run.forced.len()), orders(&|run| run.full.len())];
-        (0..4).for_each(|i| total[i] += told[i]);
+        let [forced, full, causal]: [fn(&Told) -> usize; 3] =
+            [|run| run.forced.len(), |run| run.full.len(), |run| run.causal.len()];
+        let told = [1, runs.len(), orders(&forced), orders(&full), orders(&causal)];
+        (0..5).for_each(|i| total[i] += told[i]);
         let wrong = contradictions(runs);
         assert!(wrong.is_empty(), "seed {seed}: {:#?}\n{text}", &wrong[..wrong.len().min(5)]);
     }
@@ -257,16 +269,23 @@ fn compare(seeds: std::ops::Range<u64>, most: usize) -> [usize; 4] {
 
 #[test]
 fn what_a_run_orders_no_run_of_the_model_turns() {
-    let [models, runs, forced, full] = compare(0..1_500, 150);
-    println!("{models} models, {runs} runs, {forced} orders without locks and signals, {full} with them");
-    assert!(models > 150 && forced > 3_000 && full > forced, "{models} {runs} {forced} {full}");
+    let [models, runs, forced, full, causal] = compare(0..1_500, 150);
+    println!(
+        "{models} models, {runs} runs, {forced} orders without locks and signals, {full} with them, {causal} of CAFA"
+    );
+    assert!(
+        models > 150 && forced > 3_000 && full > forced && causal > forced,
+        "{models} {runs} {forced} {full} {causal}"
+    );
 }
 
 #[test]
 #[ignore = "minutes: 5,000 models; in release"]
 fn what_a_run_orders_no_run_of_five_thousand_models_turns() {
-    let [models, runs, forced, full] = compare(0..40_000, 400);
-    println!("{models} models, {runs} runs, {forced} orders without locks and signals, {full} with them");
+    let [models, runs, forced, full, causal] = compare(0..40_000, 400);
+    println!(
+        "{models} models, {runs} runs, {forced} orders without locks and signals, {full} with them, {causal} of CAFA"
+    );
     assert!(models >= 5_000);
 }
 

@@ -180,7 +180,7 @@ fn the_form_is_recognized_or_named() {
         let ran = call_with(&["trace", "convert", "-", "--from", form], text);
         assert_eq!((ran.status, ran.out.as_str()), (REFUSED, ""), "{form}");
     }
-    let ran = call_with(&["analyze", "-", "--from", "xml"], &text);
+    let ran = call(&["analyze", &std, "--from", "xml"]);
     assert!(ran.status == REFUSED && ran.err.contains("jsonl, droidracer, std"), "{}", ran.err);
     // Operations that STD does not have are refused.
     let ran = call(&["analyze", "tests/it/traces/std/rff/trace_filter.std"]);

@@ -6,7 +6,7 @@ use crate::support::models;
 use crate::traces::log;
 use raceflip::detect::second_accesses;
 use raceflip::formats::traces::{StdText, read, write_std};
-use raceflip::trace::Trace;
+use raceflip::trace::{Action, Builder, Mark, SiteNo, Trace};
 use std::collections::BTreeSet;
 use std::fs;
 use std::sync::atomic::AtomicBool;
@@ -65,20 +65,34 @@ fn a_looper_becomes_threads_and_a_lock() {
         "std_looper",
         format!("{}---\n{}---\n{}", ran.out, fs::read_to_string(&map).unwrap(), ran.err)
     );
+    // The second time nothing is lost or renamed.
     let again = call_with(&["trace", "convert", "-", "--to", "std"], &ran.out);
-    assert_eq!(
-        (again.out, again.err.as_str()),
-        (ran.out, "note: 2 threads have no fork: they are taken to have started before the trace\n")
-    );
+    assert_eq!((again.out, again.err.as_str()), (ran.out, ""));
+}
+
+#[test]
+fn marks_of_accesses_are_counted_as_lost() {
+    let mut builder = Builder::new();
+    let (main, p) = (builder.thread("main"), builder.location("p", "p"));
+    let free = Mark { frees: true, ..Mark::default() };
+    builder.push_marked(main, Action::Write(p), free, SiteNo::NONE, 0).unwrap();
+    let (text, about) = written(&builder.finish());
+    assert_eq!((text.as_str(), about.map.as_str()), ("main|w(p)|1\n", "statement\t1\tno place is known\n"));
+    assert_eq!(about.losses, ["marks of uses, tests and frees: 1 left out"]);
 }
 
 #[test]
 fn the_command_refuses_a_map_without_std() {
-    let ran = call_with(&["trace", "convert", "-", "--map", "x.tsv"], "T0|w(x)|1\n");
-    assert_eq!((ran.status, ran.out.as_str()), (REFUSED, ""));
-    assert!(ran.err.contains("add `--to std`, or remove `--map`"), "{}", ran.err);
-    let ran = call_with(&["trace", "convert", "-", "--to", "std", "--map", "tests/it"], "T0|w(x)|1\n");
-    assert!(ran.status == REFUSED && ran.err.contains("it is a folder"), "{}", ran.err);
+    let path = file(&scratch("std-map"), "t.std", "T0|w(x)|1\n");
+    for (args, says) in [
+        (&["--map", "x.tsv"][..], "add `--to std`, or remove `--map`"),
+        (&["--to", "std", "--map", "tests/it"], "it is a folder"),
+        (&["--to", "xml"], "[possible values: jsonl, std]"),
+    ] {
+        let ran = call(&[&["trace", "convert", &path], args].concat());
+        assert_eq!((ran.status, ran.out.as_str()), (REFUSED, ""), "{args:?}");
+        assert!(ran.err.contains(says), "{args:?}: {}", ran.err);
+    }
 }
 
 /// Every recorded run of a harness, and every log, becomes a file that reads back, with the same accesses.

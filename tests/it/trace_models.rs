@@ -12,7 +12,7 @@ use raceflip::detect::happens_before::{Options, OrderQuery, TraceEdges};
 use raceflip::detect::{DetectorId, TraceRecorder};
 use raceflip::event::{Event, PostTime, SiteId};
 use raceflip::exec::{Observer, run};
-use raceflip::formats::trace_model::{ModelOptions, TraceModel};
+use raceflip::formats::trace_model::{ModelOptions, NoModel, TraceModel};
 use raceflip::formats::traces::read;
 use raceflip::lang::{Source, format, parse, warnings};
 use raceflip::sched::RandomWalk;
@@ -34,10 +34,8 @@ fn model(name: &str, trace: &Trace, options: &ModelOptions) -> (TraceModel, Mode
     let made = TraceModel::new(trace, name, options).unwrap_or_else(|error| panic!("{name}: {error}"));
     let source = Source::new("trace.race", &made.text).unwrap();
     let parsed = parse(&source).unwrap_or_else(|errors| panic!("{name}: {errors:#?}\n{}", made.text));
-    // A trace without races has a model in which nothing starts.
     let warned: Vec<String> = warnings(&source, &parsed).into_iter().map(|warning| warning.message).collect();
-    let nothing = made.bodies == 0 && warned == ["nothing starts in this model"];
-    assert!(warned.is_empty() || nothing, "{name}: {warned:?}\n{}", made.text);
+    assert!(warned.is_empty(), "{name}: {warned:?}\n{}", made.text);
     assert_eq!(format(&source).unwrap(), made.text, "{name}");
     let model = Model::from_text("trace.race", &made.text, &[]);
     let model =
@@ -50,7 +48,13 @@ fn the_models_of_all_logs_check() {
     for (name, text) in crate::traces::logs() {
         let trace = read(&name, text.as_bytes()).unwrap();
         for options in [ModelOptions::default(), all()] {
-            model(&name, &trace, &options);
+            // One log has 33,116 statements.
+            if options.all && name.contains("adobe") {
+                let error = TraceModel::new(&trace, &name, &options).unwrap_err();
+                assert!(matches!(error, NoModel::TooLarge { statements: 30_000.., .. }), "{error}");
+            } else {
+                model(&name, &trace, &options);
+            }
         }
     }
 }
@@ -146,7 +150,7 @@ fn pairs_come_back(every: usize, seeds: u64) -> usize {
 
 #[test]
 fn the_pairs_of_a_run_are_pairs_of_its_model() {
-    assert!(pairs_come_back(40, 1) > 10);
+    assert!(pairs_come_back(10, 1) > 10);
 }
 
 #[test]
@@ -198,12 +202,13 @@ fn no_run_of_a_model_has_an_order_that_the_trace_excludes() {
     assert!(compared > 10_000, "{compared}");
 }
 
-/// The same by a search of all states: each forced order is a line that says that the other order never happens.
+/// The same by a search of all states: each forced order is a line that says that the other order never happens. And
+/// the orders of the trace itself happen.
 #[test]
 fn a_search_finds_no_order_that_the_trace_excludes() {
     let folder = scratch("trace-models-orders");
     let (mut lines, mut files) = (0, 0);
-    for seed in 0..60 {
+    for seed in 0..100 {
         let original = Model::from_text("small.race", &small::model(seed), &[]).unwrap();
         let trace = recorded(&original, seed);
         let (made, model) = model("small", &trace, &all());
@@ -217,6 +222,10 @@ fn a_search_finds_no_order_that_the_trace_excludes() {
                 text += &std::format!("expect order @a{}, @a{}: never\n", second.0, first.0);
                 lines += 1;
             }
+        }
+        // The trace is a run of its model: each access can come behind the one before it.
+        for (first, second) in ops.iter().zip(ops.iter().skip(1)) {
+            text += &std::format!("expect order @a{}, @a{}: real\n", first.0, second.0);
         }
         if lines > before {
             file(&folder, &std::format!("small{seed}.race"), &text);
@@ -246,7 +255,7 @@ fn what_the_trace_does_not_order_can_be_turned() {
     let (made, _) = model("events", &builder.finish(), &ModelOptions::default());
     let path = file(&scratch("trace-models-turned"), "a.race", &made.text);
     let ran = call(&["confirm", &path, "--pair", "@a4~@a8", "--format", "json"]);
-    assert!(ran.out.contains("\"verdict\": \"real\""), "{}{}\n{}", ran.out, ran.err, made.text);
+    assert!(ran.out.contains("\"kind\": \"flipped\""), "{}{}\n{}", ran.out, ran.err, made.text);
 }
 
 /// The trace of a looper with a use and a free of `p` in two events; the use has a guard if `guarded`.
@@ -254,8 +263,11 @@ fn use_and_free(guarded: bool) -> Trace {
     let mut builder = Builder::new();
     let (environment, main) = (builder.environment("environment"), builder.thread("main"));
     let p = builder.location("p", "p");
-    let push = |builder: &mut Builder, thread, action, mark| {
-        builder.push_marked(thread, action, mark, SiteNo::NONE, 0).unwrap();
+    let push = |builder: &mut Builder, thread, action: Action, mark| {
+        match action.access() {
+            Some(_) => builder.push_marked(thread, action, mark, SiteNo::NONE, 0).unwrap(),
+            None => builder.push(thread, action, SiteNo::NONE, 0).unwrap(),
+        }
         OpNo(builder.len() as u32 - 1)
     };
     let plain = Mark::default();
@@ -293,7 +305,7 @@ fn uses_meet_the_null_that_a_free_has_written_unless_they_are_guarded() {
         assert_eq!(tested.status, 0, "{outcome}: {}{}\n{text}", tested.out, tested.err);
         let free = if guarded { "@a9" } else { "@a8" };
         let confirmed = call(&["confirm", &path, "--pair", &format!("{label}~{free}"), "--format", "json"]);
-        let verdict = if guarded { "\"real\"" } else { "\"harmful\"" };
+        let verdict = if guarded { "\"harm\": \"no-failure\"" } else { "\"harm\": \"harmful\"" };
         assert!(confirmed.out.contains(verdict), "{}{}\n{text}", confirmed.out, confirmed.err);
     }
 }
@@ -360,10 +372,11 @@ fn verdicts_are_right(name: &str, report: &serde_json::Value) {
 }
 
 #[test]
-#[ignore = "takes minutes"]
 fn the_races_of_em_explorers_traces_are_decided() {
-    for app in ["remind-me", "mytracks", "charachter-recognition", "music", "aarddict"] {
-        let judged = call(&["analyze", &format!("{EM}/{app}/trace.txt"), "--confirm", "--locked", "--format", "json"]);
+    let apps = ["remind-me", "mytracks", "charachter-recognition", "music", "aarddict"];
+    for (app, rules) in apps.into_iter().flat_map(|app| [(app, "printed"), (app, "hybrid")]) {
+        let path = format!("{EM}/{app}/trace.txt");
+        let judged = call(&["analyze", &path, "--confirm", "--locked", "--rules", rules, "--format", "json"]);
         let report: serde_json::Value = serde_json::from_str(&judged.out).unwrap_or_else(|_| panic!("{}", judged.err));
         verdicts_are_right(app, &report);
     }

@@ -201,7 +201,7 @@ fn compare(model: &Model, facts: &Facts, report: &PairReport, all: &mut Compared
         Proof::Refuted(Refutation { never, .. }) => {
             all.refuted += 1;
             let happens = match *never {
-                NeverClaim::Order { first, then } => facts.orders.contains(&(first, then)),
+                NeverClaim::Order { first, then, .. } => facts.orders.contains(&(first, then)),
                 NeverClaim::Turned => {
                     all.never_turned += 1;
                     turns(facts, pair)

@@ -1,6 +1,6 @@
 //! Mutation tests: mistakes that are made on purpose in the search, the canonical state, the message queue, jobs and
-//! components. Each mistake must be noticed by an oracle of the search. The same for mistakes in the analysis of
-//! atomicity, and its definition.
+//! components, in CAFA's order over traces, and in the analysis of atomicity. Each mistake must be noticed by an oracle
+//! of the search, by the rules of the order, or by the definition of a violation.
 //!
 //! This is a separate program, because it builds the library with the feature `mutants`:
 //! `cargo test --features mutants --test mutants -- --nocapture`.
@@ -13,6 +13,13 @@ mod atomicity_compare;
 mod atomicity_naive;
 #[path = "../it/atomicity_traces.rs"]
 mod atomicity_traces;
+#[path = "../it/causal_compare.rs"]
+mod causal_compare;
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "../it/causal_rules.rs"]
+mod causal_rules;
+#[path = "../it/causal_traces.rs"]
+mod causal_traces;
 #[path = "../it/component_models.rs"]
 mod component_models;
 #[path = "../it/component_runs.rs"]
@@ -170,6 +177,7 @@ fn each_mistake_in_the_analysis_of_atomicity_is_noticed() {
 #[test]
 fn each_mistake_is_noticed() {
     let _mistake = MISTAKE.lock().unwrap_or_else(PoisonError::into_inner);
+    mistakes_in_the_order_of_traces();
     let held = Held::new();
     println!(
         "{} small models, {} loops, {} facts about queues and jobs",
@@ -191,4 +199,23 @@ fn each_mistake_is_noticed() {
         }
     }
     assert!(missed.is_empty(), "not noticed: {missed:?}");
+}
+
+/// Compares CAFA's order of random traces with its rules, for each mistake in it.
+fn mistakes_in_the_order_of_traces() {
+    const TRACES: u64 = 120;
+    let differing = |mutant: Mutant| {
+        make(mutant);
+        // A failed assertion also counts as noticing the mistake.
+        let is_noticed = |seed: &u64| !matches!(catch_unwind(|| causal_compare::compare(*seed, 120)), Ok(Ok(_)));
+        let count = (0..TRACES).filter(is_noticed).count();
+        make(Mutant::None);
+        count
+    };
+    assert_eq!(differing(Mutant::None), 0);
+    for mutant in Mutant::OF_TRACES {
+        let count = differing(mutant);
+        println!("{mutant:?}: {count} of {TRACES} traces");
+        assert!(count > 0, "not noticed: {mutant:?}");
+    }
 }

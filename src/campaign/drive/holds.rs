@@ -1,8 +1,8 @@
 //! Finds what to hold so that operations of a run come in a wanted order.
 //!
-//! A goal is a sequence of operations, and operations that are kept out of it: each of these comes before the first
-//! operation of the sequence, or after the last one. All of that is orders of two operations, and for each of them one
-//! cause of the later operation is held until the earlier one has been performed.
+//! A goal consists of sequences of operations, and of operations that are kept out of the first sequence: each of these
+//! comes before its first operation, or after its last one. All of that is orders of two operations, and for each of
+//! them one cause of the later operation is held until the earlier one has been performed.
 
 use super::causes::Causes;
 use crate::campaign::runs::observations::TouchTarget;
@@ -19,13 +19,20 @@ const MOST_WAYS: usize = 8;
 const MOST_KEPT_OUT: usize = 4;
 const MOST_COMBINATIONS: usize = 4;
 
-/// A sequence of operations that is wanted, and the operations to keep out of it, as indices of the run that shows
-/// their causes.
+/// Sequences of operations that are wanted, and the operations to keep out of the first one, as indices of the run that
+/// shows their causes.
 pub(super) struct Goal {
-    /// The operations of the sequence, in order.
-    pub(super) order: Vec<usize>,
-    /// The operations that are kept out.
+    /// The sequences, each with its operations in order. They may have operations in common.
+    pub(super) sequences: Vec<Vec<usize>>,
+    /// The operations that are kept out of the first sequence.
     pub(super) without: Vec<usize>,
+}
+
+impl Goal {
+    /// Returns the goal that two operations come in this order.
+    pub(super) fn of_two(first: usize, then: usize) -> Self {
+        Self { sequences: vec![vec![first, then]], without: Vec::new() }
+    }
 }
 
 // Where an operation that is kept out may come.
@@ -36,26 +43,33 @@ enum Place {
 }
 
 impl Causes {
-    /// Returns a goal with the first two operations given: for each further statement its first operation that conflicts
-    /// with one of the sequence, or else its first one; and the operations of the statements that are kept out. `None`
-    /// if the run does not perform one of the further statements.
+    /// Returns a goal with the first two operations of the first sequence given. `sequences` has all statements. Each
+    /// further statement stands for its operation that is in the goal already, or else for its first one that conflicts
+    /// with another one of its sequence, or else for its first one. `None` if the run does not perform a statement.
     pub(super) fn goal(
         &self,
         world: &World,
         (first, then): (usize, usize),
-        further: &[SiteId],
+        sequences: &[Vec<SiteId>],
         without: &[SiteId],
     ) -> Option<Goal> {
-        let mut order = vec![first, then];
-        for site in further {
-            let of_site = |i: &usize| self.done[*i].site == Some(*site) && !order.contains(i);
-            let conflicts = |i: &usize| order.iter().any(|of| self.conflict(world, *i, *of));
-            let all = || (0..self.done.len()).filter(of_site);
-            let next = all().find(conflicts).or_else(|| all().next())?;
-            order.push(next);
+        let mut all: Vec<Vec<usize>> = Vec::new();
+        let mut known = vec![first, then];
+        for (i, statements) in sequences.iter().enumerate() {
+            let mut sequence = if i == 0 { known.clone() } else { Vec::new() };
+            for site in &statements[sequence.len()..] {
+                let is_here = |at: &usize| self.done[*at].site == Some(*site) && !sequence.contains(at);
+                let conflicts = |at: &usize| sequence.iter().any(|of| self.conflict(world, *at, *of));
+                let of_site = || (0..self.done.len()).filter(|at| is_here(at));
+                let in_goal = known.iter().copied().find(is_here);
+                let next = in_goal.or_else(|| of_site().find(conflicts)).or_else(|| of_site().next())?;
+                sequence.push(next);
+                known.push(next);
+            }
+            all.push(sequence);
         }
-        let without = self.kept_out(world, &order, |site| without.contains(&site));
-        Some(Goal { order, without })
+        let without = self.kept_out(world, all.first()?, |site| without.contains(&site));
+        Some(Goal { sequences: all, without })
     }
 
     /// Returns the statements of other writes to the location at which `read` reads.
@@ -116,25 +130,20 @@ impl Causes {
 
     /// Returns the ways to bring a goal about, the nearest ones first. Each way is a set of holds.
     pub(super) fn ways(&self, world: &World, goal: &Goal) -> Vec<Vec<Hold>> {
-        let Goal { order, without } = goal;
+        let Some(sequence) = goal.sequences.first() else { return Vec::new() };
         let mut ways = Vec::new();
-        for combination in self.combinations(order, without) {
-            // The operations that have to come before each one of the sequence.
-            let early: Vec<usize> = of_place(&combination, Place::Before).collect();
-            let mut sets: Vec<Vec<Hold>> =
-                early.iter().map(|of| self.pair_ways(world, *of, order[0], &[*of])).collect();
-            for i in 1..order.len() {
-                // A thread or task keeps its own order.
-                if self.context(order[i - 1]) == self.context(order[i]) && order[i - 1] < order[i] {
-                    continue;
-                }
-                let before: Vec<usize> = early.iter().chain(&order[..i]).copied().collect();
-                sets.push(self.pair_ways(world, order[i - 1], order[i], &before));
-            }
-            let all: Vec<usize> = early.iter().chain(order).copied().collect();
-            for late in of_place(&combination, Place::After) {
-                sets.push(self.pair_ways(world, order[order.len() - 1], late, &all));
-            }
+        for combination in self.combinations(sequence, &goal.without) {
+            let mut orders: Vec<(usize, usize)> = Vec::new();
+            orders.extend(of_place(&combination, Place::Before).map(|early| (early, sequence[0])));
+            orders.extend(goal.sequences.iter().flat_map(|sequence| sequence.windows(2)).map(|two| (two[0], two[1])));
+            let last = sequence[sequence.len() - 1];
+            orders.extend(of_place(&combination, Place::After).map(|late| (last, late)));
+            let before = |then: usize| earlier(&orders, then);
+            // A thread or task keeps its own order.
+            let is_kept = |(first, then): &(usize, usize)| self.context(*first) == self.context(*then) && first < then;
+            let open = orders.iter().filter(|order| !is_kept(order));
+            let sets: Vec<Vec<Hold>> =
+                open.map(|order| self.pair_ways(world, *order, &before(order.1), &goal.sequences)).collect();
             // The orders have different numbers of ways. The last way of an order stands for those that are missing.
             let most = sets.iter().map(Vec::len).max().unwrap_or(0);
             if sets.iter().all(|set| !set.is_empty()) {
@@ -178,9 +187,15 @@ impl Causes {
     }
 
     // Returns the ways to force `first` before `then`, the nearest to `then` first. Nothing is held that `first` needs,
-    // or another operation that has to come before `then` (`before`, with `first`). `world` is the state at the end of
-    // the run.
-    fn pair_ways(&self, world: &World, first: usize, then: usize, before: &[usize]) -> Vec<Hold> {
+    // or another operation that has to come before `then` (`before`, with `first`). A lock that the goal itself takes
+    // (`sequences`) is not stopped at. `world` is the state at the end of the run.
+    fn pair_ways(
+        &self,
+        world: &World,
+        (first, then): (usize, usize),
+        before: &[usize],
+        sequences: &[Vec<usize>],
+    ) -> Vec<Hold> {
         let (of_first, of_then) = (self.causes(first), self.causes(then));
         let of_before: BTreeSet<usize> = before.iter().flat_map(|of| self.causes(*of)).collect();
         let Some((whole, second)) = self.moment(world, first).zip(self.itself(world, then)) else { return Vec::new() };
@@ -209,7 +224,8 @@ impl Causes {
             let until = post.and_then(|q| self.moment(world, q));
             let blocks = until.is_none() && stops(p);
             if let Some(what) = self.moment(world, p).filter(|_| !blocks && !needed(p)) {
-                let outermost = done.outermost.and_then(|i| self.moment(world, i));
+                let is_wanted = |i: &usize| sequences.iter().flatten().any(|of| of == i);
+                let outermost = done.outermost.filter(|i| !is_wanted(i)).and_then(|i| self.moment(world, i));
                 let until = until.unwrap_or_else(|| whole.clone());
                 if outermost.is_some() {
                     inside.push(Hold {
@@ -234,4 +250,19 @@ impl Causes {
 
 fn of_place(combination: &[(usize, Place)], wanted: Place) -> impl Iterator<Item = usize> {
     combination.iter().filter(move |(_, place)| *place == wanted).map(|(at, _)| *at)
+}
+
+// Returns the operations that have to come before another one, directly or not.
+fn earlier(orders: &[(usize, usize)], then: usize) -> Vec<usize> {
+    let mut all: Vec<usize> = Vec::new();
+    let mut open = vec![then];
+    while let Some(at) = open.pop() {
+        for (first, _) in orders.iter().filter(|(_, then)| *then == at) {
+            if *first != then && !all.contains(first) {
+                all.push(*first);
+                open.push(*first);
+            }
+        }
+    }
+    all
 }

@@ -116,13 +116,19 @@ impl<'d, P: Program> PairTrials<'d, P> {
     pub(in crate::campaign) fn new(
         plan: &'d CampaignPlan<P>,
         context: CampaignContext<'d>,
-        pair: Pair,
+        candidate: &Candidate,
         number: u64,
         longest: u64,
     ) -> Self {
+        let pair = candidate.pair;
         let mut sites = vec![pair.a, pair.b];
         sites.dedup();
         let (write, writers) = writers(&plan.setup().sites, pair);
+        let mut orders = OrderEvidence::new(pair.a, pair.b);
+        // CAFA: a free comes before a use only if the use meets the null.
+        if let Some(free) = write.filter(|_| candidate.use_free.is_some()) {
+            orders.demand_direct(free);
+        }
         Self {
             plan,
             context,
@@ -132,7 +138,7 @@ impl<'d, P: Program> PairTrials<'d, P> {
             sites,
             write,
             writers,
-            orders: OrderEvidence::new(pair.a, pair.b),
+            orders,
             cuts: CutTrials::default(),
             trials: Vec::new(),
             decided: Vec::new(),
@@ -151,7 +157,7 @@ impl<'d, P: Program> PairTrials<'d, P> {
     /// Returns an observer of runs for the two statements.
     pub(in crate::campaign) fn watch(&self) -> PairWatch<'_> {
         let watch = PairWatch::new(&self.sites);
-        if self.may_be_between() || self.orders.reads_directly() { watch.following(&self.writers) } else { watch }
+        if self.may_be_between() || self.orders.direct().is_some() { watch.following(&self.writers) } else { watch }
     }
 
     /// Returns whether another statement may write to the location between the write and the read of the pair.

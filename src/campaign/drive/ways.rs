@@ -140,7 +140,7 @@ struct Ways {
 // location.
 fn ways<P: Program>(plan: &CampaignPlan<P>, stream: &Stream, pair: Pair, profile: u64, stop: &AtomicBool) -> Vec<Ways> {
     let seen = Profile::new(plan, stream, pair, profile, stop);
-    let holds = |first, then| seen.holds(&Goal { order: vec![first, then], without: Vec::new() });
+    let holds = |first, then| seen.holds(&Goal::of_two(first, then));
     let of_two = |(later, (mut a, mut b)): (usize, (usize, usize))| {
         let mut instances = seen.causes.instances(seen.world(), a, b)?;
         if pair.a == pair.b && instances.a > instances.b {
@@ -157,8 +157,9 @@ fn ways<P: Program>(plan: &CampaignPlan<P>, stream: &Stream, pair: Pair, profile
     first.into_iter().chain(later.into_iter().flatten()).collect()
 }
 
-/// Returns the ways to let the write of a pair come first and to keep other writes out between it and the read, untried,
-/// as the detection run with the seed `profile` shows them. `None` if the run shows no other writes to the location.
+/// Returns the ways to let the write of a pair come first and to keep other writes out between it and the read,
+/// untried, as the detection run with the seed `profile` shows them. `None` if the run shows no other writes to the
+/// location.
 pub(super) fn prepare_between<P: Program>(
     plan: &CampaignPlan<P>,
     stream: &Stream,
@@ -173,12 +174,12 @@ pub(super) fn prepare_between<P: Program>(
     if without.is_empty() {
         return None;
     }
-    let goal = seen.causes.goal(seen.world(), (written, read), &[], &without)?;
+    let sites = if write == First::A { [pair.a, pair.b] } else { [pair.b, pair.a] };
+    let goal = seen.causes.goal(seen.world(), (written, read), &[sites.to_vec()], &without)?;
     let holds = Arc::new(seen.holds(&goal));
     let instances = seen.causes.instances(seen.world(), a, b)?;
-    let sites = if write == First::A { [pair.a, pair.b] } else { [pair.b, pair.a] };
     let spec = HoldSpec {
-        order: sites.map(|site| plan.site(site)).to_vec(),
+        sequences: vec![sites.map(|site| plan.site(site)).to_vec()],
         without: without.into_iter().map(|site| plan.site(site)).collect(),
         way: None,
         guided: false,
@@ -218,9 +219,9 @@ fn of_ways<P: Program>(plan: &CampaignPlan<P>, pair: Pair, profile: u64, ways: W
     for (first, then, holds, wanted) in directions {
         let holds = Arc::new(holds);
         for (i, wanted) in wanted.into_iter().enumerate() {
-            let (order, holds) = (vec![first.clone(), then.clone()], Some(holds.clone()));
+            let (sequences, holds) = (vec![vec![first.clone(), then.clone()]], Some(holds.clone()));
             let (way, without) = (Some(i as u32 + 1), Vec::new());
-            let spec = HoldSpec { order, without, way, guided: false, profile, later, holds };
+            let spec = HoldSpec { sequences, without, way, guided: false, profile, later, holds };
             all.push((i, HoldTrial { spec, wanted, trials: 0, hits: 0 }));
         }
     }
@@ -244,18 +245,21 @@ fn of_one_site(mut a_first: HoldOrders, b_first: HoldOrders) -> (HoldOrders, Vec
 /// Returns a [`SpecError`] if the strategy names a statement that the program does not have.
 pub fn holds<P: Program>(plan: &CampaignPlan<P>, spec: &HoldSpec) -> Result<HoldOrders, SpecError> {
     let sites = &plan.setup().sites;
-    let order = spec.order.iter().map(|site| site.resolve(sites)).collect::<Result<Vec<_>, _>>()?;
+    let resolved = |sequence: &Vec<SiteSpec>| sequence.iter().map(|site| site.resolve(sites)).collect();
+    let sequences = spec.sequences.iter().map(resolved).collect::<Result<Vec<Vec<Vec<SiteId>>>, SpecError>>()?;
     let without = spec.without.iter().map(|site| site.resolve(sites)).collect::<Result<Vec<_>, _>>()?.concat();
-    let [firsts, thens, further @ ..] = order.as_slice() else { return Ok(HoldOrders::default()) };
+    let [firsts, thens, ..] = sequences.first().map_or(&[][..], Vec::as_slice) else {
+        return Ok(HoldOrders::default());
+    };
     let stop = AtomicBool::new(false);
     let stream = Stream::new(plan, &stop);
     for first in firsts {
         for then in thens {
             let pair = Pair::new(*first, *then);
-            let found = if further.is_empty() && without.is_empty() {
+            let found = if spec.is_of_two() {
                 order_of_two(plan, &stream, (pair, *first), spec, &stop)
             } else {
-                longer_order(plan, &stream, (pair, *first), (spec, further, &without), &stop)
+                longer_order(plan, &stream, (*first, *then), (spec, &sequences, &without), &stop)
             };
             if let Some(found) = found {
                 return Ok(found);
@@ -282,22 +286,23 @@ fn order_of_two<P: Program>(
 }
 
 // The ways of an order of more than two statements, or of one that others are kept out of. Each statement may stand for
-// several sites: the first ones count that the run performs.
+// several sites: the first one counts that the run performs.
 fn longer_order<P: Program>(
     plan: &CampaignPlan<P>,
     stream: &Stream,
-    (pair, first): (Pair, SiteId),
-    (spec, further, without): (&HoldSpec, &[Vec<SiteId>], &[SiteId]),
+    (first, then): (SiteId, SiteId),
+    (spec, sequences, without): (&HoldSpec, &[Vec<Vec<SiteId>>], &[SiteId]),
     stop: &AtomicBool,
 ) -> Option<HoldOrders> {
+    let pair = Pair::new(first, then);
     let seen = Profile::new(plan, stream, pair, spec.profile, stop);
     let (a, b) = *seen.pairs(pair).get(spec.later as usize)?;
     let two = if first == pair.a { (a, b) } else { (b, a) };
-    let further: Vec<SiteId> = further
-        .iter()
-        .map(|sites| sites.iter().copied().find(|site| seen.causes.visits(*site) > 0))
-        .collect::<Option<_>>()?;
-    Some(seen.holds(&seen.causes.goal(seen.world(), two, &further, without)?))
+    let performed = |sites: &Vec<SiteId>| sites.iter().copied().find(|site| seen.causes.visits(*site) > 0);
+    let mut sequences =
+        sequences.iter().map(|of| of.iter().map(performed).collect()).collect::<Option<Vec<Vec<SiteId>>>>()?;
+    sequences.first_mut()?.splice(..2, [first, then]);
+    Some(seen.holds(&seen.causes.goal(seen.world(), two, &sequences, without)?))
 }
 
 /// Counts the interesting events of each thread and task of the program, which a `surw` strategy needs. They are

@@ -28,6 +28,7 @@ fn given<P: Program>(plan: &CampaignPlan<P>, found: &Candidates, pair: Pair) -> 
         kinds: BTreeSet::new(),
         evidence: FirstOccurrence::unseen(pair, 0, plan.setup().sites[pair.a].place.clone()),
         by: BTreeSet::new(),
+        use_free: None,
         count: 0,
     })
 }
@@ -228,9 +229,10 @@ pub(in crate::campaign) fn detect_in<P: Program>(
         Ok(states) => SearchSize { states: states.len(), complete: true },
         Err(states) => SearchSize { states: *states, complete: false },
     });
-    let found = candidates.iter().cloned();
+    let (found, filtered): (Vec<Candidate>, Vec<Candidate>) =
+        candidates.iter().cloned().partition(|candidate| candidate.rank != Rank::Filtered);
     let candidates = match &plan.trials.pairs {
-        None => found.collect(),
+        None => found,
         Some(pairs) => {
             let races = pairs.iter().filter(|pair| !is_order(plan, **pair));
             races.map(|pair| given(plan, &candidates, *pair)).collect()
@@ -242,7 +244,7 @@ pub(in crate::campaign) fn detect_in<P: Program>(
     };
     let (failures, risk) = (failures.finish(plan), Risk { once, walks });
     let coverage = Coverage { risk, limits, left_out, complete };
-    let phase1 = Phase1 { runs, candidates, orders, failures, longest, searched, coverage };
+    let phase1 = Phase1 { runs, candidates, filtered, orders, failures, longest, searched, coverage };
     // The smaller bound of this search was exceeded, not that of the plan: a later search may visit more states.
     (phase1, states.filter(|states| states.is_ok() || most == plan.search.states))
 }

@@ -3,6 +3,7 @@
 
 use super::instances::new_order;
 use crate::campaign::drive::pair_trials::PairTrials;
+use crate::campaign::order::First;
 use crate::campaign::report::{NeverClaim, Refutation, UndecidedReason};
 use crate::campaign::run::{RunSource, SEARCHED};
 use crate::campaign::runs::states::{PRODUCT, States, search};
@@ -64,9 +65,16 @@ impl States {
         if a != b {
             let plan = search(pair_trials.plan, most);
             let context = explore::SearchContext { stop: pair_trials.context.stop, progress: &NoSearchProgress };
-            let orders = [(a, b), (b, a)].map(|(first, then)| (first, then, site_order(&plan, first, then, context)));
+            // The free of a use-free race has to be read by the use.
+            let written = pair_trials.orders.direct().map(|write| if write == First::A { a } else { b });
+            let orders = [(a, b), (b, a)].map(|(first, then)| {
+                let is_direct = written == Some(first);
+                (first, then, site_order(&plan, (first, then), is_direct, context))
+            });
             if let Some((first, then, _)) = orders.iter().find(|o| matches!(o.2, OrderResult::Never)) {
-                return self.unless_cut_off(pair_trials, NeverClaim::Order { first: *first, then: *then });
+                let order = |direct| site_order(&plan, (*first, *then), direct, context);
+                let direct = written == Some(*first) && !matches!(order(false), OrderResult::Never);
+                return self.unless_cut_off(pair_trials, NeverClaim::Order { first: *first, then: *then, direct });
             }
             if orders.iter().any(|o| matches!(o.2, OrderResult::Unknown(_))) {
                 return Err(UndecidedReason::Cut);
@@ -124,7 +132,7 @@ impl States {
                 OrderResult::Happens(way) => add(pair_trials, &way),
                 OrderResult::Never => {
                     let Pair { a, b } = pair_trials.pair;
-                    let never = known.is_empty().then_some(NeverClaim::Order { first: a, then: b });
+                    let never = known.is_empty().then_some(NeverClaim::Order { first: a, then: b, direct: false });
                     return self.unless_cut_off(pair_trials, never.unwrap_or(NeverClaim::Turned));
                 }
             }

@@ -76,9 +76,9 @@ impl OrderEvidence {
         self.read_directly = Some(write);
     }
 
-    /// Returns whether [`OrderEvidence::demand_direct`] was called.
-    pub(in crate::campaign) fn reads_directly(&self) -> bool {
-        self.read_directly.is_some()
+    /// Returns the statement of [`OrderEvidence::demand_direct`], if it was called.
+    pub(in crate::campaign) fn direct(&self) -> Option<First> {
+        self.read_directly
     }
 
     // Whether the order does not count, since another write to the location came between the two.

@@ -16,6 +16,7 @@ use crate::detect::{Candidate, DetectorId};
 use crate::formats::atomicity::{AtomicityReport, SpecificationReport};
 use crate::formats::detect::DetectReport;
 use crate::formats::pairs::PairsFile;
+use crate::formats::use_free::UseFreeFields;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -48,6 +49,9 @@ pub(in crate::cli) struct Args {
     /// The file contains the pairs of one model, for `raceflip confirm --pairs-from`.
     #[arg(long, value_name = "FILE", help_heading = head::RESULT)]
     out: Option<PathBuf>,
+    /// Also print the use-free pairs that a filter of `--detector cafa` excludes (rank D), with the reason
+    #[arg(long, help_heading = head::RESULT)]
+    guarded: bool,
     #[command(flatten)]
     atomic: AtomicityArgs,
     /// Print all cycles of each violation of atomicity, and those of causes only
@@ -136,7 +140,7 @@ fn one(
         DetectReport { atomicity: shown.as_ref().map(|shown| shown.report.clone()), ..report }.to_json()
     });
     if json.is_none() {
-        print_pairs(model, &plan, &found, args.result.quiet, out);
+        print_pairs(model, &plan, &found, args, out);
         shown.iter().flat_map(|shown| &shown.lines).for_each(|line| writeln!(out, "{line}"));
     }
     if !found.coverage.complete {
@@ -175,13 +179,16 @@ fn violations(args: &Args, model: &Model, plan: &campaign::CampaignPlan, stop: &
     Shown { report, lines, complete: found.complete }
 }
 
-fn print_pairs(model: &Model, plan: &campaign::CampaignPlan, found: &Phase1, quiet: bool, out: &mut Output) {
+fn print_pairs(model: &Model, plan: &campaign::CampaignPlan, found: &Phase1, args: &Args, out: &mut Output) {
+    let quiet = args.result.quiet;
     potential(out, &plan.detection.detectors, found);
-    let shown = if quiet { &[] } else { found.candidates.as_slice() };
-    for candidate in shown {
+    let filtered = if args.guarded { found.filtered.as_slice() } else { &[] };
+    for candidate in found.candidates.iter().chain(filtered).filter(|_| !quiet) {
+        let use_free = UseFreeFields::of(candidate.use_free.as_ref()).words();
+        let use_free = if use_free.is_empty() { use_free } else { format!("  {use_free}") };
         writeln!(
             out,
-            "{}  {}  {}  ({}){}",
+            "{}  {}  {}  ({}){}{use_free}",
             candidate.rank.letter(),
             paint(BOLD, &candidate.evidence.location),
             pair(model, candidate.pair),

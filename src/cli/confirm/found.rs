@@ -5,12 +5,12 @@ use crate::campaign::{FailureReport, Phase1};
 use crate::cli::io::load::Model;
 use crate::cli::io::output::Output;
 use crate::cli::run::outcome::limit_text;
-use crate::detect::{ContextKind, DetectorId, Pair};
+use crate::detect::{ContextKind, DetectorId, Pair, UseFreeFilter};
 use crate::event::SiteId;
 use crate::formats::campaign::context;
 use crate::formats::failure_place::ending;
 use crate::formats::report::words;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Describes an access, as in `:34 write @A`.
 pub(in crate::cli) fn access(model: &Model, site: SiteId) -> String {
@@ -46,8 +46,22 @@ pub(in crate::cli) fn potential(out: &mut Output, detectors: &[DetectorId], foun
     if let Some(all) = found.searched.filter(|all| all.complete && searched > 0) {
         writeln!(out, "{searched} of them found only by a search of all {}", counted(all.states, "state"));
     }
+    filtered(out, found);
     left_out(out, found);
     limits(out, found);
+}
+
+/// Prints how many use-free races were filtered, and why.
+fn filtered(out: &mut Output, found: &Phase1) {
+    if found.filtered.is_empty() {
+        return;
+    }
+    let mut reasons: BTreeMap<UseFreeFilter, u64> = BTreeMap::new();
+    let filters = found.filtered.iter().flat_map(|pair| &pair.use_free).flat_map(|pair| &pair.filters);
+    filters.for_each(|filter| *reasons.entry(*filter).or_default() += 1);
+    let reasons: Vec<String> = reasons.iter().map(|(filter, n)| format!("{n} {}", filter.text())).collect();
+    let pairs = counted(found.filtered.len() as u64, "use-free pair");
+    writeln!(out, "{pairs} filtered: {} (`raceflip detect --guarded` shows them)", reasons.join(", "));
 }
 
 /// Prints the locations and so on of which some pairs are left out.

@@ -9,9 +9,10 @@ use crate::cli::io::output::{BOLD, paint};
 use crate::cli::io::timer::{Timer, duration};
 use crate::cli::trace::{atomicity, verdicts};
 use crate::cli::{CommandContext, Refusal, trace};
+use crate::detect::causality::External;
 use crate::detect::happens_before::{Options, RaceClass};
-use crate::detect::{DetectorId, Rules, second_accesses};
-use crate::formats::analysis::{AnalysisReport, End, FoundRace, SecondAccesses};
+use crate::detect::{DetectorId, Rules, UseFreeFilter, second_accesses};
+use crate::formats::analysis::{AnalysisReport, End, FilterReason, FoundRace, SecondAccesses};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use std::collections::BTreeMap;
@@ -31,6 +32,7 @@ Ranks:
   A  nothing orders the two accesses
   C  only the queue orders them, because one post came before the other
   B  only locks and signals order them (shown with --locked)
+  D  a use-free race whose free cannot make the use fail (shown with --guarded)
 
 Examples:
   raceflip analyze abc_log.txt
@@ -38,11 +40,12 @@ Examples:
   raceflip analyze run.jsonl --uncovered           the races to look at first
   raceflip analyze trace.std --rules fasttrack     the races of RAPID's HB, and its counts
   raceflip run app.race --trace run.jsonl --quiet; raceflip analyze run.jsonl
+  raceflip analyze run.jsonl --rules cafa          uses and frees of references without an order
   raceflip analyze abc_log.txt --atomicity         components that did not act in one piece
   raceflip analyze abc_log.txt --confirm           a verdict for each race, on a model of the trace
   raceflip analyze abc_log.txt --format json
 
-Exit status: 0 no race was found (rank B does not count; nor does a refuted race with --confirm), 1 races were found (with --atomicity: a violation of priority 1 to 3 and of certain blame), 2 the input is not a trace.";
+Exit status: 0 no race was found (ranks B and D do not count; nor does a refuted race with --confirm), 1 races were found (with --atomicity: a violation of priority 1 to 3 and of certain blame), 2 the input is not a trace.";
 
 /// Rules of a detector that reads traces.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +76,15 @@ impl ValueEnum for RulesArg {
     }
 }
 
+/// What the external input rule of CAFA says.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ExternalArg {
+    /// Events of the outside world come one after another, in the order of their posts
+    Ordered,
+    /// Only what enables an event comes before it
+    Free,
+}
+
 /// Print the races of a recorded trace
 #[derive(clap::Args, Debug)]
 #[command(long_about = ABOUT, after_help = AFTER)]
@@ -85,6 +97,12 @@ pub(in crate::cli) struct Args {
     /// Rules of the happens-before relation
     #[arg(long, value_enum, default_value_t, value_name = "RULES", help_heading = head::EFFORT)]
     rules: RulesArg,
+    /// Order of the events of the outside world, for the rules of CAFA
+    ///
+    /// Without this option, they are ordered in the log of a real app, which does not say what else its user could have
+    /// done, and free in the run of a model.
+    #[arg(long, value_enum, value_name = "ORDER", help_heading = head::EFFORT)]
+    external: Option<ExternalArg>,
     /// Stop after this time, as in `30s`, `10m` or `1h`
     ///
     /// An analysis that is stopped reports no races, and ends with an error.
@@ -93,6 +111,9 @@ pub(in crate::cli) struct Args {
     /// Print also the pairs that only locks and signals order (rank B)
     #[arg(long, help_heading = head::RESULT)]
     locked: bool,
+    /// Print also the use-free races that a filter excludes, with the reason (rank D)
+    #[arg(long, help_heading = head::RESULT)]
+    guarded: bool,
     /// Print only races that no other race covers
     #[arg(long, help_heading = head::RESULT)]
     uncovered: bool,
@@ -123,6 +144,16 @@ pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<Ex
             "only the printed and the hybrid rules have ranks, and only the printed rules have coverage: remove `--rules`, or `--locked` and `--uncovered`",
         ));
     }
+    if !rules.has_filters && (args.external.is_some() || args.guarded) {
+        return Err(Refusal::new(
+            "only the rules of CAFA order the events of the outside world and have filters: add `--rules cafa`, or remove `--external` and `--guarded`",
+        ));
+    }
+    let external = args.external.map(|external| match external {
+        ExternalArg::Ordered => External::Ordered,
+        ExternalArg::Free => External::Free,
+    });
+    let options = Options { external, ..Options::default() };
     if args.atomic.is_given() && !args.atomicity {
         return Err(Refusal::new(
             "`--atomic` and `--edges` are options of the analysis of atomicity: add `--atomicity`",
@@ -135,7 +166,7 @@ pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<Ex
         let status = atomicity::run((&name, &trace), (&args.atomic, args.all_pairs), &args.result, &stop, context);
         return status.map_or_else(|| stopped(&timer, context), Ok);
     }
-    let Some(found) = rules.analyze(&trace, Options::default(), &stop).map_err(Refusal::new)? else {
+    let Some(found) = rules.analyze(&trace, options, &stop).map_err(Refusal::new)? else {
         return stopped(&timer, context);
     };
     let mut report = AnalysisReport::new(&name, rules.title, &trace, &found);
@@ -146,7 +177,7 @@ pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<Ex
     }
     let mut model_notes = Vec::new();
     if args.confirm && !report.races.is_empty() {
-        let wanted = |race: &FoundRace| args.locked || race.rank != 'B';
+        let wanted = |race: &FoundRace| is_wanted(&args, race);
         let model = verdicts::confirm_races((&trace, &args.file), &mut report, wanted, &stop)?;
         model_notes = model.notes;
         if stop.load(Ordering::Relaxed) {
@@ -170,8 +201,17 @@ pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<Ex
         }
     }
     let is_refuted = |race: &FoundRace| race.verdict.as_deref() == Some(Verdict::Refuted.word());
-    let races = report.races.iter().any(|race| race.rank != 'B' && !is_refuted(race));
+    let races = report.races.iter().any(|race| !is_aside(race) && !is_refuted(race));
     Ok(if races { ExitStatus::Found } else { ExitStatus::Nothing })
+}
+
+// Whether the race is of a rank that the user wants.
+fn is_wanted(args: &Args, race: &FoundRace) -> bool {
+    match race.rank {
+        'B' => args.locked,
+        'D' => args.guarded,
+        _ => true,
+    }
 }
 
 fn stopped(timer: &Timer, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
@@ -189,18 +229,19 @@ fn print_report(args: &Args, report: &AnalysisReport, context: &mut CommandConte
         .map(|(n, what)| some(n, what));
     writeln!(out, "{}: {ops}, {threads}, {tasks}; {}", paint(BOLD, &report.file), report.rules);
     let total: usize = report.classes.values().sum();
-    let classes = RaceClass::ALL.iter().filter_map(|class| {
+    let classes = RaceClass::ALL.iter().chain(&RaceClass::CAUSAL).filter_map(|class| {
         let n = report.classes.get(class.name()).filter(|n| **n > 0)?;
         Some(format!("{n} {} ({})", class.name(), some(report.fields[class.name()], "field")))
     });
     let classes: Vec<String> = classes.collect();
     let colon = if classes.is_empty() { "" } else { ": " };
-    let covered = report.races.iter().filter(|race| race.rank != 'B' && race.covered_by.is_some()).count();
+    let covered = report.races.iter().filter(|race| !is_aside(race) && race.covered_by.is_some()).count();
     let hidden = match covered {
         n if n > 0 && args.uncovered => format!("; {} that another race covers, not shown", some(n, "pair")),
         _ => String::new(),
     };
-    writeln!(out, "{}{colon}{}{hidden}", some(total, "race"), classes.join(", "));
+    let race = report.kind.as_ref().map_or_else(|| "race".to_owned(), |kind| format!("{kind} race"));
+    writeln!(out, "{}{colon}{}{hidden}", some(total, &race), classes.join(", "));
     if let Some(SecondAccesses { events, statements }) = report.second_accesses {
         let [events, statements] = [some(events, "event"), some(statements, "statement")];
         writeln!(out, "second accesses of races: {events}, {statements}, as RAPID counts");
@@ -214,6 +255,11 @@ fn print_report(args: &Args, report: &AnalysisReport, context: &mut CommandConte
     if locked > 0 && !args.locked {
         writeln!(out);
         writeln!(out, "{} that only locks and signals order: --locked prints them", some(locked, "more pair"));
+    }
+    let filtered = report.races.iter().filter(|race| race.rank == 'D').count();
+    if filtered > 0 && !args.guarded {
+        writeln!(out);
+        writeln!(out, "{} that a filter excludes: --guarded prints them", some(filtered, "more pair"));
     }
     let mut notes = Vec::new();
     for (task, other) in &report.overtaken {
@@ -238,11 +284,11 @@ fn print_report(args: &Args, report: &AnalysisReport, context: &mut CommandConte
 
 // Prints the races: the first one of each location and class, or all of them with `--all-pairs` and `--confirm`.
 fn print_text(args: &Args, report: &AnalysisReport, context: &mut CommandContext) {
-    let wanted = |race: &FoundRace| (args.locked || race.rank != 'B') && !(args.uncovered && race.covered_by.is_some());
+    let wanted = |race: &FoundRace| is_wanted(args, race) && !(args.uncovered && race.covered_by.is_some());
     let mut groups: Vec<Vec<usize>> = Vec::new();
-    let mut known: BTreeMap<(&str, &str, bool), usize> = BTreeMap::new();
+    let mut known: BTreeMap<(&str, &str, Option<char>), usize> = BTreeMap::new();
     for (i, race) in report.races.iter().enumerate().filter(|(_, race)| wanted(race)) {
-        let key = (race.location.as_str(), race.class.as_str(), race.rank == 'B');
+        let key = (race.location.as_str(), race.class.as_str(), is_aside(race).then_some(race.rank));
         match known.get(&key).filter(|_| !(args.all_pairs || args.confirm)) {
             Some(at) => groups[*at].push(i),
             None => {
@@ -266,6 +312,9 @@ fn print_text(args: &Args, report: &AnalysisReport, context: &mut CommandContext
         for end in [&race.first, &race.second] {
             writeln!(out, "   {}", &access(end));
         }
+        if let Some(filter) = &race.filter {
+            writeln!(out, "   {}", &reason(filter));
+        }
         if let Some(by) = race.covered_by.and_then(|by| leaders.get(&by)).filter(|by| **by != i) {
             writeln!(out, "   covered by #{}: an order of that race also orders this one", by + 1);
         }
@@ -273,6 +322,28 @@ fn print_text(args: &Args, report: &AnalysisReport, context: &mut CommandContext
             writeln!(out, "   {} in the model of the trace ({pair})", paint(BOLD, &verdict.to_uppercase()));
         }
     }
+}
+
+// Whether a race is listed only if it is asked for: its rank is B or D.
+fn is_aside(race: &FoundRace) -> bool {
+    matches!(race.rank, 'B' | 'D')
+}
+
+// Says why a free cannot make a use fail: `guarded by the read at 8:5 @check`.
+fn reason(FilterReason { reason, operation, line, site }: &FilterReason) -> String {
+    let by = if reason == UseFreeFilter::Guarded.text() { " by the read" } else { "" };
+    let at = match site {
+        Some(site) => shortened(site),
+        None if *line > 0 => format!("line {line}"),
+        None => format!("operation {operation}"),
+    };
+    format!("{reason}{by} at {at}")
+}
+
+// Removes the kind of access from a site, which has it behind the place: `8:5 read @check`.
+fn shortened(site: &str) -> String {
+    let word = [" read", " write"].into_iter().find(|word| site.contains(word));
+    word.map_or_else(|| site.to_owned(), |word| site.replacen(word, "", 1))
 }
 
 // Describes an access and what led to it: `write  line 812  on main, in msg 12 < msg 3, posted by 5`. For raceflip's
@@ -284,8 +355,7 @@ fn access(end: &End) -> String {
         Some(site) if site.parse::<i64>().is_ok() => {
             text.push_str(&format!("  statement {site}, line {}", end.line));
         }
-        // The site also contains the kind of access, behind the place.
-        Some(site) => text.push_str(&format!("  {}", site.replacen(&format!(" {}", end.access), "", 1))),
+        Some(site) => text.push_str(&format!("  {}", shortened(site))),
         None if end.line > 0 => text.push_str(&format!("  line {}", end.line)),
         None => {}
     }

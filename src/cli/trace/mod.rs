@@ -1,7 +1,7 @@
 //! `raceflip trace`: works on execution traces, in raceflip's format and in others.
 //!
-//! The room of recorded traces: `trace stat`, `trace convert` and `trace to-model`, and `analyze`, which finds the races
-//! of a trace.
+//! The room of recorded traces: `trace stat`, `trace convert` and `trace to-model`, and `analyze`, which finds the
+//! races of a trace.
 
 pub(super) mod analyze;
 mod atomicity;

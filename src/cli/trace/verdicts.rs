@@ -1,6 +1,6 @@
 //! From the races of a trace to verdicts: makes the model of the trace and confirms the pairs on it.
 
-use crate::campaign::{CampaignContext, CampaignPlan, StatePlan, TrialPlan, Verdict, confirm};
+use crate::campaign::{CampaignContext, CampaignPlan, PairFacts, PairReport, StatePlan, TrialPlan, Verdict, confirm};
 use crate::cli::Refusal;
 use crate::cli::args::workers;
 use crate::cli::io::bar::CampaignBar;
@@ -78,10 +78,19 @@ pub(super) fn confirm_races(
     let bar = CampaignBar::new("run");
     let found = confirm(&plan, CampaignContext { stop, progress: &bar });
     bar.finish();
-    let verdicts: BTreeMap<Pair, Verdict> = found.pairs.iter().map(|pair| (pair.pair, pair.verdict())).collect();
+    let verdicts: BTreeMap<Pair, Verdict> = found.pairs.iter().map(|pair| (pair.pair, verdict(pair))).collect();
     for race in report.races.iter_mut() {
         let pair = race.pair.as_ref().and_then(|text| by_text.get(text));
         race.verdict = pair.map(|pair| verdicts.get(pair).copied().unwrap_or(Verdict::Unconfirmed).word().to_owned());
     }
     Ok(made)
+}
+
+// A deadlock of the model does no harm to the app: it is an order of the model that the trace excludes.
+fn verdict(pair: &PairReport) -> Verdict {
+    let fails = pair.harms().iter().any(|signature| signature.starts_with("failure "));
+    match pair.verdict() {
+        Verdict::Harmful if !fails => Verdict::Real,
+        verdict => verdict,
+    }
 }

@@ -1,12 +1,12 @@
 //! Runs the detectors that read a trace on one run: records it, and analyzes the trace when the run has ended.
 
-use crate::detect::pairs::candidate::{Candidate, ConflictPlace};
+use crate::detect::pairs::candidate::{Candidate, ConflictPlace, join};
 use crate::detect::pairs::findings::PairFindings;
 use crate::detect::pairs::watch::{Act, RunState};
 use crate::detect::relation::signals::EventChannels;
-use crate::detect::traces::happens_before::Options;
+use crate::detect::traces::happens_before::{Options, Race, RaceClass};
 use crate::detect::traces::record::TraceRecorder;
-use crate::detect::{DetectorId, Rank};
+use crate::detect::{DetectorId, Rank, UseFree};
 use crate::event::{AccessPlace, Event};
 use crate::trace::OpNo;
 use crate::world::World;
@@ -50,6 +50,8 @@ impl Tape {
         let options = Options { coverage: false, ..Options::default() };
         let races = detectors.iter().filter_map(|by| Some((*by, by.rules()?))).flat_map(|(by, rules)| {
             let found = rules.analyze(&trace, options, &stop).ok().flatten();
+            // A detector of use-free races finds others in a trace without references.
+            let found = found.filter(|found| found.is_use_free == rules.has_filters);
             found.into_iter().flat_map(|found| found.races).map(move |race| (by, race))
         });
         let mut found = PairFindings::default();
@@ -60,10 +62,17 @@ impl Tape {
             };
             let place = (*old_place).max(*new_place);
             let at = || (ConflictPlace::of(world, place), world.place_name(place));
-            found.count(new, (watch, race.rank, by), (&old.by, &old.when), world, at);
+            let candidate = found.count(new, (watch, race.rank, by), (&old.by, &old.when), world, at);
+            join(&mut candidate.use_free, use_free(&race));
         }
         let (found, _) = found.finish();
         debug_assert!(found.iter().all(|candidate| candidate.rank != Rank::Order));
         found
     }
+}
+
+// What a race says about a use and a free; `None` if it is about other accesses.
+fn use_free(race: &Race) -> Option<UseFree> {
+    let RaceClass::Causal(class) = race.class else { return None };
+    Some(UseFree { class, filters: race.filter.iter().map(|filter| filter.kind).collect() })
 }

@@ -1,5 +1,6 @@
 //! Candidates: pairs of sites that might race or whose order may matter, with the evidence for them.
 
+use super::use_free::UseFree;
 use crate::detect::DetectorId;
 use crate::event::{AccessPlace, Location, ObjectId, SiteId};
 use crate::world::World;
@@ -203,6 +204,8 @@ pub struct Candidate {
     /// Detectors that reported the pair. Empty for a pair that only the user asked for, and for one that no run shows
     /// alone.
     pub by: BTreeSet<DetectorId>,
+    /// What a detector of use-free races says about the pair; `None` if none reports it.
+    pub use_free: Option<UseFree>,
     /// Number of occurrences, as a lower bound: a repeated access of one chain of contexts counts only the partners
     /// that are new since the last one.
     pub count: u64,
@@ -213,6 +216,15 @@ impl Candidate {
     #[must_use]
     pub fn is_race(&self) -> bool {
         self.rank != Rank::Order
+    }
+}
+
+/// Adds what other occurrences of a pair have shown.
+pub(in crate::detect) fn join(known: &mut Option<UseFree>, other: Option<UseFree>) {
+    match (known, other) {
+        (Some(known), Some(other)) => known.join(other),
+        (known, other @ Some(_)) => *known = other,
+        (_, None) => {}
     }
 }
 
@@ -275,6 +287,7 @@ impl Candidates {
                 known.rank = known.rank.min(candidate.rank);
                 known.kinds.append(&mut candidate.kinds);
                 known.by.append(&mut candidate.by);
+                join(&mut known.use_free, candidate.use_free);
                 known.count = known.count.saturating_add(candidate.count);
                 if run < known.evidence.run {
                     known.evidence = candidate.evidence;
@@ -312,6 +325,7 @@ impl Candidates {
             kinds: BTreeSet::from([ContextKind::SameLooper]),
             evidence: FirstOccurrence::unseen(pair, run, location),
             by: BTreeSet::new(),
+            use_free: None,
             count: 0,
         };
         self.all.insert(pair, flip);
@@ -326,6 +340,7 @@ impl Candidates {
             kinds: BTreeSet::new(),
             evidence: FirstOccurrence::unseen(pair, 0, location),
             by: BTreeSet::from([DetectorId::SEARCH]),
+            use_free: None,
             count: 0,
         });
     }

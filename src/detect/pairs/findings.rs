@@ -51,7 +51,7 @@ impl PairFindings {
         Some(candidate)
     }
 
-    /// Counts a pair of executions that a detector has found; `old` is the earlier one.
+    /// Counts a pair of executions that a detector has found, and returns its candidate; `old` is the earlier one.
     pub(in crate::detect) fn count(
         &mut self,
         act: &Act,
@@ -59,7 +59,7 @@ impl PairFindings {
         (old, was): (&OperationKey, &ExecutionTime),
         world: &World,
         place: impl FnOnce() -> (ConflictPlace, String),
-    ) {
+    ) -> &mut Candidate {
         let pair = Pair::new(old.site, act.by.site);
         let id = match self.ids.get(&pair) {
             Some(id) => *id,
@@ -70,12 +70,14 @@ impl PairFindings {
         candidate.kinds.insert(old.kind(&act.by));
         candidate.by.insert(by);
         candidate.count += 1;
+        candidate
     }
 
     fn add(&mut self, pair: Pair, rank: Rank, evidence: FirstOccurrence) -> u32 {
         let id = self.all.len() as u32;
         self.ids.insert(pair, id);
-        self.all.push(Candidate { pair, rank, kinds: BTreeSet::new(), evidence, by: BTreeSet::new(), count: 0 });
+        let (kinds, by) = (BTreeSet::new(), BTreeSet::new());
+        self.all.push(Candidate { pair, rank, kinds, evidence, by, use_free: None, count: 0 });
         id
     }
 

@@ -85,8 +85,7 @@ impl ContextClock {
         point.chain == self.at.chain || self.clock.has(point)
     }
 
-    /// Whether the context knows everything that a block of chains says. The context's own chain is not taken into
-    /// account.
+    /// Whether the context knows everything that a block of chains says, its own chain left out.
     pub(in crate::detect) fn knows(&self, number: usize, block: &Arc<ClockBlock>) -> bool {
         self.clock.block(number).is_some_and(|mine| Arc::ptr_eq(mine, block) || knows(mine, block))
     }
@@ -110,8 +109,7 @@ impl ContextClock {
         clock
     }
 
-    /// Returns the context's knowledge, for another context to learn, and begins a new epoch: later operations are
-    /// not part of it.
+    /// Returns the context's knowledge for others, and begins a new epoch, which is not part of it.
     pub(in crate::detect) fn send(&mut self) -> Clock {
         let clock = self.knowledge();
         self.at.epoch = self.at.epoch.saturating_add(1);
@@ -425,10 +423,7 @@ impl Relation {
         let Some((end, clock)) = self.close(context) else { return };
         match begin {
             _ if self.thread(looper).shares_queue => {}
-            Some(begin) => {
-                let ended = Arc::new(EndedMessage { context, begin, end, clock });
-                self.thread(looper).tasks.add(ended, post, class);
-            }
+            Some(begin) => self.thread(looper).tasks.add(EndedMessage { context, begin, end, clock }, post, class),
             None => self.receive(home, &clock),
         }
     }

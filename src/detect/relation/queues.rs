@@ -76,7 +76,13 @@ struct ChainPosts {
 
 impl Tasks {
     /// Adds a task that has ended.
-    pub(in crate::detect) fn add(&mut self, ended: Arc<EndedMessage>, post: Option<Point>, class: Option<PostClass>) {
+    pub(in crate::detect) fn add(
+        &mut self,
+        ended: impl Into<Arc<EndedMessage>>,
+        post: Option<Point>,
+        class: Option<PostClass>,
+    ) {
+        let ended = ended.into();
         let (begin, end) = (ended.begin, ended.end);
         self.by_chain.entry(begin.chain).or_default().push(ended.clone());
         self.last.learn(end);
@@ -112,8 +118,7 @@ impl Tasks {
             let Some(known) = posted.clock.block(number) else { continue };
             let first = number * WIDTH;
             let block = ChainId(first as u32)..ChainId((first + WIDTH) as u32);
-            let ends = |theirs| clock.block(number).is_some_and(|mine| knows(mine, theirs));
-            let is_news = !self.last.block(number).is_none_or(|theirs| ends(theirs));
+            let is_news = self.last.block(number).is_some_and(|last| is_news(known, last, clock.block(number)));
             let may_follow = self.posted_ends.get(number).is_some_and(|ends| !clock.covers(ends));
             let mut chains = BTreeSet::new();
             if may_follow {
@@ -181,8 +186,9 @@ impl Tasks {
         let mut found = Vec::new();
         for number in 0..arrived.len() {
             let Some(theirs) = arrived.block(number) else { continue };
-            let known = |other: &Arc<ClockBlock>| before.block(number).is_some_and(|mine| knows(mine, other));
-            if known(theirs) || self.last.block(number).is_none_or(known) {
+            let mine = before.block(number);
+            let is_known = mine.is_some_and(|mine| knows(mine, theirs));
+            if is_known || !self.last.block(number).is_some_and(|last| is_news(theirs, last, mine)) {
                 continue;
             }
             let first = number * WIDTH;
@@ -202,4 +208,11 @@ impl Tasks {
     pub(in crate::detect) fn last(&self) -> impl Iterator<Item = &Arc<EndedMessage>> {
         self.by_chain.values().filter_map(|tasks| tasks.last())
     }
+}
+
+// Whether a block that knows something of some chains may show ends of their tasks, the last of which are given, that
+// `mine` does not know. Chains of which the block knows nothing do not count: most tasks without an order are of these.
+fn is_news(known: &ClockBlock, last: &ClockBlock, mine: Option<&Arc<ClockBlock>>) -> bool {
+    let mine = mine.map_or(&[0; WIDTH], |mine| &**mine);
+    (0..WIDTH).fold(false, |any, k| any | (known[k] > 0 && last[k] > mine[k]))
 }

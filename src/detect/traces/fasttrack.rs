@@ -1,7 +1,7 @@
 //! FastTrack (Flanagan, Freund, PLDI 2009) over a trace: races between threads, by epochs.
 //!
-//! The order is that of threads ([`super::threads`]), with locks. Therefore no race between two tasks of one looper is
-//! ever found, and many races between a task and a thread are missed.
+//! The order is that of threads ([`super::thread_order`]), with locks. Therefore no race between two tasks of one
+//! looper is ever found, and many races between a task and a thread are missed.
 //!
 //! Each location keeps its last write, and its last read, or the last read of each thread if reads are not ordered.
 //! FastTrack finds a race on a location if there is one, but not all of them: after a race of a and b only b may be

@@ -5,9 +5,11 @@
 //! firing of a row of a component comes after its request and after the step that last let it be fired by its stage,
 //! which are events of the same kind; DroidRacer's relation knows no order of its condition. [`pools`] has the tasks of
 //! pools.
-//! An access to an object's cell also reads the object's life, which a free writes.
+//! An access to an object's cell also reads the object's life, which a free writes. [`marks`] says what accesses do to
+//! references.
 
 mod jobs;
+mod marks;
 mod memory;
 mod pools;
 
@@ -19,6 +21,7 @@ use crate::event::{
 };
 use crate::trace::{Action, Builder, ChannelNo, EventNo, LocationNo, SiteNo, TaskNo, ThreadNo, Trace, TraceError};
 use crate::world::World;
+use marks::Tests;
 use pools::PoolTasks;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -52,6 +55,9 @@ pub struct TraceRecorder {
     values: IndexVec<LocationNo, Option<i64>>,
     // Jobs whose tasks have ended. Each is a thread of the trace, so that others can join it.
     ended: BTreeMap<ThreadId, Vec<ThreadId>>,
+    // The site of the event that is being recorded.
+    here: Option<SiteId>,
+    tests: Tests,
 }
 
 impl Default for TraceRecorder {
@@ -65,6 +71,7 @@ impl TraceRecorder {
     #[must_use]
     pub fn new() -> Self {
         let mut builder = Builder::new();
+        builder.free_events();
         let environment = builder.environment("environment");
         let init = builder.thread("init");
         debug_assert_eq!((environment, init), (ENVIRONMENT, INIT));
@@ -84,6 +91,8 @@ impl TraceRecorder {
             suspended: BTreeMap::new(),
             resumed: BTreeSet::new(),
             ended: BTreeMap::new(),
+            here: None,
+            tests: Tests::default(),
             values: IndexVec::new(),
         }
     }
@@ -136,6 +145,7 @@ impl TraceRecorder {
                 self.builder.is_lock(ChannelNo(*channel));
             }
         }
+        self.here = event.site;
         let site = event.site.map_or(SiteNo::NONE, |site| self.site(world, site));
         let thread = event.thread.map_or(ENVIRONMENT, |thread| self.acting(thread));
         receives.iter().for_each(|channel| self.push(thread, Action::Receive(ChannelNo(*channel)), site));

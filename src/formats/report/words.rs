@@ -9,6 +9,7 @@ use crate::campaign::{PairFacts, RunKind, SEARCHED, Verdict, best_way};
 use crate::formats::campaign::{
     About, Access, ConfirmReport, Endless, Evidence, Failure, Harm, Order, Pair, Proof, Way,
 };
+use crate::formats::caught::Caught;
 use crate::formats::failure_place::stalls;
 use crate::formats::harms::{HarmClaim, MoreOften};
 use std::collections::BTreeSet;
@@ -57,7 +58,10 @@ pub(crate) fn contexts(kinds: &[String]) -> String {
 
 /// Describes how a pair was found: the contexts in which detection saw it, or the search that alone has found it.
 pub(super) fn seen(pair: &Pair) -> String {
-    if pair.detectors.is_empty() { contexts(&pair.contexts) } else { "found by exhaustive search".to_owned() }
+    let seen =
+        if pair.detectors.is_empty() { contexts(&pair.contexts) } else { "found by exhaustive search".to_owned() };
+    let use_free = pair.use_free.words();
+    if use_free.is_empty() { seen } else { format!("{seen}, {use_free}") }
 }
 
 /// Returns a name for the statement of a pair that comes first.
@@ -116,10 +120,13 @@ pub(super) fn proof(report: &ConfirmReport, pair: &Pair) -> String {
                 }
             }
         }
-        Proof::Refuted { states, never_first, never_then } => {
+        Proof::Refuted { states, never_first, never_then, never_direct } => {
             let never = match (never_first, never_then) {
                 (Some(first), Some(then)) if first == then => {
                     "never in two threads or tasks on the same memory".to_owned()
+                }
+                (Some(first), Some(then)) if *never_direct => {
+                    clean(&format!("{then} never reads what {first} has written: another write always comes between"))
                 }
                 (Some(first), Some(then)) => clean(&format!("never side by side, and never {first} before {then}")),
                 _ => "never side by side, and no two instances in both orders".to_owned(),
@@ -281,6 +288,12 @@ pub(super) fn orders<'r>(report: &ConfirmReport, pair: &'r Pair, replays: &mut d
         if order.failures.is_empty() {
             let commands = order.passes.as_ref().map_or_else(Vec::new, |again| commands(report, again, replays));
             examples.push(Example { head: ReportLine::new(format!("{head}, none fails")), commands, failing: None });
+        }
+        for Caught { exception, line, column, runs: n, .. } in &order.caught {
+            let runs = counted(*n, runs);
+            let head =
+                clean(&format!("{} first: caught {exception} at :{line}:{column} in {runs}", side(pair, &order.first)));
+            examples.push(Example { head: ReportLine::new(head), commands: Vec::new(), failing: None });
         }
     }
     examples

@@ -27,7 +27,7 @@ impl ModelText<'_, '_> {
     pub(super) fn post(&self, task: TaskNo) -> Statement {
         let about = &self.kept.trace.tasks[task];
         let posted_by = about.post.map(|post| self.kept.trace.ops[post].thread);
-        let when = self.times.of(about, posted_by == Some(about.looper));
+        let when = self.kept.times.of(self.kept.trace, task, posted_by == Some(about.looper));
         let is_async = if about.is_async { " async" } else { "" };
         Statement::Plain(format!("post {}() to {}{when}{is_async}", self.tasks_of[task], self.threads_of[about.looper]))
     }

@@ -7,11 +7,12 @@ use super::contexts::{ContextKind, ContextNo, Contexts, MustOrder, Runner};
 use super::left_out::LeftOut;
 use super::sections::Sections;
 use super::statements::{InitialReference, references};
+use super::times::Times;
 use super::{ModelOptions, NoModel};
 use crate::base::IndexVec;
 use crate::event::PostTime;
 use crate::lang::near;
-use crate::trace::{Action, ChannelNo, EventNo, LocationNo, OpNo, TaskNo, ThreadNo, Trace};
+use crate::trace::{Action, EventNo, LocationNo, OpNo, Task, TaskNo, ThreadNo, Trace};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The operations that a model has, and what realizes the must-order among them.
@@ -31,7 +32,8 @@ pub(super) struct Kept<'t> {
     pub(super) left_out: BTreeMap<LeftOut, u64>,
     /// The locations that hold references.
     pub(super) references: BTreeMap<LocationNo, InitialReference>,
-    all: bool,
+    pub(super) times: Times,
+    pub(super) all: bool,
     has_idle: IndexVec<ThreadNo, bool>,
 }
 
@@ -55,6 +57,7 @@ impl<'t> Kept<'t> {
             awaits: BTreeMap::new(),
             left_out: BTreeMap::new(),
             references: references(trace),
+            times: Times::new(trace),
             all: options.all,
             has_idle,
         };
@@ -102,7 +105,7 @@ impl<'t> Kept<'t> {
         self.contexts.joins[thread].iter().copied().filter(|op| self.alive[*op])
     }
 
-    fn leave_out(&mut self, op: OpNo, why: LeftOut) {
+    pub(super) fn leave_out(&mut self, op: OpNo, why: LeftOut) {
         if std::mem::replace(&mut self.alive[op], false) {
             self.count(why, 1);
         }
@@ -194,7 +197,7 @@ impl<'t> Kept<'t> {
                 Action::Enable(event) if self.alive[op] => last[event] = Some(op),
                 Action::Post(task) if self.alive[op] => {
                     let enables = trace.tasks[task].events.iter().filter_map(|event| last[*event]);
-                    enables.for_each(|enable| self.need(enable, op));
+                    enables.for_each(|enable| self.need(enable, self.behind(enable, op)));
                 }
                 _ => {}
             }
@@ -202,6 +205,31 @@ impl<'t> Kept<'t> {
         // The redundant ones are known only when all are there.
         let needs: Vec<_> = self.needs.iter().copied().collect();
         needs.into_iter().for_each(|(from, to)| self.drop_redundant(from, to));
+    }
+
+    // Returns the operation that comes after the enable: the post, or the begin of a section that makes the post.
+    // Tasks of one looper do not interleave, so that a section behind the enable of another task is behind it from its
+    // begin on. A wait in the middle of the section would keep its looper from the task that ends the wait.
+    fn behind(&self, enable: OpNo, post: OpNo) -> OpNo {
+        let (from, to) = (self.contexts.of[enable], self.contexts.of[post]);
+        match self.task_of(to).map(|task| &self.trace.tasks[task]) {
+            Some(Task { post: None, begin: Some(begin), .. })
+                if from != to
+                    && self.task_of(from).is_some()
+                    && self.contexts.runner(from) == self.contexts.runner(to) =>
+            {
+                *begin
+            }
+            _ => post,
+        }
+    }
+
+    // Whether the model has the later operation of an edge.
+    fn has_target(&self, to: OpNo) -> bool {
+        match self.action(to) {
+            Action::Begin(task) => self.is_left(task),
+            _ => self.alive[to],
+        }
     }
 
     fn need(&mut self, from: OpNo, to: OpNo) {
@@ -235,7 +263,7 @@ impl<'t> Kept<'t> {
     // An enable has a statement only where something waits for it.
     fn enables_without_use(&mut self) {
         let trace = self.trace;
-        let dead: Vec<_> = self.needs.iter().copied().filter(|(_, to)| !self.alive[*to]).collect();
+        let dead: Vec<_> = self.needs.iter().copied().filter(|(_, to)| !self.has_target(*to)).collect();
         for need in dead {
             self.needs.remove(&need);
         }
@@ -245,63 +273,6 @@ impl<'t> Kept<'t> {
                 self.alive[op] = false;
             }
         }
-    }
-
-    // Keeps of each channel the receives that come after something, and the sends that they wait for. Signals never
-    // order two tasks of one looper, so a receive waits for the sends of other runners only.
-    fn signals(&mut self) {
-        let trace = self.trace;
-        let mut sent: IndexVec<ChannelNo, BTreeMap<Runner, Vec<OpNo>>> =
-            (0..trace.channels).map(|_| BTreeMap::new()).collect();
-        let mut awaited: BTreeMap<(ChannelNo, Runner), u32> = BTreeMap::new();
-        let mut known: BTreeMap<(ContextNo, ChannelNo, Runner), u32> = BTreeMap::new();
-        self.awaits.clear();
-        for (op, operation) in trace.ops.enumerate().filter(|(op, _)| self.alive[*op]).collect::<Vec<_>>() {
-            let context = self.contexts.of[op];
-            let own = self.contexts.runner(context);
-            match operation.action {
-                Action::Send(channel) => sent[channel].entry(own).or_default().push(op),
-                Action::Receive(channel) => {
-                    let mut waits = BTreeMap::new();
-                    for (runner, sends) in sent[channel].iter().filter(|(runner, _)| **runner != own) {
-                        let n = sends.len() as u32;
-                        let before = known.insert((context, channel, *runner), n).unwrap_or_default();
-                        let is_must = |send: &OpNo| self.orders_nothing(*send, op);
-                        if n > before && !sends[before as usize..].iter().all(is_must) {
-                            waits.insert(*runner, n);
-                            awaited.insert((channel, *runner), n);
-                        }
-                    }
-                    if !waits.is_empty() {
-                        self.awaits.insert(op, waits);
-                    } else if !self.all {
-                        self.leave_out(op, LeftOut::Signals);
-                    } else {
-                        self.alive[op] = false;
-                    }
-                }
-                _ => {}
-            }
-        }
-        for (channel, sends) in sent.enumerate() {
-            for (runner, sends) in sends {
-                let n = awaited.get(&(channel, *runner)).copied().unwrap_or_default();
-                sends.iter().skip(n as usize).for_each(|send| self.leave_out(*send, LeftOut::Signals));
-            }
-        }
-    }
-
-    // Whether a receive need not wait for a send: the must-order orders them; or the send is the first thing that its
-    // thread does, and the thread can do it at any time before the receive.
-    fn orders_nothing(&self, send: OpNo, receive: OpNo) -> bool {
-        let (contexts, must) = (&self.contexts, &self.must);
-        if must.is_before(contexts, send, receive) {
-            return true;
-        }
-        let ContextKind::Home(thread) = contexts.list[contexts.of[send]].kind else { return false };
-        let mut before = self.ops(contexts.of[send]).take_while(|op| *op < send);
-        let is_first = before.all(|op| matches!(self.action(op), Action::Send(_) | Action::AttachQueue));
-        is_first && contexts.forks[thread].is_none_or(|fork| must.is_before(contexts, fork, receive))
     }
 
     // Removes locks that never make a thread wait, and sections that are empty now.
@@ -425,6 +396,8 @@ impl<'t> Kept<'t> {
         }
         let n = asynchronous.intersection(&others).count() as u64;
         self.count_if(LeftOut::Fences, n);
+        let fronts = self.times.overtaking.iter().filter(|task| self.is_left(**task)).count() as u64;
+        self.count_if(LeftOut::Fronts, fronts);
     }
 }
 

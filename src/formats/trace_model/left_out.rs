@@ -15,6 +15,7 @@ pub(super) enum LeftOut {
     OpenSections,
     LoneReleases,
     Fences,
+    Fronts,
     Microtasks,
     Loops,
     Environment,
@@ -38,6 +39,7 @@ impl LeftOut {
             }
             Self::LoneReleases => "releases of a lock that another task of the thread has taken",
             Self::Fences => "loopers with asynchronous messages: a trace has no fences, so that these pass nothing",
+            Self::Fronts => "places of messages that have overtaken an earlier one: they are posted at the front",
             Self::Microtasks => "microtasks that another thread has posted: they are messages",
             Self::Loops => "loops of a thread over its queue, but the first one",
             Self::Environment => "operations of the environment that are no posts",

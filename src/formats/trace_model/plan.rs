@@ -3,7 +3,6 @@
 use super::contexts::{ContextNo, Runner};
 use super::keep::Kept;
 use crate::base::IndexVec;
-use crate::event::PostTime;
 use crate::trace::{Action, OpNo, TaskNo, ThreadNo};
 use std::collections::BTreeSet;
 
@@ -110,13 +109,15 @@ impl Plan {
 
     fn task(&self, kept: &Kept<'_>, task: TaskNo) -> TaskForm {
         let about = &kept.trace.tasks[task];
-        let is_event = matches!(self.threads[about.looper], ThreadForm::Looper { .. }) && about.time == PostTime::Now;
+        let is_event =
+            matches!(self.threads[about.looper], ThreadForm::Looper { .. }) && kept.times.is_plain(kept.trace, task);
         let Some(post) = about.post else {
             let context = kept.contexts.tasks[task];
+            let causes = about.begin.map_or(0, |begin| needs(kept, begin).count());
             let is_section = context.is_some_and(|c| matches!(kept.contexts.runner(c), Runner::Section(_)));
             return match () {
                 () if is_section || self.threads[about.looper] == ThreadForm::Absent => TaskForm::Section,
-                () if is_event => TaskForm::Event { initially: true },
+                () if is_event && causes < 2 => TaskForm::Event { initially: causes == 0 },
                 () => TaskForm::Poster,
             };
         };
@@ -141,8 +142,8 @@ impl Plan {
             let (Some(op), None, true) = (ops.next(), ops.next(), is_plain) else { continue };
             let Action::Post(task) = kept.action(op) else { continue };
             let about = &kept.trace.tasks[task];
-            let is_event =
-                matches!(self.threads[about.looper], ThreadForm::Looper { .. }) && about.time == PostTime::Now;
+            let is_event = matches!(self.threads[about.looper], ThreadForm::Looper { .. })
+                && kept.times.is_plain(kept.trace, task);
             if !is_event {
                 continue;
             }

@@ -5,7 +5,6 @@ use super::keep::Kept;
 use super::names::{LOCAL, Names};
 use super::plan::{Plan, TaskForm, ThreadForm};
 use super::statements::{Guards, InitialReference, OBJECT, Statement};
-use super::times::Times;
 use super::{ModelOptions, NoModel, TraceModel};
 use crate::base::{IndexVec, clean};
 use crate::lang::{self, MAX_SOURCE, Source};
@@ -58,7 +57,6 @@ pub(super) struct ModelText<'k, 't> {
     pub(super) kept: &'k Kept<'t>,
     pub(super) plan: &'k Plan,
     pub(super) names: Names,
-    pub(super) times: Times,
     pub(super) guards: Guards,
     pub(super) threads_of: IndexVec<ThreadNo, String>,
     pub(super) tasks_of: IndexVec<TaskNo, String>,
@@ -106,7 +104,6 @@ impl<'k, 't> ModelText<'k, 't> {
             kept,
             plan,
             names,
-            times: Times::new(trace),
             guards: Guards::new(kept),
             threads_of,
             tasks_of,
@@ -179,10 +176,12 @@ impl<'k, 't> ModelText<'k, 't> {
         }
     }
 
-    /// Returns the event whose firing is the post.
-    pub(super) fn event_of(&self, post: OpNo) -> Option<TaskNo> {
-        match self.kept.action(post) {
-            Action::Post(task) if matches!(self.plan.tasks[task], TaskForm::Event { .. }) => Some(task),
+    /// Returns the event whose firing is the post, or the begin of a section.
+    pub(super) fn event_of(&self, op: OpNo) -> Option<TaskNo> {
+        match self.kept.action(op) {
+            Action::Post(task) | Action::Begin(task) if matches!(self.plan.tasks[task], TaskForm::Event { .. }) => {
+                Some(task)
+            }
             _ => None,
         }
     }
@@ -221,8 +220,8 @@ impl<'k, 't> ModelText<'k, 't> {
             self.body(&head, &trace.tasks[task].name, statements);
             if self.plan.tasks[task] == TaskForm::Poster {
                 let head = format!("thread {}", self.names.add("post", &format!("post_{name}")));
-                let post = trace.tasks[task].post;
-                let mut statements: Vec<Statement> = post.map(|post| self.waits_for(post)).unwrap_or_default();
+                let start = trace.tasks[task].post.or(trace.tasks[task].begin);
+                let mut statements: Vec<Statement> = start.map(|op| self.waits_for(op)).unwrap_or_default();
                 statements.push(self.post(task));
                 self.body(&head, "", statements);
             }
@@ -261,9 +260,9 @@ impl<'k, 't> ModelText<'k, 't> {
         let name = clean(name);
         let mut text = format!(
             "// Model of the recorded trace {name}, made by `raceflip trace to-model`.\n//\n\
-             // Each thread and each task of the trace has a body of its own. A run of the model is a reordering of the\n\
-             // trace that forks, joins, posts, queues, enables, signals and locks allow. No value matters: each write\n\
-             // writes 0. A label @aN is operation N of the trace, counted from 0.\n"
+             // Each thread and each task of the trace has a body of its own. A run of the model is a reordering\n\
+             // of the trace that forks, joins, posts, queues, enables, signals and locks allow. No value matters:\n\
+             // each write writes 0. A label @aN is operation N of the trace, counted from 0.\n"
         );
         if !notes.is_empty() {
             text.push_str("//\n// Left out:\n");
@@ -292,6 +291,10 @@ impl<'k, 't> ModelText<'k, 't> {
         self.done.values().for_each(|(name, _)| declare("atomic", name, " = 0", ""));
         let names: BTreeSet<&String> = self.semaphores.values().chain(self.gates.values()).collect();
         names.into_iter().for_each(|name| declare("semaphore", name, " = 0", ""));
+        if self.out.is_empty() {
+            // A model has to start something.
+            text.push_str("thread nothing {  // no operation of the trace can take part in a race\n    skip\n}\n");
+        }
         for body in &self.out {
             text.push('\n');
             text.push_str(body);

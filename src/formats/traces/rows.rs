@@ -8,6 +8,7 @@
 //! both with the first message that is posted to it, or when it starts, if that is later. A converted trace has rows
 //! for all operations.
 
+mod accesses;
 mod atomicity;
 mod jobs;
 mod pools;
@@ -37,6 +38,8 @@ struct TraceHead {
     version: u64,
     #[serde(default)]
     program: String,
+    #[serde(default)]
+    free_events: bool,
 }
 
 /// Reads a trace whose first line is the current line.
@@ -46,6 +49,9 @@ pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Trace, ReadEr
     let of_run = head.program.bytes().any(|digit| digit != b'0');
     let is_whole = !of_run && !head.program.is_empty();
     let mut rows = Rows { of_run, is_whole, ..Rows::default() };
+    if of_run || head.free_events {
+        rows.builder.free_events();
+    }
     while lines.advance()? {
         let text = lines.text();
         if text.trim().is_empty() {
@@ -54,6 +60,10 @@ pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Trace, ReadEr
         let row = json(text, DAMAGED).and_then(|row: Row| {
             let at = |wrong: Reason| match wrong {
                 Reason::Disorder(wrong) => LineError::new(key(text, "kind"), wrong.to_string(), DISORDER),
+                Reason::NoGuard(step) => {
+                    let reason = format!("step {step} is no earlier read of this location that is `tested`");
+                    LineError::new(key(text, "guard"), reason, DAMAGED)
+                }
                 Reason::Lacks(what) => {
                     LineError::new(key(text, "kind"), format!("`{}` lacks its `{what}`", row.kind), DAMAGED)
                 }
@@ -100,6 +110,8 @@ fn key(text: &str, key: &str) -> usize {
 enum Reason {
     Disorder(TraceError),
     Lacks(&'static str),
+    // A guard that is not a tested read of the same location.
+    NoGuard(u64),
 }
 
 impl From<TraceError> for Reason {
@@ -123,6 +135,7 @@ struct Rows {
     is_whole: bool,
     // For the trace of a run: the enables of each event that no firing has used up.
     enables: BTreeMap<String, VecDeque<EventNo>>,
+    tested: accesses::TestedReads,
     jobs: jobs::JobRows,
     pools: pools::PoolRows,
     values: atomicity::Values,
@@ -173,8 +186,7 @@ impl Rows {
                 None => self.actions(row, thread, line)?,
             },
         };
-        let accesses = |action: &Action| matches!(action, Action::Read(_) | Action::Write(_));
-        let site = if actions.iter().any(accesses) { self.site(row) } else { SiteNo::NONE };
+        let site = if actions.iter().any(|action| action.access().is_some()) { self.site(row) } else { SiteNo::NONE };
         let receives: Actions = row.receives.iter().map(|c| Action::Receive(self.channel(*c))).collect();
         let sends: Actions = row.sends.iter().map(|c| Action::Send(self.channel(*c))).collect();
         // Channels of an operation that begins or ends a thread or task must lie inside that one.
@@ -183,11 +195,7 @@ impl Rows {
             (Some(Action::End(_) | Action::Leave), _) | (_, Some(Action::ThreadExit)) => [receives, sends, actions],
             _ => [receives, actions, sends],
         };
-        for action in a.into_iter().chain(b).chain(c) {
-            let site = if accesses(&action) { site } else { SiteNo::NONE };
-            self.builder.push(thread, action, site, line)?;
-            self.value(row, action);
-        }
+        self.perform(row, (thread, line), a.into_iter().chain(b).chain(c).collect(), site)?;
         if row.kind == "threadinit" && std::mem::take(&mut self.loopers[thread.index()].awaited) {
             self.imply(thread, line)?;
         }
@@ -335,24 +343,6 @@ impl Rows {
         event
     }
 
-    // In a run, an access to a field of an object also reads the life of the object, which a free writes.
-    fn life(&mut self, row: &Row) -> Result<Option<Action>, Reason> {
-        let place = need(&row.place, "place")?;
-        let start = place.rfind('/').map_or(0, |at| at + 1);
-        let object =
-            place[start..].find('.').map(|dot| &place[..start + dot]).filter(|object| object[start..].contains('#'));
-        Ok(object.filter(|_| self.of_run).map(|object| Action::Read(self.builder.location(object, "life"))))
-    }
-
-    // An operation on an atomic that is accessed plainly elsewhere. A lock of the atomic's own keeps two operations
-    // apart, but not a plain access (`detect::record` does the same).
-    fn atomic(&mut self, row: &Row) -> Result<Actions, Reason> {
-        let lock = self.builder.lock(need(&row.place, "place")?);
-        let (life, at) = (self.life(row)?, self.location(row)?);
-        let access = if row.access.as_deref() == Some("write") { Action::Write(at) } else { Action::Read(at) };
-        Ok([Action::Acquire(lock)].into_iter().chain(life).chain([access, Action::Release(lock)]).collect())
-    }
-
     // A wait releases all holds of its lock, and the return from it acquires them again.
     fn lock(&mut self, row: &Row, thread: ThreadNo) -> Result<Actions, Reason> {
         let place = need(&row.place, "place")?;
@@ -378,13 +368,6 @@ impl Rows {
                 smallvec![Action::Acquire(lock); holds.now as usize]
             }
         })
-    }
-
-    fn location(&mut self, row: &Row) -> Result<crate::trace::LocationNo, Reason> {
-        let place = need(&row.place, "place")?;
-        let is_life = self.of_run && matches!(row.kind.as_str(), "use" | "free");
-        let of = if is_life { "life".to_owned() } else { field_of(place) };
-        Ok(self.builder.location(place, row.field.as_deref().unwrap_or(&of)))
     }
 
     fn site(&mut self, row: &Row) -> SiteNo {

@@ -4,7 +4,7 @@ use super::rows::field_of;
 use super::stat::word;
 use crate::base::Id;
 use crate::formats::trace::{Header, Row, TraceWriter, transaction_kind};
-use crate::trace::{Action, OpNo, Operation, SiteNo, TaskNo, ThreadNo, Trace};
+use crate::trace::{Action, Mark, OpNo, Operation, SiteNo, TaskNo, ThreadNo, Trace};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
@@ -27,7 +27,8 @@ use std::io::{self, Write};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write(trace: &Trace, name: &str, to: impl Write) -> io::Result<()> {
-    let mut writer = TraceWriter::new(to, &Header::new(name, 0, &[], "", 0));
+    let header = Header { free_events: trace.free_events, ..Header::new(name, 0, &[], "", 0) };
+    let mut writer = TraceWriter::new(to, &header);
     let names = Names::of(trace);
     let mut running: Vec<Option<TaskNo>> = vec![None; trace.threads.len()];
     let mut asides = Asides { trace, names: &names, marks: 0, atomics: 0 };
@@ -38,7 +39,9 @@ pub fn write(trace: &Trace, name: &str, to: impl Write) -> io::Result<()> {
             *current = Some(task);
         }
         let step = i as u64 + 1;
-        writer.row(&row(trace, &names, op, *current, step));
+        let mut row = row(trace, &names, op, *current, step);
+        mark(trace, OpNo::new(i), &mut row);
+        writer.row(&row);
         match op.action {
             Action::End(_) => *current = None,
             // The events of a task follow its post, or its `begin` row if it was not posted.
@@ -201,6 +204,14 @@ fn belongs(trace: &Trace, task: TaskNo, row: &mut Row) {
     let instance = trace.tasks[task].instance;
     row.instance = instance.map(|instance| trace.instances[instance].to_owned());
     row.units = instance.is_some_and(|instance| trace.with_units.binary_search(&instance).is_ok());
+}
+
+// Says what an access has to do with references. Each operation has a step of its own, one more than its index.
+fn mark(trace: &Trace, op: OpNo, row: &mut Row) {
+    let Mark { uses, tested, guard, frees } = trace.marks.of(op);
+    // A `use` and a `free` are marked by their kinds.
+    (row.uses, row.tested, row.frees) = (uses && row.kind != "use", tested, frees && row.kind != "free");
+    row.guard = guard.map(|guard| u64::from(guard.0) + 1);
 }
 
 fn post(trace: &Trace, names: &Names, op: &Operation, task: TaskNo, row: &mut Row) {

@@ -7,7 +7,8 @@
 //! - constants with `-D` ([`consts`]),
 //! - tables ([`items`], [`memory`]),
 //! - bodies ([`stmts`], [`exprs`], [`places`], [`ops`]),
-//! - properties and expectations.
+//! - properties and expectations,
+//! - the table of uses and guards of references ([`uses`]), if there is no error.
 //!
 //! A branch that a constant rules out is lowered like any other code, so that its errors are reported, and then
 //! dropped: its sites and labels are never created ([`sites`]). If a lowering function returns `None`, it has reported
@@ -43,13 +44,14 @@ mod signatures;
 mod sites;
 mod stmts;
 mod types;
+mod uses;
 mod verbs;
 
 use super::foreign::explain;
 use super::program::{BUILT_IN_EXCEPTIONS, ClassDef, Components, ExceptionId, ExceptionScope, Program, TextId, Type};
 use super::{Diagnostic, Source, ast, expand, near};
 use crate::base::{Id, IndexVec};
-use crate::event::{BodyId, ListenerId, SiteId};
+use crate::event::{BodyId, ListenerId, SiteId, Uses};
 use indexmap::{IndexMap, IndexSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -113,7 +115,9 @@ pub fn check(file: &ast::File, source: &Source, defines: &[(String, i64)]) -> Re
     };
     let (checker, defines) = checked(written.as_ref().unwrap_or(file), source, defines);
     if defines.is_empty() && checker.problems.count() == 0 {
-        return Ok(checker.out);
+        let mut program = checker.out;
+        program.uses = uses::uses(&program);
+        return Ok(program);
     }
     let mut diagnostics = checker.problems.finish();
     explain(source.text(), &mut diagnostics);
@@ -201,6 +205,7 @@ impl Checker {
                 source: Arc::from(source.text()),
                 title: String::new(),
                 uncaught: ExceptionScope::App,
+                caught_fails: false,
                 consts: Vec::new(),
                 classes,
                 globals: IndexVec::new(),
@@ -224,6 +229,7 @@ impl Checker {
                 objects: Vec::new(),
                 properties: Vec::new(),
                 sites: IndexVec::new(),
+                uses: Uses::default(),
                 labels: Vec::new(),
                 expectations: Vec::new(),
                 declares_transactions: false,

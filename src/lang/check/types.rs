@@ -43,7 +43,7 @@ impl Type {
 
     /// Returns whether null is a value of the type. It is not for a message: compared with a message, null stands for
     /// false (refused).
-    fn has_null(&self) -> bool {
+    pub(super) fn has_null(&self) -> bool {
         matches!(
             self,
             Type::Object(_)

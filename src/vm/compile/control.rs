@@ -176,12 +176,22 @@ impl<'p> Compiler<'p> {
         ranges
     }
 
-    /// Starts a handler: exceptions of the ranges that match `catch` continue here. Returns the register that keeps the
-    /// exception.
+    /// Starts a handler that throws the exception again: exceptions of the ranges that match `catch` continue here.
+    /// Returns the register that keeps the exception.
     pub(super) fn handle(&mut self, ranges: &[(u32, u32)], catch: Option<ExceptionId>) -> Reg {
+        self.handler(ranges, catch, false)
+    }
+
+    /// Starts a `catch`: exceptions of the ranges that match `catch` continue here.
+    pub(super) fn catch(&mut self, ranges: &[(u32, u32)], catch: Option<ExceptionId>) {
+        self.handler(ranges, catch, true);
+    }
+
+    fn handler(&mut self, ranges: &[(u32, u32)], catch: Option<ExceptionId>, catches: bool) -> Reg {
         let save = self.regs.temp(WordKind::Word);
         let target = self.here();
-        self.handlers.extend(ranges.iter().map(|(from, to)| Handler { from: *from, to: *to, target, catch, save }));
+        let of = |(from, to): &(u32, u32)| Handler { from: *from, to: *to, target, catch, save, catches };
+        self.handlers.extend(ranges.iter().map(of));
         save
     }
 

@@ -62,6 +62,7 @@ pub(super) fn setup(program: &Program) -> Setup {
             .collect(),
         bodies: program.bodies.iter().map(|b| b.name.clone()).collect(),
         sites: program.sites.clone(),
+        uses: program.uses.clone(),
         cell_names: cell_names(&program.globals),
         field_names: program.classes.iter().map(|c| cell_names(&c.fields)).collect(),
         locks: program.locks.iter().map(|l| (l.name.clone(), l.reentrant)).collect(),
@@ -100,6 +101,7 @@ pub(super) fn setup(program: &Program) -> Setup {
         classes: program.classes.iter().map(|c| (c.name.clone(), first_values(&c.fields))).collect(),
         objects: program.objects.iter().map(|c| c.0).collect(),
         uncaught_ends_thread: program.uncaught == ExceptionScope::Thread,
+        caught_fails: program.caught_fails,
         platform: platform(program),
         pools: program
             .pools

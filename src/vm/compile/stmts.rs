@@ -137,6 +137,7 @@ impl<'p> Compiler<'p> {
                 self.visible(op, WordKind::Word, *acquire);
                 self.guarded(Exit::Unlock { lock, write: *write, site: *release }, |c| c.block(body));
             }
+            Stmt::Transaction { body, .. } if !self.shared.marks_blocks => self.block(body),
             Stmt::Transaction { name, body, unit } => {
                 let (name, unit) = (*name, *unit);
                 self.emit(Instr::Transaction { begins: true, name, unit });
@@ -227,7 +228,7 @@ impl<'p> Compiler<'p> {
         let ranges = self.unprotect();
         let mut ends = vec![self.emit(Instr::Jump(0))];
         for (name, block) in catch {
-            self.handle(&ranges, *name);
+            self.catch(&ranges, *name);
             self.block(block);
             ends.push(self.emit(Instr::Jump(0)));
         }

@@ -22,24 +22,38 @@ impl External {
     }
 }
 
-/// The events of one looper that have ended and are not before another one of them.
+/// The events of one looper that have ended.
 #[derive(Default)]
 pub(super) struct ExternalEvents {
-    // invariant: in the order of their ends, descending by post
-    last: Vec<(OpNo, Arc<EndedMessage>)>,
+    // invariant: ascending by post
+    ended: Vec<EndedEvent>,
+}
+
+struct EndedEvent {
+    post: OpNo,
+    ended: Arc<EndedMessage>,
+    // Whether it comes after all events that were posted before it and have ended. An event that begins late, because
+    // of a delay, does not come before those that were posted after it and have ended.
+    covers: bool,
 }
 
 impl ExternalEvents {
-    /// Returns the ended events that were posted before this operation, without those that come before another one.
+    /// Returns the ended events that were posted before this operation, without those that come before another one if
+    /// events begin in the order of their posts.
     pub(super) fn before(&self, post: OpNo) -> impl Iterator<Item = &Arc<EndedMessage>> {
-        self.last.iter().rev().take_while(move |(earlier, _)| *earlier < post).map(|(_, ended)| ended)
+        let mut earlier = self.ended[..self.ended.partition_point(|event| event.post < post)].iter().rev();
+        let mut is_covered = false;
+        std::iter::from_fn(move || {
+            let event = earlier.next().filter(|_| !is_covered)?;
+            is_covered = event.covers;
+            Some(&event.ended)
+        })
     }
 
-    /// Adds an event that has ended. It comes after those that were posted before it.
+    /// Adds an event that has ended. It comes after those that were posted before it and have ended.
     pub(super) fn add(&mut self, post: OpNo, ended: Arc<EndedMessage>) {
-        while self.last.last().is_some_and(|(earlier, _)| *earlier < post) {
-            self.last.pop();
-        }
-        self.last.push((post, ended));
+        let at = self.ended.partition_point(|event| event.post < post);
+        self.ended[at..].iter_mut().for_each(|later| later.covers = false);
+        self.ended.insert(at, EndedEvent { post, ended, covers: true });
     }
 }

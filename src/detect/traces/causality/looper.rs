@@ -1,8 +1,8 @@
 //! What the tasks of one looper that have ended say about a task that begins: the atomicity rule, the queue rules and
 //! the external input rule.
 //!
-//! [`Tasks`] has the atomicity rule for what a post knows (there it is NOPRE), and queue rules 1 and 3 for messages that
-//! have begun in their order. Three kinds of tasks need lists of their own: microtasks, messages at the front
+//! [`Tasks`] has the atomicity rule for what a post knows (there it is NOPRE), and queue rules 1 and 3 for messages
+//! that have begun in their order. Three kinds of tasks need lists of their own: microtasks, messages at the front
 //! ([`Fronts`]), and tasks that another message has overtaken although the queue rules put them before it. The queue
 //! rules put an overtaken task before later ones too, but nothing follows from it for the messages before it.
 

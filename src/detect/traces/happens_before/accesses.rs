@@ -134,8 +134,8 @@ impl<'t> Accesses<'t> {
         }
     }
 
-    /// Returns the accesses of a trace for use-free races, in which a read is a use and a write is a free. Only a use and
-    /// a free conflict, and each race shows its most suspicious pair of accesses.
+    /// Returns the accesses of a trace for use-free races, in which a read is a use and a write is a free. Only a use
+    /// and a free conflict, and each race shows its most suspicious pair of accesses.
     pub(in crate::detect) fn of_uses(trace: &'t Trace) -> Self {
         Self { of_uses: true, ..Self::new(trace, false) }
     }
@@ -236,7 +236,7 @@ impl<'t> Accesses<'t> {
                 let class = order.class(classes, (old.op, old.context), now);
                 let rank = order.rank(classes, (old.op, old.context), now);
                 let (x, y) = (end(&old), end(new));
-                let key = (place, (x.min(y), x.max(y)), class);
+                let key = (place, (x.min(y), x.max(y)), class.group());
                 let fresh = || Race {
                     location: place,
                     first: old.op,
@@ -253,8 +253,8 @@ impl<'t> Accesses<'t> {
                     Entry::Occupied(known) => {
                         let race = known.into_mut();
                         race.count += 1;
-                        if self.of_uses && rank < race.rank {
-                            *race = Race { count: race.count, ..fresh() };
+                        if self.of_uses && rank < race.rank || class > race.class {
+                            *race = Race { count: race.count, rank: rank.min(race.rank), ..fresh() };
                         }
                         race.rank = race.rank.min(rank);
                     }

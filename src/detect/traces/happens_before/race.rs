@@ -31,6 +31,15 @@ impl RaceClass {
         RaceClass::Unknown,
     ];
 
+    /// Returns the class under which races of the same two statements are counted together: of different threads, a
+    /// conventional detector finds the race if it finds one pair of accesses.
+    pub(super) fn group(self) -> RaceClass {
+        match self {
+            RaceClass::Causal(UseFreeClass::InterThread) => RaceClass::Causal(UseFreeClass::Conventional),
+            class => class,
+        }
+    }
+
     /// CAFA's classes.
     pub const CAUSAL: [RaceClass; 3] = [
         RaceClass::Causal(UseFreeClass::IntraThread),

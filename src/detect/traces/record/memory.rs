@@ -36,7 +36,8 @@ impl TraceRecorder {
         lock.into_iter().for_each(|lock| self.push(thread, Action::Acquire(lock), site));
         if let AccessPlace::Cell(Location { object: Some(object), .. }) = access.place {
             let life = self.builder.location(&world.object_name(object), "life");
-            self.push(thread, Action::Read(life), site);
+            let mark = self.life_mark(world, AccessKind::Read);
+            self.push_access(thread, Action::Read(life), mark, site);
         }
         let field = match access.place {
             AccessPlace::Life(_) => "life",
@@ -44,7 +45,12 @@ impl TraceRecorder {
         };
         let at = self.builder.location(&name, field);
         let writes = access.kind == AccessKind::Write;
-        self.push(thread, if writes { Action::Write(at) } else { Action::Read(at) }, site);
+        let action = if writes { Action::Write(at) } else { Action::Read(at) };
+        let mark = match access.place {
+            AccessPlace::Life(_) => self.life_mark(world, access.kind),
+            AccessPlace::Cell(_) => self.mark(world, thread, (op, value), access.kind),
+        };
+        self.push_access(thread, action, mark, site);
         self.value(at, op, value);
         lock.into_iter().for_each(|lock| self.push(thread, Action::Release(lock), site));
     }

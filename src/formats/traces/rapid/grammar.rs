@@ -117,6 +117,10 @@ fn name(text: &str, at: usize, what: &str) -> Result<(), LineError> {
     if text.is_empty() {
         return Err(LineError::new(at, format!("the {what} has no name"), NAME));
     }
+    // Nearly all names are ASCII, and have no blank.
+    if text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Ok(());
+    }
     match text.find(char::is_whitespace) {
         Some(blank) => Err(LineError::new(at + blank, format!("the name of the {what} has a blank"), NAME)),
         None => Ok(()),

@@ -308,6 +308,7 @@ impl<'t, W: Write> Writer<'t, W> {
         let all = [&self.contexts, self.locks.names(), &self.places];
         all.iter().for_each(|names| names.tell(&mut map));
         let changed = all.iter().map(|names| names.changes() as u64).sum();
+        let marks = self.trace.marks.iter().count() as u64;
         let Losses { tasks, times, unbegun, fired, signals, enables, attached, held, joins, environment } = self.losses;
         let losses = [
             (tasks, "tasks", "became threads, and a lock of their looper orders them as they ran"),
@@ -323,6 +324,7 @@ impl<'t, W: Write> Writer<'t, W> {
             ),
             (attached, "attachments of queues", "left out: they come before the posts of other threads"),
             (held, "locks", "released early: in STD no other thread can release what a task has acquired"),
+            (marks, "marks of uses, tests and frees", "left out"),
             (joins, "joins of threads that never end", "left out"),
             (changed, "names", "changed: STD has no blanks and no `|` in them, and no equal names"),
         ];
