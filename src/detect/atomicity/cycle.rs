@@ -126,7 +126,8 @@ impl<'a> Cycles<'a> {
         !is_own
     }
 
-    // Whether program order and causes alone lead from the start of an edge to its end: then every run has this order.
+    // Whether an edge is a cause, or program order, forks and posts alone lead from its start to its end: then what is at
+    // its end was made by what is at its start. An enable only allows an event.
     fn is_forced(&self, (from, to, kind): Hop) -> bool {
         if kind.is_must() {
             return true;
@@ -135,7 +136,8 @@ impl<'a> Cycles<'a> {
         let mut seen: BTreeSet<StepNo> = BTreeSet::new();
         let mut open: Vec<StepNo> = vec![from];
         while let Some(at) = open.pop() {
-            let causes = graph.edges.from(at).iter().filter(|edge| edge.kind.is_must()).map(|edge| edge.to);
+            let makes = !matches!(self.steps.all[at].kind, StepKind::Enable(_));
+            let causes = graph.edges.from(at).iter().filter(|edge| makes && edge.kind.is_must()).map(|edge| edge.to);
             for next in causes.chain(graph.edges.next(at)).filter(|next| *next <= to) {
                 if next == to {
                     return true;
