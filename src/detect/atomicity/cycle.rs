@@ -16,6 +16,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Number of different edges that leave one transaction, beyond which no more paths are searched.
 const MOST_LEAVES: usize = 64;
 
+/// Number of steps that are visited to decide whether an edge is forced. An edge that is not decided counts as not
+/// forced, so that its cycle has a better priority.
+const MOST_FORCED: usize = 20_000;
+
 /// An edge of a path, by its steps.
 pub(super) type Hop = (StepNo, StepNo, EdgeKind);
 
@@ -126,8 +130,8 @@ impl<'a> Cycles<'a> {
         !is_own
     }
 
-    // Whether an edge is a cause, or program order, forks and posts alone lead from its start to its end: then what is at
-    // its end was made by what is at its start. An enable only allows an event.
+    // Whether an edge is a cause, or program order, forks and posts alone lead from its start to its end: then what is
+    // at its end was made by what is at its start. An enable only allows an event.
     fn is_forced(&self, (from, to, kind): Hop) -> bool {
         if kind.is_must() {
             return true;
@@ -135,7 +139,7 @@ impl<'a> Cycles<'a> {
         let graph = self.graph();
         let mut seen: BTreeSet<StepNo> = BTreeSet::new();
         let mut open: Vec<StepNo> = vec![from];
-        while let Some(at) = open.pop() {
+        while let Some(at) = open.pop().filter(|_| seen.len() < MOST_FORCED) {
             let makes = !matches!(self.steps.all[at].kind, StepKind::Enable(_));
             let causes = graph.edges.from(at).iter().filter(|edge| makes && edge.kind.is_must()).map(|edge| edge.to);
             for next in causes.chain(graph.edges.next(at)).filter(|next| *next <= to) {
