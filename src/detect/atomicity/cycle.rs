@@ -7,7 +7,7 @@ use super::lifetime::Lifetimes;
 use super::spec::{TransactionNo, Transactions};
 use super::steps::{ContextNo, StepKind, StepNo, Steps};
 use super::words::{EdgeClass, Words};
-use super::{Blame, Cycle, EdgeKind, EdgeRules, Specification};
+use super::{Blame, Cycle, EdgeKind, EdgeRules};
 use crate::base::IndexVec;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,6 +83,8 @@ impl<'a> Cycles<'a> {
         stop: &AtomicBool,
     ) -> Option<(Vec<FoundCycle>, bool)> {
         let graph = self.graph();
+        let own: BTreeSet<ContextNo> =
+            graph.members[transaction].iter().map(|step| self.steps.all[*step].context).collect();
         let mut leaves: BTreeMap<EdgeClass, Vec<Hop>> = BTreeMap::new();
         for from in &graph.members[transaction] {
             let next = graph.edges.next(*from).map(|to| (*from, to, EdgeKind::Program));
@@ -100,12 +102,12 @@ impl<'a> Cycles<'a> {
             if stop.load(Ordering::Relaxed) {
                 return None;
             }
-            let mut search = PathSearch::new(self, transaction, joint, hops);
+            let mut search = PathSearch::new(self, (transaction, joint), &own, hops);
             complete &= search.run(&mut left, usize::MAX);
             paths.append(&mut search.found);
         }
         if paths.is_empty() {
-            let mut search = PathSearch::new(self, transaction, joint, &leaves.concat());
+            let mut search = PathSearch::new(self, (transaction, joint), &own, &leaves.concat());
             let mut unlimited = usize::MAX;
             search.run(&mut unlimited, 1);
             paths.append(&mut search.found);
@@ -114,20 +116,11 @@ impl<'a> Cycles<'a> {
         Some((cycles, complete))
     }
 
-    // Whether a context is a task that the transaction cannot interrupt: on one of its loopers, and not its own.
-    fn is_mate(&self, transaction: TransactionNo, context: ContextNo) -> bool {
-        let own = &self.transactions.all[transaction];
+    // Whether a context is a task that the transaction cannot interrupt: on one of its loopers, and none of its own.
+    fn is_mate(&self, transaction: TransactionNo, own: &BTreeSet<ContextNo>, context: ContextNo) -> bool {
         let Some(task) = self.steps.task_of(context) else { return false };
-        if own.loopers.binary_search(&self.steps.trace.tasks[task].looper).is_err() {
-            return false;
-        }
-        // Only a block is a part of a task.
-        let first = self.steps.all[own.first].context;
-        let is_own = match self.transactions.specification {
-            Specification::Blocks => first == context,
-            _ => self.steps.spans[task].is_some_and(|(begin, _)| self.transactions.of_step(begin) == Some(transaction)),
-        };
-        !is_own
+        let looper = &self.steps.trace.tasks[task].looper;
+        self.transactions.all[transaction].loopers.binary_search(looper).is_ok() && !own.contains(&context)
     }
 
     // Whether an edge is a cause, or program order, forks and posts alone lead from its start to its end: then what is
@@ -194,6 +187,8 @@ struct PathSearch<'c, 'a> {
     cycles: &'c Cycles<'a>,
     transaction: TransactionNo,
     joint: bool,
+    // The contexts that have a step of the transaction.
+    own: &'c BTreeSet<ContextNo>,
     // Nothing from here on can lead back.
     end: StepNo,
     reached: BTreeMap<StepNo, (u32, Reached)>,
@@ -207,11 +202,17 @@ struct PathSearch<'c, 'a> {
 }
 
 impl<'c, 'a> PathSearch<'c, 'a> {
-    fn new(cycles: &'c Cycles<'a>, transaction: TransactionNo, joint: bool, leaves: &[Hop]) -> Self {
+    fn new(
+        cycles: &'c Cycles<'a>,
+        (transaction, joint): (TransactionNo, bool),
+        own: &'c BTreeSet<ContextNo>,
+        leaves: &[Hop],
+    ) -> Self {
         let mut search = Self {
             cycles,
             transaction,
             joint,
+            own,
             end: cycles.graph().lifetimes[usize::from(joint)].of[transaction].to,
             reached: BTreeMap::new(),
             open: BTreeSet::new(),
@@ -263,7 +264,7 @@ impl<'c, 'a> PathSearch<'c, 'a> {
                 }
             }
             let context = steps.all[at].context;
-            if self.cycles.is_mate(self.transaction, context) && self.tasks.insert(context) {
+            if self.cycles.is_mate(self.transaction, self.own, context) && self.tasks.insert(context) {
                 let span = steps.task_of(context).and_then(|task| steps.spans[task]);
                 let mut member = span.map(|(first, _)| first);
                 while let Some(step) = member {
