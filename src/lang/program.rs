@@ -103,6 +103,9 @@ pub struct Program {
     pub expectations: Vec<Expectation>,
     /// Whether something is declared to happen in one piece: by a component, an `as` or a `transaction` block.
     pub declares_transactions: bool,
+    /// Names of the components with a `unit`: their units are meant to happen in one piece, and their instances are
+    /// not.
+    pub with_units: Vec<String>,
     /// Texts of the program: messages and instance names.
     pub texts: IndexVec<TextId, String>,
     /// Exception names. The built-in ones come first, in the order of [`BUILT_IN_EXCEPTIONS`]; in a program with
@@ -453,8 +456,8 @@ pub enum Stmt {
     /// `read rw { }` or `write rw { }`. `announce` is present for a `write` if the lock prefers writers, or may prefer
     /// them if it is known only at run time.
     Rw { object: Expr, write: bool, body: Vec<Stmt>, announce: Option<SiteId>, acquire: SiteId, release: SiteId },
-    /// `transaction "name" { }`
-    Transaction { name: Option<TextId>, body: Vec<Stmt> },
+    /// `transaction "name" { }`, or (`unit`) the body of a member of a unit of a component
+    Transaction { name: Option<TextId>, body: Vec<Stmt>, unit: bool },
     /// `scope { }`, `supervise { }`, `uncancellable { }`
     JobBlock { kind: BlockKind, body: Vec<Stmt>, open: SiteId, close: SiteId },
     /// An operation whose operands are only expressions.

@@ -73,6 +73,9 @@ pub struct Setup {
     /// The texts of the program. The instance of a post or enable is the number of one. They are not in the text of a
     /// setup, because the digest of a program contains them anyway.
     pub texts: Vec<String>,
+    /// Names of the components with units. They are not in the text of a setup, because the instructions show the
+    /// units.
+    pub with_units: Vec<String>,
 }
 
 // The digest of a program contains this text, and tokens contain the digest. So the text of a program that uses only

@@ -64,7 +64,7 @@ fn compare_one(trace: &Trace, specification: Specification, rules: EdgeRules) ->
     let owners: Vec<Owner> = number(&definition, &transactions, &steps)?;
     let stop = AtomicBool::new(false);
     let found = verdicts(&steps, &transactions, rules, &stop).expect("it is not stopped");
-    let is_small = steps.all.len() <= 18;
+    let is_small = steps.all.len() <= 20;
     let mut seen = Seen {
         steps: steps.all.len() as u64,
         transactions: owners.len() as u64,

@@ -81,7 +81,7 @@ pub fn verdicts(
 #[must_use]
 pub fn usual(trace: &Trace) -> Vec<Specification> {
     let lifecycle = (!trace.instances.is_empty()).then_some(Specification::Lifecycle);
-    let blocks = (!trace.transactions.is_empty()).then_some(Specification::Blocks);
+    let blocks = trace.transactions.iter().any(|mark| !mark.unit).then_some(Specification::Blocks);
     let declared: Vec<Specification> = lifecycle.into_iter().chain(blocks).collect();
     if declared.is_empty() { vec![Specification::Tree] } else { declared }
 }

@@ -7,7 +7,7 @@ use super::lifetime::Lifetimes;
 use super::spec::{TransactionNo, Transactions};
 use super::steps::{ContextNo, StepKind, StepNo, Steps};
 use super::words::{EdgeClass, Words};
-use super::{Blame, Cycle, EdgeKind, EdgeRules, Specification};
+use super::{Blame, Cycle, EdgeKind, EdgeRules};
 use crate::base::IndexVec;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,6 +15,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Number of different edges that leave one transaction, beyond which no more paths are searched.
 const MOST_LEAVES: usize = 64;
+
+/// Number of steps that are visited to decide whether an edge is forced. An edge that is not decided counts as not
+/// forced, so that its cycle has a better priority.
+const MOST_FORCED: usize = 20_000;
 
 /// An edge of a path, by its steps.
 pub(super) type Hop = (StepNo, StepNo, EdgeKind);
@@ -68,9 +72,9 @@ impl<'a> Cycles<'a> {
         })
     }
 
-    /// Returns the cycles of a transaction, with `joint` those through other transactions as wholes, and whether all were
-    /// searched: the searches for its paths visit at most `allowance` steps, but they find at least one cycle. `None` if
-    /// `stop` was set.
+    /// Returns the cycles of a transaction, with `joint` those through other transactions as wholes, and whether all
+    /// were searched: the searches for its paths visit at most `allowance` steps, but they find at least one cycle.
+    /// `None` if `stop` was set.
     pub(super) fn of(
         &self,
         transaction: TransactionNo,
@@ -79,6 +83,8 @@ impl<'a> Cycles<'a> {
         stop: &AtomicBool,
     ) -> Option<(Vec<FoundCycle>, bool)> {
         let graph = self.graph();
+        let own: BTreeSet<ContextNo> =
+            graph.members[transaction].iter().map(|step| self.steps.all[*step].context).collect();
         let mut leaves: BTreeMap<EdgeClass, Vec<Hop>> = BTreeMap::new();
         for from in &graph.members[transaction] {
             let next = graph.edges.next(*from).map(|to| (*from, to, EdgeKind::Program));
@@ -96,12 +102,12 @@ impl<'a> Cycles<'a> {
             if stop.load(Ordering::Relaxed) {
                 return None;
             }
-            let mut search = PathSearch::new(self, transaction, joint, hops);
+            let mut search = PathSearch::new(self, (transaction, joint), &own, hops);
             complete &= search.run(&mut left, usize::MAX);
             paths.append(&mut search.found);
         }
         if paths.is_empty() {
-            let mut search = PathSearch::new(self, transaction, joint, &leaves.concat());
+            let mut search = PathSearch::new(self, (transaction, joint), &own, &leaves.concat());
             let mut unlimited = usize::MAX;
             search.run(&mut unlimited, 1);
             paths.append(&mut search.found);
@@ -110,23 +116,15 @@ impl<'a> Cycles<'a> {
         Some((cycles, complete))
     }
 
-    // Whether a context is a task that the transaction cannot interrupt: on one of its loopers, and not its own.
-    fn is_mate(&self, transaction: TransactionNo, context: ContextNo) -> bool {
-        let own = &self.transactions.all[transaction];
+    // Whether a context is a task that the transaction cannot interrupt: on one of its loopers, and none of its own.
+    fn is_mate(&self, transaction: TransactionNo, own: &BTreeSet<ContextNo>, context: ContextNo) -> bool {
         let Some(task) = self.steps.task_of(context) else { return false };
-        if own.loopers.binary_search(&self.steps.trace.tasks[task].looper).is_err() {
-            return false;
-        }
-        // Only a block is a part of a task.
-        let first = self.steps.all[own.first].context;
-        let is_own = match self.transactions.specification {
-            Specification::Blocks => first == context,
-            _ => self.steps.spans[task].is_some_and(|(begin, _)| self.transactions.of_step(begin) == Some(transaction)),
-        };
-        !is_own
+        let looper = &self.steps.trace.tasks[task].looper;
+        self.transactions.all[transaction].loopers.binary_search(looper).is_ok() && !own.contains(&context)
     }
 
-    // Whether program order and causes alone lead from the start of an edge to its end: then every run has this order.
+    // Whether an edge is a cause, or program order, forks and posts alone lead from its start to its end: then what is
+    // at its end was made by what is at its start. An enable only allows an event.
     fn is_forced(&self, (from, to, kind): Hop) -> bool {
         if kind.is_must() {
             return true;
@@ -134,8 +132,9 @@ impl<'a> Cycles<'a> {
         let graph = self.graph();
         let mut seen: BTreeSet<StepNo> = BTreeSet::new();
         let mut open: Vec<StepNo> = vec![from];
-        while let Some(at) = open.pop() {
-            let causes = graph.edges.from(at).iter().filter(|edge| edge.kind.is_must()).map(|edge| edge.to);
+        while let Some(at) = open.pop().filter(|_| seen.len() < MOST_FORCED) {
+            let makes = !matches!(self.steps.all[at].kind, StepKind::Enable(_));
+            let causes = graph.edges.from(at).iter().filter(|edge| makes && edge.kind.is_must()).map(|edge| edge.to);
             for next in causes.chain(graph.edges.next(at)).filter(|next| *next <= to) {
                 if next == to {
                     return true;
@@ -188,6 +187,8 @@ struct PathSearch<'c, 'a> {
     cycles: &'c Cycles<'a>,
     transaction: TransactionNo,
     joint: bool,
+    // The contexts that have a step of the transaction.
+    own: &'c BTreeSet<ContextNo>,
     // Nothing from here on can lead back.
     end: StepNo,
     reached: BTreeMap<StepNo, (u32, Reached)>,
@@ -201,11 +202,17 @@ struct PathSearch<'c, 'a> {
 }
 
 impl<'c, 'a> PathSearch<'c, 'a> {
-    fn new(cycles: &'c Cycles<'a>, transaction: TransactionNo, joint: bool, leaves: &[Hop]) -> Self {
+    fn new(
+        cycles: &'c Cycles<'a>,
+        (transaction, joint): (TransactionNo, bool),
+        own: &'c BTreeSet<ContextNo>,
+        leaves: &[Hop],
+    ) -> Self {
         let mut search = Self {
             cycles,
             transaction,
             joint,
+            own,
             end: cycles.graph().lifetimes[usize::from(joint)].of[transaction].to,
             reached: BTreeMap::new(),
             open: BTreeSet::new(),
@@ -257,7 +264,7 @@ impl<'c, 'a> PathSearch<'c, 'a> {
                 }
             }
             let context = steps.all[at].context;
-            if self.cycles.is_mate(self.transaction, context) && self.tasks.insert(context) {
+            if self.cycles.is_mate(self.transaction, self.own, context) && self.tasks.insert(context) {
                 let span = steps.task_of(context).and_then(|task| steps.spans[task]);
                 let mut member = span.map(|(first, _)| first);
                 while let Some(step) = member {

@@ -233,6 +233,7 @@ impl Checker {
                 labels: Vec::new(),
                 expectations: Vec::new(),
                 declares_transactions: false,
+                with_units: Vec::new(),
                 texts: IndexVec::new(),
                 exceptions: BUILT_IN_EXCEPTIONS.iter().map(|&e| e.to_owned()).collect(),
             },

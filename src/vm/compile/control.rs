@@ -37,7 +37,7 @@ pub(super) enum Exit<'p> {
     /// A `finally` block.
     Finally(&'p [Stmt]),
     /// The end of a `transaction` block.
-    Transaction(Option<TextId>),
+    Transaction { name: Option<TextId>, unit: bool },
 }
 
 impl<'p> Compiler<'p> {
@@ -53,8 +53,8 @@ impl<'p> Compiler<'p> {
             }
             Exit::CloseBlock { block, site } => self.close_block(block, CloseAt::Normal, site),
             Exit::Finally(block) => self.block(block),
-            Exit::Transaction(name) => {
-                self.emit(Instr::Transaction { begins: false, name });
+            Exit::Transaction { name, unit } => {
+                self.emit(Instr::Transaction { begins: false, name, unit });
             }
         }
     }
@@ -206,7 +206,7 @@ impl<'p> Compiler<'p> {
         let done = self.emit(Instr::Jump(0));
         let save = self.handle(&ranges, None);
         self.run_exit(exit);
-        self.emit(if matches!(exit, Exit::Transaction(_)) { Instr::PassOn(save) } else { Instr::Rethrow(save) });
+        self.emit(if matches!(exit, Exit::Transaction { .. }) { Instr::PassOn(save) } else { Instr::Rethrow(save) });
         self.land(done);
     }
 }

@@ -115,6 +115,7 @@ pub(super) fn setup(program: &Program) -> Setup {
             .collect(),
         mixed: mixed(program),
         texts: program.texts.iter().cloned().collect(),
+        with_units: program.with_units.clone(),
         // [`Times`] sets the remaining fields.
         ..Setup::default()
     }

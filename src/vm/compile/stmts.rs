@@ -138,9 +138,10 @@ impl<'p> Compiler<'p> {
                 self.guarded(Exit::Unlock { lock, write: *write, site: *release }, |c| c.block(body));
             }
             Stmt::Transaction { body, .. } if !self.shared.marks_blocks => self.block(body),
-            Stmt::Transaction { name, body } => {
-                self.emit(Instr::Transaction { begins: true, name: *name });
-                self.guarded(Exit::Transaction(*name), |c| c.block(body));
+            Stmt::Transaction { name, body, unit } => {
+                let (name, unit) = (*name, *unit);
+                self.emit(Instr::Transaction { begins: true, name, unit });
+                self.guarded(Exit::Transaction { name, unit }, |c| c.block(body));
             }
             Stmt::Block(body) => self.block(body),
             Stmt::JobBlock { kind, body, open, close } => self.job_block(*kind, body, (*open, *close)),
