@@ -5,7 +5,7 @@
 use super::line::{ReportLine, Role};
 use super::{Replays, ReportEntry, Subject, counted};
 use crate::base::{at_most, clean, interval};
-use crate::campaign::{PairFacts, RunKind, SEARCHED, Verdict, best_way};
+use crate::campaign::{Finding, PairFacts, RunKind, SEARCHED, Verdict, best_way, failure_key};
 use crate::formats::campaign::{
     About, Access, ConfirmReport, Endless, Evidence, Failure, Harm, Order, Pair, Proof, Way,
 };
@@ -192,19 +192,27 @@ pub(super) fn place(
     (at, again.and_then(|failing| failing.from))
 }
 
+/// Describes the failures that an order of a pair is to blame for: `deadlock: a, b with @x first (...)`. Failures of one
+/// order that differ only in the ordinals of forked threads or tasks are one failure, shown by the first of them.
+pub(super) fn harms(pair: &Pair) -> Vec<String> {
+    let mut known = BTreeSet::new();
+    let mut each = Vec::new();
+    for (order, fails) in hurting(pair) {
+        if !known.insert((&order.first, failure_key(&fails.signature))) {
+            continue;
+        }
+        let is_it = |h: &&HarmClaim| h.first == order.first && h.signature == fails.signature;
+        let why = pair.harms.iter().find(is_it).map_or_else(String::new, |h| format!(" ({})", claim(h)));
+        each.push(format!("{} with {} first{why}", failure(fails), side(pair, &order.first)));
+    }
+    each
+}
+
 /// Describes the harm of a pair; empty if the pair is not confirmed.
 pub(super) fn harm(pair: &Pair) -> String {
     let unseen = || pair.orders.iter().find(|o| o.runs == 0);
     match (pair.harm, unseen()) {
-        (Harm::Harmful, _) => {
-            let mut each = Vec::new();
-            for (order, fails) in hurting(pair) {
-                let is_it = |h: &&HarmClaim| h.first == order.first && h.signature == fails.signature;
-                let why = pair.harms.iter().find(is_it).map_or_else(String::new, |h| format!(" ({})", claim(h)));
-                each.push(format!("{} with {} first{why}", failure(fails), side(pair, &order.first)));
-            }
-            each.join("; ")
-        }
+        (Harm::Harmful, _) => harms(pair).join("; "),
         (Harm::Interrupted, _) => "interrupted before both orders were compared".to_owned(),
         (Harm::Unknown, _) => String::new(),
         (_, Some(order)) => {
@@ -314,10 +322,16 @@ pub(super) fn fails<'r>(
     Example { head, commands: commands(report, &fails.again, replays), failing: Some(&fails.again) }
 }
 
+/// Counts the other pairs of a finding about a pair, for a list that leaves them out. `None` if there are none.
+pub(super) fn more_pairs(finding: &Finding<'_, Pair>) -> Option<String> {
+    let more = finding.pairs.len() as u64;
+    (more > 0).then(|| format!("and {} of the same cause (--all shows them)", counted(more, "more pair")))
+}
+
 /// Describes how other pairs are related to a finding, one line for each pair. Empty if there are none.
 pub(super) fn belonging(entry: &ReportEntry<'_>) -> Vec<String> {
     let line = |p: &&Pair| match entry.finding.subject {
-        Subject::Pair { .. } => format!("the same failure as with the pair {}", located(p)),
+        Subject::Pair { .. } => format!("the same cause as with the pair {}", located(p)),
         Subject::Failure(..) => format!("in either order of the pair {}", located(p)),
     };
     let others = match entry.finding.subject {
