@@ -192,20 +192,25 @@ pub(super) fn place(
     (at, again.and_then(|failing| failing.from))
 }
 
-/// Describes the failures that an order of a pair is to blame for: `deadlock: a, b with @x first (...)`. Failures of one
-/// order that differ only in the ordinals of forked threads or tasks are one failure, shown by the first of them.
+/// Describes the failures that an order of a pair is to blame for: `deadlock: a, b with @x first (...)`. Failures that
+/// differ only in the ordinals of forked threads or tasks are one failure, for which the first of each order stands.
 pub(super) fn harms(pair: &Pair) -> Vec<String> {
-    let mut known = BTreeSet::new();
-    let mut each = Vec::new();
+    let mut each: Vec<(String, BTreeSet<&str>, String)> = Vec::new();
     for (order, fails) in hurting(pair) {
-        if !known.insert((&order.first, failure_key(&fails.signature))) {
-            continue;
-        }
+        let key = failure_key(&fails.signature);
         let is_it = |h: &&HarmClaim| h.first == order.first && h.signature == fails.signature;
         let why = pair.harms.iter().find(is_it).map_or_else(String::new, |h| format!(" ({})", claim(h)));
-        each.push(format!("{} with {} first{why}", failure(fails), side(pair, &order.first)));
+        let with = format!("with {} first{why}", side(pair, &order.first));
+        match each.iter_mut().find(|(known, ..)| *known == key) {
+            Some((_, orders, text)) => {
+                if orders.insert(&order.first) {
+                    text.push_str(&format!(" and {with}"));
+                }
+            }
+            None => each.push((key, BTreeSet::from([&*order.first]), format!("{} {with}", failure(fails)))),
+        }
     }
-    each
+    each.into_iter().map(|(.., text)| text).collect()
 }
 
 /// Describes the harm of a pair; empty if the pair is not confirmed.
