@@ -147,6 +147,14 @@ impl PairFacts for Pair {
     }
 }
 
+impl Pair {
+    /// Returns the name of the pair in the syntax of `--pair`, `SITE~SITE`. No other pair of the report has it.
+    #[must_use]
+    pub fn sites(&self) -> String {
+        format!("{}~{}", self.a.site, self.b.site)
+    }
+}
+
 impl ConfirmReport {
     /// Returns the findings of the report. See [`Results::findings`].
     #[must_use]
@@ -163,18 +171,13 @@ impl ConfirmReport {
                 && pair.verdict() == Verdict::Harmful
             {
                 let members = std::iter::once(pair).chain(finding.pairs);
-                leaders.extend(members.map(|member| (name(member), name(pair))));
+                leaders.extend(members.map(|member| (member.sites(), pair.sites())));
             }
         }
         for pair in self.pairs.iter_mut().chain(&mut self.order_pairs) {
-            pair.leader = leaders.get(&name(pair)).cloned();
+            pair.leader = leaders.get(&pair.sites()).cloned();
         }
     }
-}
-
-// Names a pair as `--pair` does. No other pair of the report has this name.
-fn name(pair: &Pair) -> String {
-    format!("{}~{}", pair.a.site, pair.b.site)
 }
 
 // Rounds to four decimals. The rounded number survives a round trip through JSON unchanged.

@@ -6,7 +6,7 @@ use crate::reports::elements;
 use raceflip::campaign::{
     CampaignContext, CampaignPlan, NoProgress, PairFacts, Subject, Verdict, confirm, same_failure,
 };
-use raceflip::formats::campaign::{ConfirmReport, Pair};
+use raceflip::formats::campaign::ConfirmReport;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -23,10 +23,6 @@ fn model(name: &str) -> String {
     format!("tests/data/causes/{name}.race")
 }
 
-fn name(pair: &Pair) -> String {
-    format!("{}~{}", pair.a.site, pair.b.site)
-}
-
 // The groups of a report by its findings: each leader with the other pairs.
 fn groups(report: &ConfirmReport) -> BTreeMap<String, BTreeSet<String>> {
     let mut groups = BTreeMap::new();
@@ -34,8 +30,8 @@ fn groups(report: &ConfirmReport) -> BTreeMap<String, BTreeSet<String>> {
         if let Subject::Pair { pair, .. } = finding.subject
             && pair.verdict() == Verdict::Harmful
         {
-            let others = finding.pairs.iter().map(|pair| name(pair)).collect();
-            assert!(groups.insert(name(pair), others).is_none(), "{}", name(pair));
+            let others = finding.pairs.iter().map(|pair| pair.sites()).collect();
+            assert!(groups.insert(pair.sites(), others).is_none(), "{}", pair.sites());
         }
     }
     groups
@@ -134,7 +130,7 @@ fn the_number_of_workers_changes_no_group() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
         let [one, three] = [1, 3].map(|jobs| report(&path, jobs));
         assert_eq!(one.to_json(), three.to_json());
-        assert!(one.pairs.iter().any(|pair| pair.leader.as_ref().is_some_and(|leader| *leader != name(pair))));
+        assert!(one.pairs.iter().any(|pair| pair.leader.as_ref().is_some_and(|leader| *leader != pair.sites())));
     }
 }
 

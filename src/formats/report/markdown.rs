@@ -54,8 +54,8 @@ pub(super) fn gate(failures: &[GateFailure]) -> String {
 fn headline(reports: &[ConfirmReport], found: &[ReportEntry<'_>]) -> String {
     let of = |verdict: Option<Verdict>| found.iter().filter(move |e| e.finding.verdict() == verdict);
     let harmful = of(Some(Verdict::Harmful)).map(|e| e.finding.count()).sum::<u64>();
-    let mut parts = vec![counted(harmful, "harmful pair")];
-    parts.extend(grouped(found.iter().map(|e| &e.finding)));
+    let grouped = grouped(found.iter().map(|e| &e.finding));
+    let mut parts = vec![grouped.unwrap_or_else(|| counted(harmful, "harmful pair"))];
     let failures = of(None).count() as u64;
     if failures > 0 {
         parts.insert(0, counted(failures, "failure"));

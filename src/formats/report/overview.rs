@@ -58,7 +58,7 @@ pub fn summary(campaign: &CampaignReport) -> Vec<ReportLine> {
         n => format!("{} ({})", counted(n as u64, what), counts.words()),
     };
     let findings: Vec<_> = campaign.results.iter().flat_map(|result| result.report.findings()).collect();
-    let grouped = grouped(&findings).map_or(String::new(), |grouped| format!(" ({grouped})"));
+    let grouped = grouped(&findings).map_or(String::new(), |grouped| format!(", {grouped}"));
     let others = if others == 0 { String::new() } else { format!(", {}", unexplained(others)) };
     let counts = format!("{variants}: {}, {}{grouped}{others}", of(pairs, "pair"), of(orders, "order pair"));
     let unknown = unknown(campaign.results.iter().map(|r| &r.report));

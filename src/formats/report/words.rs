@@ -355,7 +355,11 @@ pub(super) fn harm_of_others(report: &ConfirmReport, this: &Pair, name: fn(&Pair
         if this.is_blamed_for(f) || !known.insert(&f.signature) {
             continue;
         }
-        if let Some(other) = report.pairs.iter().chain(&report.order_pairs).find(|p| p.is_blamed_for(f)) {
+        let mut pairs = report.pairs.iter().chain(&report.order_pairs);
+        if let Some(blamed) = pairs.find(|p| p.is_blamed_for(f)) {
+            // A text may leave out the blamed pair, but not its leader, which has the failure as well.
+            let mut pairs = report.pairs.iter().chain(&report.order_pairs);
+            let other = pairs.find(|p| blamed.leader == Some(p.sites())).unwrap_or(blamed);
             let (verdict, other, text) = (Verdict::Harmful, name(other), failure(f));
             lines.push(format!("the same failure as the harm of the {verdict} pair {other}: {text}"));
         }
