@@ -33,11 +33,9 @@ impl Effect {
         self.sides.iter().map(|side| side.context.as_str()).collect()
     }
 
-    // Whether in each context the statement of this effect comes no later in the text than that of the other effect.
-    // Both have the same contexts.
-    fn encloses(&self, other: &Effect) -> bool {
-        let place = |side: &PairSide| (side.line, side.column);
-        self.sides.iter().zip(&other.sides).all(|(mine, theirs)| place(mine) <= place(theirs))
+    // Returns the places of the statements in the text, in the order of the contexts.
+    fn places(&self) -> Vec<(u32, u32)> {
+        self.sides.iter().map(|side| (side.line, side.column)).collect()
     }
 
     // Key of effects from the earliest in the text to the latest. Different effects have different keys, because a
@@ -88,11 +86,14 @@ pub fn groups(effects: &[Effect]) -> Vec<Vec<usize>> {
     groups
 }
 
-// Returns the leader of these effects, which have the same contexts and the same failures: one that encloses all of
-// them, else one with the most failing runs; of several such effects the first one in the text.
+// Returns the leader of these effects, which have the same contexts and the same failures: one whose statements come
+// first in all contexts, else one with the most failing runs; of several such effects the first one in the text.
 fn leader(effects: &[Effect], of: Vec<usize>) -> usize {
-    let encloses = |i: &usize| of.iter().all(|other| effects[*i].encloses(&effects[*other]));
-    let widest: Vec<usize> = of.iter().copied().filter(encloses).collect();
+    let earliest = of.iter().map(|i| effects[*i].places()).reduce(|mut earliest, places| {
+        earliest.iter_mut().zip(places).for_each(|(first, place)| *first = place.min(*first));
+        earliest
+    });
+    let widest: Vec<usize> = of.iter().copied().filter(|i| Some(effects[*i].places()) == earliest).collect();
     let candidates = if widest.is_empty() { of } else { widest };
     let first = candidates.into_iter().min_by_key(|i| (Reverse(effects[*i].runs), effects[*i].position()));
     first.expect("the set of failures is that of some effect")
@@ -129,6 +130,11 @@ mod tests {
         leader.contexts() == other.contexts() && other.failures.iter().all(|f| leader.failures.contains(f))
     }
 
+    // Whether in each context the statement of `one` comes no later in the text than that of `other`.
+    fn encloses(one: &Effect, other: &Effect) -> bool {
+        one.sides.iter().zip(&other.sides).all(|(a, b)| a.line < b.line || a.line == b.line && a.column <= b.column)
+    }
+
     proptest! {
         #[test]
         fn each_effect_is_in_one_group_whose_leader_explains_it(effects in effects()) {
@@ -141,8 +147,8 @@ mod tests {
                 prop_assert!(group.iter().all(|i| explains(lead, &effects[*i])));
                 let equals = || group.iter().map(|i| &effects[*i]).filter(|e| e.failures == lead.failures);
                 // No member encloses the leader, unless the two are at the same places.
-                if equals().any(|e| equals().all(|other| e.encloses(other))) {
-                    prop_assert!(equals().all(|other| lead.encloses(other)));
+                if equals().any(|e| equals().all(|other| encloses(e, other))) {
+                    prop_assert!(equals().all(|other| encloses(lead, other)));
                 } else {
                     prop_assert!(equals().all(|other| other.runs <= lead.runs));
                 }
