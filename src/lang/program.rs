@@ -99,6 +99,8 @@ pub struct Program {
     pub labels: Vec<LabelDef>,
     /// Expectations whose condition holds for the values of the constants.
     pub expectations: Vec<Expectation>,
+    /// Whether live code names instances, by components or `as`, and whether it has `transaction` blocks.
+    pub declares: Declares,
     /// Texts of the program: messages and instance names.
     pub texts: IndexVec<TextId, String>,
     /// Exception names. The built-in ones come first, in the order of [`BUILT_IN_EXCEPTIONS`]; in a program with
@@ -847,8 +849,8 @@ pub enum ExpectationKind {
     Stuck { no: bool },
     /// `livelock`
     Livelock { no: bool },
-    /// `atomicity violation`
-    Atomicity { no: bool, name: Option<String> },
+    /// `atomicity violation "name": real, harmful, joint`
+    Atomicity { no: bool, of: TransactionRef, real: bool, harmful: bool, joint: bool },
     /// `executes_before a, b`
     ExecutesBefore(BodyId, BodyId),
     /// `races n real m`
@@ -864,6 +866,26 @@ pub enum OrderWord {
     Real,
     Never,
     Harmful,
+}
+
+/// Which declared transactions a program can have.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Declares {
+    /// Whether tasks belong to instances.
+    pub instances: bool,
+    /// Whether there are `transaction` blocks.
+    pub blocks: bool,
+}
+
+/// The declared transactions that an `atomicity violation` line is about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TransactionRef {
+    /// All of them.
+    Any,
+    /// Blocks and instances with this text.
+    Text(String),
+    /// Trees of tasks whose root is the task or the handler of this name.
+    Task(String),
 }
 
 /// A failure by message, or by the name of an exception or property.

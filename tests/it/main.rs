@@ -7,6 +7,7 @@ mod analyze;
 mod atomicity;
 mod atomicity_compare;
 mod atomicity_naive;
+mod atomicity_search;
 mod atomicity_traces;
 mod bounded;
 mod bounds_hold;

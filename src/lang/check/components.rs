@@ -60,6 +60,7 @@ impl Checker {
             ComponentDef { name: name.text.clone(), kind, class, params: Vec::new(), fields: Vec::new(), single };
         // What an instance does is meant to be atomic, as a transaction with the component's name.
         self.transactions.insert(name.text.clone());
+        self.out.declares.instances = true;
         let id = self.out.components.all.add(component);
         self.components.of_class.insert(class, id);
     }

@@ -59,6 +59,7 @@ impl Checker {
                     self.transactions.insert(name.text.clone());
                     self.text(&name.text)
                 });
+                self.out.declares.blocks |= !self.scope.dead;
                 let body = self.block(body);
                 out.push(Stmt::Transaction { name, body });
             }

@@ -67,6 +67,7 @@ impl Checker {
         match instance? {
             InstanceName::Name(text) => {
                 self.transactions.insert(text.text.clone());
+                self.out.declares.instances |= !self.scope.dead;
                 Some(self.text(&text.text))
             }
             InstanceName::Expr(e) => {
