@@ -79,10 +79,13 @@ pub enum EventKind {
     Refused,
     /// An exception of this name is thrown in the thread.
     Thrown(String),
-    /// A `transaction` block begins or ends in the thread. This is no step of its own.
+    /// A `transaction` block, or a callback that is in a unit of a component, begins or ends in the thread. This is no
+    /// step of its own.
     Transaction {
-        /// Whether the block begins.
+        /// Whether it begins.
         begins: bool,
+        /// Whether it is in a unit. The name is then that of the component and the unit: `Player.loading`.
+        unit: bool,
         /// The name of the block; empty if it has none.
         name: String,
     },

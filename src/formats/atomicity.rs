@@ -1,7 +1,8 @@
 //! Violations of atomicity as JSON, `raceflip-atomicity` version 1 (`docs/formats.md`), and as lines of text.
 
 use crate::base::counted;
-use crate::detect::atomicity::{Atomicity, Blame, Cycle, CycleEdge, EdgeRules, Finding, Moment, SeenFinding};
+use crate::campaign::ShownViolations;
+use crate::detect::atomicity::{Atomicity, Blame, Cycle, CycleEdge, EdgeRules, Finding, Moment, OfRuns, SeenFinding};
 use serde::{Deserialize, Serialize};
 
 /// Version of the format. It increases when a field changes its meaning or is removed, not when a field is added.
@@ -157,7 +158,7 @@ impl AtomicityReport {
             }
             if of.left_out > 0 {
                 let more = counted(of.left_out as u64, "violated transaction");
-                lines.push(format!("{more} of the same names: their cycles were not searched"));
+                lines.push(format!("{more}, whose cycles were not searched, or only in part"));
             }
         }
         lines
@@ -175,6 +176,21 @@ impl SpecificationReport {
             joint: found.joint,
             findings: found.findings.iter().map(FoundViolation::new).collect(),
             left_out: found.left_out,
+        }
+    }
+
+    /// Returns the report of what runs show.
+    #[must_use]
+    pub fn of_runs(shown: &ShownViolations) -> Self {
+        let OfRuns { specification, transactions, violated, joint, left_out, .. } = shown.seen;
+        let findings = shown.findings.iter();
+        Self {
+            specification: specification.name().to_owned(),
+            transactions,
+            violated,
+            joint,
+            findings: findings.map(|(seen, token)| FoundViolation::of_runs(seen, &token.to_string())).collect(),
+            left_out,
         }
     }
 

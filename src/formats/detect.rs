@@ -25,6 +25,9 @@ pub struct DetectReport {
     pub order_pairs: Vec<Potential>,
     pub failures: Vec<Failure>,
     pub limits: Vec<LimitedRuns>,
+    /// With `--detector all`, if something is declared to happen in one piece: the violations of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub atomicity: Option<super::atomicity::AtomicityReport>,
 }
 
 /// A potential pair.
@@ -88,6 +91,7 @@ impl DetectReport {
             order_pairs: found.orders.iter().map(|c| potential(plan, c)).collect(),
             failures: found.failures.iter().map(|f| fails(plan, f)).collect(),
             limits: cuts(found),
+            atomicity: None,
         }
     }
 

@@ -25,6 +25,7 @@ pub mod analysis;
 pub mod atomicity;
 pub mod campaign;
 pub mod campaigns;
+pub mod caught;
 pub mod detect;
 pub mod explore;
 pub mod failure_place;

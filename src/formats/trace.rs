@@ -2,6 +2,7 @@
 
 use super::trace_names::ShortNames;
 use super::trace_operation::{kind, operation, queue_of};
+use crate::detect::atomicity::declared_name;
 use crate::detect::{EventChannels, References, Signals};
 use crate::event::{AccessKind, AccessPlace, Cause, ContextId, Event, EventKind, LaunchPlace, Op, PostTime, ThreadId};
 use crate::world::World;
@@ -124,6 +125,9 @@ pub struct Row {
     /// The instance that the task belongs to: that of a component, for the firing of a row, or the text of `as`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
+    /// Whether units of the instance are transactions, so that the instance is none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub units: bool,
     /// Channels that the event sends on. Events that receive on them happen after it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sends: Vec<u32>,
@@ -312,6 +316,22 @@ fn triggers(world: &World, fire: &Row, context: ContextId) -> Vec<Row> {
     world.causes(context).filter(|cause| !matches!(cause, Cause::Condition(..))).map(trigger).collect()
 }
 
+/// Returns the kind of the row for the begin or end of a block, or of a part of a unit.
+pub(super) fn transaction_kind(begins: bool, unit: bool) -> &'static str {
+    match (begins, unit) {
+        (true, false) => "transactionbegin",
+        (false, false) => "transactionend",
+        (true, true) => "unitbegin",
+        (false, true) => "unitend",
+    }
+}
+
+// Whether a name is that of an instance of a component with units.
+fn has_units(world: &World, instance: Option<&String>) -> bool {
+    let components = &world.setup().with_units;
+    !components.is_empty() && instance.is_some_and(|name| components.contains(&declared_name(name)))
+}
+
 // Converts an event to a row.
 fn row(world: &World, event: &Event, names: &mut ShortNames) -> Row {
     let setup = world.setup();
@@ -357,8 +377,8 @@ fn row(world: &World, event: &Event, names: &mut ShortNames) -> Row {
             row.kind = "throw".to_owned();
             row.place = Some(name.clone());
         }
-        EventKind::Transaction { begins, name } => {
-            row.kind = if *begins { "transactionbegin" } else { "transactionend" }.to_owned();
+        EventKind::Transaction { begins, unit, name } => {
+            row.kind = transaction_kind(*begins, *unit).to_owned();
             row.place = Some(name.clone()).filter(|name| !name.is_empty());
         }
         EventKind::Repeated { task, time, is_async } => {
@@ -396,6 +416,7 @@ fn row(world: &World, event: &Event, names: &mut ShortNames) -> Row {
                 access.map(|access| if access.kind == AccessKind::Write { "write" } else { "read" }.to_owned());
         }
     }
+    row.units = has_units(world, row.instance.as_ref());
     row.place = row.place.map(|place| names.text(place));
     row.target = row.target.map(|target| names.text(target));
     row.detail = row.detail.map(|detail| names.text(detail));

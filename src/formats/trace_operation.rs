@@ -114,7 +114,10 @@ pub(super) fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
         Op::Cancel { target: t, body: b, .. } => {
             (row.target, row.place, row.body) = (target(*t), handler(*t), b.and_then(body));
         }
-        Op::Enable { event, .. } | Op::Disable(event) => row.place = Some(setup.events[*event].name.clone()),
+        Op::Enable { event, instance, .. } => {
+            (row.place, row.instance) = (Some(setup.events[*event].name.clone()), world.instance_text(*instance));
+        }
+        Op::Disable(event) => row.place = Some(setup.events[*event].name.clone()),
         Op::Register { listener, body: b } | Op::Unregister { listener, body: b } => {
             (row.place, row.body) = (Some(setup.listeners[*listener].clone()), body(*b));
         }

@@ -319,6 +319,9 @@ pub enum StmtKind {
     Side { acquire: bool, mode: SyncMode, object: Expr },
     /// `transaction "name" { }`
     Transaction { name: Option<TextLiteral>, body: Block },
+    /// The body of a callback, task or event that is in a `unit` of its component. Only components that are written out
+    /// have it.
+    Unit { name: TextLiteral, body: Block },
     /// `scope { }`, `supervise { }`, `uncancellable { }`
     JobBlock { kind: BlockKind, body: Block },
     /// `verb e`, a statement of a verb with one operand

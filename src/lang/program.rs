@@ -42,6 +42,8 @@ pub struct Program {
     pub title: String,
     /// The scope that an uncaught exception ends.
     pub uncaught: ExceptionScope,
+    /// Whether an exception of a reference ends the run although a handler catches it ([`CAUGHT`]).
+    pub caught_fails: bool,
     /// The constants with their values after `-D`, in source order.
     pub consts: Vec<(String, i64)>,
     /// The classes; the first one is `Object`.
@@ -99,8 +101,11 @@ pub struct Program {
     pub labels: Vec<LabelDef>,
     /// Expectations whose condition holds for the values of the constants.
     pub expectations: Vec<Expectation>,
-    /// Whether live code names instances, by components or `as`, and whether it has `transaction` blocks.
-    pub declares: Declares,
+    /// Whether something is declared to happen in one piece: by a component, an `as` or a `transaction` block.
+    pub declares_transactions: bool,
+    /// Names of the components with a `unit`: their units are meant to happen in one piece, and their instances are
+    /// not.
+    pub with_units: Vec<String>,
     /// Texts of the program: messages and instance names.
     pub texts: IndexVec<TextId, String>,
     /// Exception names. The built-in ones come first, in the order of [`BUILT_IN_EXCEPTIONS`]; in a program with
@@ -137,6 +142,10 @@ pub const CLOSED: &str = "Closed";
 /// The exceptions of wait groups, built in where a program has one: a counter below 0, and an add before a wait that
 /// was already over has returned.
 pub const GROUP_EXCEPTIONS: [&str; 2] = ["NegativeCounter", "GroupReused"];
+
+/// The name of the constant that makes a caught exception of a reference a failure: `-D app.caught=1`, or `--caught`.
+/// Models have no such constant, because names of constants have no dot.
+pub const CAUGHT: &str = "app.caught";
 
 /// The scope that an uncaught exception ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -447,8 +456,8 @@ pub enum Stmt {
     /// `read rw { }` or `write rw { }`. `announce` is present for a `write` if the lock prefers writers, or may prefer
     /// them if it is known only at run time.
     Rw { object: Expr, write: bool, body: Vec<Stmt>, announce: Option<SiteId>, acquire: SiteId, release: SiteId },
-    /// `transaction "name" { }`
-    Transaction { name: Option<TextId>, body: Vec<Stmt> },
+    /// `transaction "name" { }`, or (`unit`) the body of a member of a unit of a component
+    Transaction { name: Option<TextId>, body: Vec<Stmt>, unit: bool },
     /// `scope { }`, `supervise { }`, `uncancellable { }`
     JobBlock { kind: BlockKind, body: Vec<Stmt>, open: SiteId, close: SiteId },
     /// An operation whose operands are only expressions.
@@ -866,15 +875,6 @@ pub enum OrderWord {
     Real,
     Never,
     Harmful,
-}
-
-/// Which declared transactions a program can have.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Declares {
-    /// Whether tasks belong to instances.
-    pub instances: bool,
-    /// Whether there are `transaction` blocks.
-    pub blocks: bool,
 }
 
 /// The declared transactions that an `atomicity violation` line is about.

@@ -38,7 +38,7 @@ impl Spec for HoldSpec {
 
     const NAME: &'static str = "hold";
     const SYNTAX: &'static str =
-        "hold:SITE<SITE[<SITE..][,SITE<SITE..][,without=SITE..][,way=N][,guided][,later=N][,profile=SEED]";
+        "hold:SITE<SITE[<..][,SITE<SITE][,without=SITE][,way=N][,guided][,later=N][,profile=SEED]";
     const EXAMPLES: &'static [&'static str] = &["hold:SITE<SITE"];
 
     fn parse(text: Option<&str>) -> Result<Option<Self>, SpecError> {

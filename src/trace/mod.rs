@@ -225,6 +225,8 @@ pub struct Trace {
     pub transactions: Vec<TransactionMark>,
     /// The names of the instances that tasks belong to: `Player#1`, `MainActivity`.
     pub instances: NameTable<InstanceNo>,
+    /// The instances whose units are transactions, so that they are none as wholes; ascending.
+    pub with_units: Vec<InstanceNo>,
     /// Operations on atomics, in the order of the run. They are beside the operations because they cannot race.
     pub atomics: Vec<AtomicAccess>,
     /// The names of the atomics of [`atomics`](Self::atomics).
@@ -248,6 +250,9 @@ pub struct TransactionMark {
     pub site: SiteNo,
     /// Whether the transaction begins here. Otherwise it ends.
     pub begins: bool,
+    /// Whether this is a part of a unit of a component, and no transaction by itself: all parts of one unit of one
+    /// instance are a transaction.
+    pub unit: bool,
     /// The name of the transaction, if it has one.
     pub name: Option<Box<str>>,
 }

@@ -448,6 +448,7 @@ pub(super) enum Instr {
     Transaction {
         begins: bool,
         name: Option<TextId>,
+        unit: bool,
     },
     /// Reads a cell without a step. Only in fragments.
     Peek {

@@ -285,10 +285,11 @@ impl Vm {
                 let exception = Exception::unpack(fiber.top()[usize::from(src)]);
                 return self.throw(world, thread, exception);
             }
-            Instr::Transaction { begins, name } => {
+            Instr::Transaction { begins, name, unit } => {
                 let (code, context) = (&self.code, world.thread(thread).context);
                 world.record(Some(thread), Some(context), None, || EventKind::Transaction {
                     begins,
+                    unit,
                     name: name.map_or_else(String::new, |name| code.texts[name].clone()),
                 });
                 fiber.pc += 1;

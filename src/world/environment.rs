@@ -45,8 +45,8 @@ impl World {
         self.events[event].enables.len()
     }
 
-    /// Returns the name of the instance that a message in the queue of a looper belongs to: of the component whose row it
-    /// is, or the text of the `as` of its post or enable.
+    /// Returns the name of the instance that a message in the queue of a looper belongs to: of the component whose row
+    /// it is, or the text of the `as` of its post or enable.
     #[must_use]
     pub fn instance_of_message(&self, looper: ThreadId, context: ContextId) -> Option<String> {
         if let Some(instance) = self.instance_of_firing(context) {

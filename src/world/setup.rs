@@ -59,6 +59,11 @@ pub struct Setup {
     pub absolute_until: u64,
     /// Whether an uncaught exception ends only its thread and not the run.
     pub uncaught_ends_thread: bool,
+    /// Whether a handler catches exceptions of references. It is not in the text of a setup, since it follows from the
+    /// instructions.
+    pub catches_references: bool,
+    /// Whether such an exception ends the run although a handler catches it.
+    pub caught_fails: bool,
     /// Pools. Their workers are among the threads.
     pub pools: Vec<PoolSetup>,
     /// Atomics that some statement accesses plainly.
@@ -68,6 +73,9 @@ pub struct Setup {
     /// The texts of the program. The instance of a post or enable is the number of one. They are not in the text of a
     /// setup, because the digest of a program contains them anyway.
     pub texts: Vec<String>,
+    /// Names of the components with units. They are not in the text of a setup, because the instructions show the
+    /// units.
+    pub with_units: Vec<String>,
 }
 
 // The digest of a program contains this text, and tokens contain the digest. So the text of a program that uses only
@@ -96,6 +104,9 @@ impl std::fmt::Debug for Setup {
             .field("instants", &self.instants)
             .field("absolute_until", &self.absolute_until)
             .field("uncaught_ends_thread", &self.uncaught_ends_thread);
+        if self.caught_fails {
+            text.field("caught_fails", &true);
+        }
         if !self.platform.is_empty() {
             text.field("platform", &self.platform);
         }

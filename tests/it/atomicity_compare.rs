@@ -64,7 +64,7 @@ fn compare_one(trace: &Trace, specification: Specification, rules: EdgeRules) ->
     let owners: Vec<Owner> = number(&definition, &transactions, &steps)?;
     let stop = AtomicBool::new(false);
     let found = verdicts(&steps, &transactions, rules, &stop).expect("it is not stopped");
-    let is_small = steps.all.len() <= 18;
+    let is_small = steps.all.len() <= 20;
     let mut seen = Seen {
         steps: steps.all.len() as u64,
         transactions: owners.len() as u64,
@@ -124,7 +124,7 @@ fn compare_cycles(
     definition: &Definition<'_>,
     violated: (usize, usize),
 ) -> Result<u64, String> {
-    let options = AtomicityOptions { edges: rules, most_transactions: usize::MAX };
+    let options = AtomicityOptions { edges: rules, most_transactions: usize::MAX, search: usize::MAX };
     let found = analyze(trace, specification, options, &AtomicBool::new(false)).expect("it is not stopped");
     if (found.violated, found.joint) != violated {
         return Err(format!("{} and {} are violated, but it is {violated:?}", found.violated, found.joint));

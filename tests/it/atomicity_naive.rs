@@ -57,8 +57,8 @@ impl<'t> Definition<'t> {
     fn is_edge(&self, kinds: &[StepKind], i: usize, j: usize, rules: EdgeRules) -> bool {
         use StepKind::{Acquire, Begin, Enable, Fork, Join, Post, Read, Receive, Release, Send, Write};
         let between = |of: &dyn Fn(usize) -> bool| (i + 1..j).any(of);
-        if self.places[i] == self.places[j] {
-            return !between(&|k| self.places[k] == self.places[j]);
+        if self.places[i] == self.places[j] && !between(&|k| self.places[k] == self.places[j]) {
+            return true;
         }
         let own = Place::Own;
         let handles = |event: u32, task: u32| {
@@ -257,7 +257,7 @@ fn blocks(steps: &Steps<'_>, places: &[Place]) -> Vec<Option<Owner>> {
     for at in steps.all.ids() {
         let place = places[at.index()];
         let (mut open, mut outermost) = (0_u32, None);
-        for (i, mark) in trace.transactions.iter().enumerate().filter(|(i, _)| is_before(*i, at)) {
+        for (i, mark) in trace.transactions.iter().enumerate().filter(|(i, mark)| !mark.unit && is_before(*i, at)) {
             if place_of_mark(steps, places, i) != Some(place) {
                 continue;
             }

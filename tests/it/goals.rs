@@ -79,9 +79,15 @@ fn orders_of_several_pairs_bring_a_deadlock_about() {
         }
         let model = Model::from_text("ring.race", &text, &[]).unwrap();
         let deadlocks = |strategy: &str| {
-            let spec: StrategySpec = strategy.parse().unwrap();
-            let spec = spec.with_holds(|hold| holds(&CampaignPlan::new(&model), hold)).unwrap();
-            let mut strategy = spec.build(&model.program.sites).unwrap();
+            // The run that shows the ways must not be one of those that deadlock, as the round robin is.
+            let built = (0..64).find_map(|profile| {
+                let profiled =
+                    if strategy == "random" { strategy.to_owned() } else { format!("{strategy},profile={profile}") };
+                let spec: StrategySpec = profiled.parse().unwrap();
+                let spec = spec.with_holds(|hold| holds(&CampaignPlan::new(&model), hold)).unwrap();
+                spec.build(&model.program.sites).ok()
+            });
+            let mut strategy = built.expect("a run without a deadlock");
             let mut machine = model.machine(Limits::default());
             let mut is_one = |seed| {
                 strategy.begin(seed);
@@ -136,6 +142,9 @@ fn a_goal_that_is_reached_is_the_order_of_the_run() {
                 if !goal.contains(&site) {
                     goal.push(site);
                 }
+            }
+            if goal.len() < 3 {
+                continue;
             }
             let names: Vec<String> = goal.iter().map(|s| plan.site(*s).to_string()).collect();
             let spec: StrategySpec = format!("hold:{}", names.join("<")).parse().unwrap();

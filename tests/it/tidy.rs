@@ -359,6 +359,7 @@ const DOORS: [(&str, &[&str]); 8] = [
             "src/cli/models/fmt.rs",
             "src/cli/command/man.rs",
             "src/cli/trace/convert.rs",
+            "src/cli/trace/to_model.rs",
         ],
     ),
     // Documents whose renderers escape what the formats require.

@@ -55,12 +55,10 @@ fn specifications(of: &TransactionRef, plan: &TestPlan<'_>) -> Vec<Specification
     match of {
         TransactionRef::Text(_) => vec![Specification::Lifecycle, Specification::Blocks],
         TransactionRef::Task(_) => vec![Specification::Tree],
-        TransactionRef::Any => {
-            let declares = plan.model.program.declares;
-            let declared = [(declares.instances, Specification::Lifecycle), (declares.blocks, Specification::Blocks)];
-            let all: Vec<_> = declared.into_iter().filter(|(is, _)| *is).map(|(_, of)| of).collect();
-            if all.is_empty() { vec![Specification::Tree] } else { all }
+        TransactionRef::Any if plan.model.program.declares_transactions => {
+            vec![Specification::Lifecycle, Specification::Blocks]
         }
+        TransactionRef::Any => vec![Specification::Tree],
     }
 }
 

@@ -15,13 +15,16 @@ use std::sync::atomic::AtomicBool;
 pub struct AtomicityOptions {
     /// Which edges there are.
     pub edges: EdgeRules,
-    /// Number of violated transactions of one declared name whose cycles are computed.
+    /// Number of violated transactions of one declared name whose cycles are searched.
     pub most_transactions: usize,
+    /// Number of steps that these searches may visit, as a multiple of the number of steps of the trace, over all
+    /// transactions. Each transaction may visit at least 2,000.
+    pub search: usize,
 }
 
 impl Default for AtomicityOptions {
     fn default() -> Self {
-        Self { edges: EdgeRules::Data, most_transactions: 16 }
+        Self { edges: EdgeRules::Data, most_transactions: 16, search: 4 }
     }
 }
 
@@ -78,7 +81,7 @@ pub fn verdicts(
 #[must_use]
 pub fn usual(trace: &Trace) -> Vec<Specification> {
     let lifecycle = (!trace.instances.is_empty()).then_some(Specification::Lifecycle);
-    let blocks = (!trace.transactions.is_empty()).then_some(Specification::Blocks);
+    let blocks = trace.transactions.iter().any(|mark| !mark.unit).then_some(Specification::Blocks);
     let declared: Vec<Specification> = lifecycle.into_iter().chain(blocks).collect();
     if declared.is_empty() { vec![Specification::Tree] } else { declared }
 }
@@ -99,16 +102,21 @@ pub fn analyze(
     let joint: BTreeSet<TransactionNo> = all(&found.joint).difference(&certain).copied().collect();
     let mut found_cycles = Vec::new();
     let (mut shown, mut left_out): (BTreeMap<(&str, bool), usize>, usize) = (BTreeMap::new(), 0);
-    let cases = certain.iter().map(|t| (*t, false)).chain(joint.iter().map(|t| (*t, true)));
+    let mut cases: Vec<(TransactionNo, bool)> =
+        certain.iter().map(|t| (*t, false)).chain(joint.iter().map(|t| (*t, true))).collect();
+    cases.retain(|(transaction, is_joint)| {
+        let count = shown.entry((&transactions.all[*transaction].declared, *is_joint)).or_default();
+        *count += 1;
+        left_out += usize::from(*count > options.most_transactions);
+        *count <= options.most_transactions
+    });
+    let all_steps = options.search.saturating_mul(steps.all.len());
+    let allowance = (all_steps / cases.len().max(1)).max(2_000);
     let cycles = Cycles::new(&steps, &transactions, options.edges);
     for (transaction, is_joint) in cases {
-        let count = shown.entry((&transactions.all[transaction].declared, is_joint)).or_default();
-        *count += 1;
-        if *count > options.most_transactions {
-            left_out += 1;
-            continue;
-        }
-        found_cycles.extend(cycles.of(transaction, is_joint, stop)?);
+        let (cycles, complete) = cycles.of(transaction, is_joint, allowance, stop)?;
+        left_out += usize::from(!complete);
+        found_cycles.extend(cycles);
     }
     Some(Atomicity {
         specification,

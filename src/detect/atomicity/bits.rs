@@ -2,9 +2,9 @@
 //!
 //! A slot (bit) stands for each transaction that something can learn of at the moment ([`Lifetimes`]). The last step of
 //! a context, the last write of a location, its reads since then, a message, an event, a channel or a lock carries two
-//! sets of slots: `own` has the transactions that its steps belong to, and `after` those that a path has left that leads
-//! to it. A step joins the sets of everything from which an edge leads to it. If it belongs to A and `after` has A, a
-//! path comes back here.
+//! sets of slots: `own` has the transactions that its steps belong to, and `after` those that a path has left that
+//! leads to it. A step joins the sets of everything from which an edge leads to it. If it belongs to A and `after` has
+//! A, a path comes back here.
 //!
 //! **Passes.** A unit (a task that A cannot interrupt) that learns of A late must have known it from its begin. So what
 //! each unit knows is kept, and the steps are gone through again until no unit learns anything that its earlier steps
@@ -377,8 +377,8 @@ impl<'a> Pass<'a> {
         self.edges == EdgeRules::Paper || !is_lock()
     }
 
-    // Turns what flows into the step into what it leaves behind: the transactions of the steps before it have been left,
-    // except its own.
+    // Turns what flows into the step into what it leaves behind: the transactions of the steps before it have been
+    // left, except its own.
     fn pass_on(&mut self, slot: Option<usize>) {
         let (own, after) = self.incoming.split_at_mut(self.words);
         after.iter_mut().zip(own.iter()).for_each(|(after, own)| *after |= own);

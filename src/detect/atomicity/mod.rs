@@ -2,13 +2,13 @@
 //! Atomicity Checking with Blame Assignment", 2015; the graph and the blame are those of Flanagan, Freund, Yi:
 //! "Velodrome", PLDI 2008).
 //!
-//! Operations belong to declared transactions ([`Specification`]). There is a *direct edge* from an operation to a later
-//! one if the first comes before the second in the same context, causes it, conflicts with it, or signals it
+//! Operations belong to declared transactions ([`Specification`]). There is a *direct edge* from an operation to a
+//! later one if the first comes before the second in the same context, causes it, conflicts with it, or signals it
 //! ([`EdgeKind`]). The order of a queue is no edge: it says that something had to be so, not that data flowed.
 //!
-//! A transaction A is *violated* if a path of direct edges leaves it and comes back. Of the tasks of loopers where A has
-//! a task, those that do not belong to A count as one node each: A cannot interrupt them, so each comes before all of A
-//! or after it. Then no order that keeps the edges has A in one piece, whatever the others do, and A is to blame
+//! A transaction A is *violated* if a path of direct edges leaves it and comes back. Of the tasks of loopers where A
+//! has a task, those that do not belong to A count as one node each: A cannot interrupt them, so each comes before all
+//! of A or after it. Then no order that keeps the edges has A in one piece, whatever the others do, and A is to blame
 //! ([`Blame::Certain`]). If there is such a path only because other transactions count as one node too, they are to
 //! blame together ([`Blame::Joint`]).
 //!
@@ -208,8 +208,9 @@ pub struct Cycle {
     /// The edges. The first one leaves the transaction and the last one comes back. From the end of one edge, program
     /// order or the unity of a task or transaction leads to the start of the next one.
     pub edges: Vec<CycleEdge>,
-    /// 1: all within one thread, and no edge is a cause. 2: several threads, and no edge is a cause. 3: a cause and
-    /// something else: the transaction itself has made what comes between. 4: causes only, which is no violation.
+    /// An edge is *forced* if it is a cause, or if forks, posts and program order lead from its start to its end. 1: all
+    /// within one thread, and no edge is forced. 2: several threads, and no edge is forced. 3: a forced edge and another
+    /// one: the transaction itself has made what comes between, for example. 4: all are forced, which is no violation.
     pub priority: u8,
     /// Whether all writes of this cycle outside the transaction wrote the value that was there, as far as values are
     /// known.
@@ -270,7 +271,8 @@ pub struct Atomicity {
     pub joint: usize,
     /// The findings, most suspicious first.
     pub findings: Vec<Finding>,
-    /// Number of violated transactions whose cycles were not computed, because enough of the same name were.
+    /// Number of violated transactions whose cycles were not searched, because enough of the same name were, or only in
+    /// part.
     pub left_out: usize,
     /// Number of passes over the trace.
     pub passes: u32,

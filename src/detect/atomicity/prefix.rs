@@ -9,7 +9,7 @@
 //! Paths of causes only are no violation (priority 4). So a path has a level: 0 if all its edges are causes.
 
 use super::spec::{TransactionNo, Transactions};
-use super::steps::{ContextNo, StepKind, StepNo, Steps};
+use super::steps::{BlockMark, ContextNo, StepKind, StepNo, Steps};
 use super::{Specification, is_named};
 use crate::base::{Id, IndexVec};
 use crate::trace::{Action, ChannelNo, EventNo, TaskNo, ThreadNo, Trace};
@@ -158,7 +158,8 @@ fn is_over(steps: &Steps<'_>, transactions: &Transactions, own: TransactionNo) -
     let own = &transactions.all[own];
     let context = steps.all[own.first].context;
     let mut depth = 0;
-    steps.marks.iter().filter(|mark| mark.context == context).any(|mark| {
+    let is_block = |mark: &&BlockMark| mark.context == context && !steps.trace.transactions[mark.mark].unit;
+    steps.marks.iter().filter(is_block).any(|mark| {
         let begins = steps.trace.transactions[mark.mark].begins;
         depth += if begins { 1 } else { -1 };
         depth == 0 && mark.before > own.last

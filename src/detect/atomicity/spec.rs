@@ -1,7 +1,7 @@
 //! Which steps belong to which declared transaction.
 
 use super::Specification;
-use super::steps::{ContextNo, StepKind, StepNo, Steps};
+use super::steps::{BlockMark, ContextNo, StepKind, StepNo, Steps};
 use crate::base::{Id, IndexVec};
 use crate::trace::{InstanceNo, TaskNo, ThreadNo};
 use smallvec::SmallVec;
@@ -85,7 +85,7 @@ impl Transactions {
         // For each context in a block: how many blocks are open, the name of the outermost, and its transaction.
         let mut open: BTreeMap<ContextNo, (u32, usize, Option<TransactionNo>)> = BTreeMap::new();
         let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
-        let mut marks = steps.marks.iter().peekable();
+        let mut marks = steps.marks.iter().filter(|mark| !steps.trace.transactions[mark.mark].unit).peekable();
         for (at, step) in steps.all.enumerate() {
             while let Some(mark) = marks.next_if(|mark| mark.before <= at) {
                 match (steps.trace.transactions[mark.mark].begins, open.get_mut(&mark.context)) {
@@ -110,20 +110,22 @@ impl Transactions {
 
     fn tasks(&mut self, steps: &Steps<'_>) {
         let trace = steps.trace;
-        let mut of_task: IndexVec<TaskNo, Owner> = trace.tasks.iter().map(|_| Owner::Nobody).collect();
+        let mut of_task: IndexVec<TaskNo, Owner> = trace.tasks.iter().map(|_| Owner::None).collect();
         let mut instances: BTreeMap<InstanceNo, TransactionNo> = BTreeMap::new();
         let mut roots: IndexVec<TaskNo, Option<TransactionNo>> = trace.tasks.iter().map(|_| None).collect();
+        let mut units = Units::new(steps);
         for (at, step) in steps.all.enumerate() {
             let running = steps.task_of(step.context);
+            units.advance(at);
             if let StepKind::Post(task) = step.kind {
                 let task = TaskNo(task);
                 let looper = trace.tasks[task].looper;
                 let own = running.filter(|poster| trace.tasks[*poster].looper == looper);
-                let inherited = own.map_or(Owner::Nobody, |poster| of_task[poster]);
+                let inherited = own.map_or(Owner::None, |poster| of_task[poster]);
                 of_task[task] = match (self.specification, trace.tasks[task].instance) {
                     (Specification::Lifecycle, Some(instance)) => Owner::Instance(instance),
                     (Specification::Lifecycle, None) => inherited,
-                    (Specification::Tree, _) if inherited != Owner::Nobody => inherited,
+                    (Specification::Tree, _) if inherited != Owner::None => inherited,
                     _ => Owner::Root(task),
                 };
             }
@@ -141,9 +143,18 @@ impl Transactions {
                 }
                 _ => running,
             };
-            let owner = task.map_or(Owner::Nobody, |task| of_task[task]);
+            let owner = task.map_or(Owner::None, |task| of_task[task]);
             let transaction = match owner {
-                Owner::Nobody => None,
+                Owner::None => None,
+                Owner::Instance(instance) if trace.with_units.binary_search(&instance).is_ok() => {
+                    units.open.get(&step.context).map(|(_, mark)| {
+                        let unit = trace.transactions[*mark].name.as_deref().unwrap_or_default();
+                        *units.numbers.entry((instance, unit)).or_insert_with(|| {
+                            let short = unit.rsplit('.').next().unwrap_or(unit);
+                            self.add(unit.to_owned(), format!("{}.{short}", &trace.instances[instance]), at)
+                        })
+                    })
+                }
                 Owner::Instance(instance) => Some(*instances.entry(instance).or_insert_with(|| {
                     let name = &trace.instances[instance];
                     self.add(declared_name(name), name.to_owned(), at)
@@ -161,7 +172,7 @@ impl Transactions {
     /// Returns the name of what a task belongs to, and whether that has begun; `None` if it belongs to nothing.
     pub(super) fn owner(&self, steps: &Steps<'_>, task: TaskNo) -> Option<(String, bool)> {
         let name = match *self.of_task.iter().nth(task.index())? {
-            Owner::Nobody => return None,
+            Owner::None => return None,
             Owner::Instance(instance) => steps.trace.instances[instance].to_owned(),
             Owner::Root(root) => steps.trace.tasks[root].name.clone(),
         };
@@ -170,10 +181,39 @@ impl Transactions {
     }
 }
 
+// The parts of units that are open, and the transactions of units.
+struct Units<'t> {
+    steps: &'t Steps<'t>,
+    marks: std::iter::Peekable<std::slice::Iter<'t, BlockMark>>,
+    // For each context in a part of a unit: how many are open, and the mark of the outermost one.
+    open: BTreeMap<ContextNo, (u32, usize)>,
+    numbers: BTreeMap<(InstanceNo, &'t str), TransactionNo>,
+}
+
+impl<'t> Units<'t> {
+    fn new(steps: &'t Steps<'t>) -> Self {
+        Self { steps, marks: steps.marks.iter().peekable(), open: BTreeMap::new(), numbers: BTreeMap::new() }
+    }
+
+    // Goes on to a step.
+    fn advance(&mut self, at: StepNo) {
+        while let Some(mark) = self.marks.next_if(|mark| mark.before <= at) {
+            let about = &self.steps.trace.transactions[mark.mark];
+            match (about.begins, self.open.get_mut(&mark.context)) {
+                _ if !about.unit => {}
+                (true, Some((depth, _))) => *depth += 1,
+                (true, None) => drop(self.open.insert(mark.context, (1, mark.mark))),
+                (false, Some((depth, _))) if *depth > 1 => *depth -= 1,
+                (false, _) => drop(self.open.remove(&mark.context)),
+            }
+        }
+    }
+}
+
 // Whom a task belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Owner {
-    Nobody,
+    None,
     Instance(InstanceNo),
     Root(TaskNo),
 }

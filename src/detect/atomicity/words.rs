@@ -6,6 +6,10 @@ use super::steps::{ContextNo, StepKind, StepNo, Steps};
 use super::{CycleEdge, EdgeKind, Moment};
 use crate::base::Id;
 use crate::trace::{EventNo, LocationNo, LockNo, SiteNo, TaskNo, ThreadNo};
+use std::collections::BTreeMap;
+
+/// Edges of one class count as one: their bodies (by number) and statements, kind, and location without its object.
+pub(super) type EdgeClass = ((u32, SiteNo), (u32, SiteNo), EdgeKind, Option<String>);
 
 /// The words for one trace.
 pub(super) struct Words<'a> {
@@ -13,6 +17,8 @@ pub(super) struct Words<'a> {
     transactions: &'a Transactions,
     // The first write of each location.
     first_writes: Vec<Option<StepNo>>,
+    // The body of each thread and then of each task, by number.
+    bodies: Vec<u32>,
 }
 
 impl<'a> Words<'a> {
@@ -23,7 +29,14 @@ impl<'a> Words<'a> {
                 first_writes[place as usize].get_or_insert(at);
             }
         }
-        Self { steps, transactions, first_writes }
+        let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
+        let threads = steps.trace.threads.iter().map(|thread| &thread.name);
+        let bodies = threads.chain(steps.trace.tasks.iter().map(|task| &task.name)).map(|name| {
+            let next = numbers.len() as u32;
+            *numbers.entry(declared_name(name)).or_insert(next)
+        });
+        let bodies = bodies.collect();
+        Self { steps, transactions, first_writes, bodies }
     }
 
     /// Whether a step is the first write of its location in the run.
@@ -37,16 +50,21 @@ impl<'a> Words<'a> {
         self.steps.trace.unchanged.binary_search(&op).is_ok()
     }
 
-    fn body(&self, step: StepNo) -> String {
-        let trace = self.steps.trace;
+    // What runs at a step: a task, which for a firing is the one that it makes, or a thread.
+    fn running(&self, step: StepNo) -> Result<TaskNo, ThreadNo> {
         let at = &self.steps.all[step];
         match (self.steps.task_of(at.context), at.kind) {
-            (Some(task), _) => declared_name(&trace.tasks[task].name),
-            (None, StepKind::Post(task)) if at.context == ContextNo::NONE => {
-                declared_name(&trace.tasks[TaskNo(task)].name)
-            }
-            _ => declared_name(&trace.threads[self.steps.thread_of(step)].name),
+            (Some(task), _) => Ok(task),
+            (None, StepKind::Post(task)) if at.context == ContextNo::NONE => Ok(TaskNo(task)),
+            _ => Err(self.steps.thread_of(step)),
         }
+    }
+
+    fn body(&self, step: StepNo) -> String {
+        declared_name(match self.running(step) {
+            Ok(task) => &self.steps.trace.tasks[task].name,
+            Err(thread) => &self.steps.trace.threads[thread].name,
+        })
     }
 
     fn moment(&self, step: StepNo, transaction: TransactionNo) -> Moment {
@@ -109,19 +127,21 @@ impl<'a> Words<'a> {
         }
     }
 
+    /// Returns the class of an edge: two edges with the same class count as one.
+    pub(super) fn class(&self, hop: Hop) -> EdgeClass {
+        let (from, to, kind) = hop;
+        let body = |step: StepNo| match self.running(step) {
+            Ok(task) => self.bodies[self.steps.trace.threads.len() + task.index()],
+            Err(thread) => self.bodies[thread.index()],
+        };
+        let statement = |step: StepNo| (body(step), self.steps.site_of(step));
+        (statement(from), statement(to), kind, self.about(hop).1)
+    }
+
     /// Returns an edge in words.
     pub(super) fn edge(&self, hop: Hop, transaction: TransactionNo) -> CycleEdge {
         let (about, field) = self.about(hop);
         let (from, to, kind) = hop;
         CycleEdge { from: self.moment(from, transaction), to: self.moment(to, transaction), kind, about, field }
     }
-}
-
-/// Returns a text that is the same for two edges that count as one: bodies, statements, location and kind.
-pub(super) fn edge_class(words: &Words<'_>, hop: Hop) -> String {
-    let (from, to, kind) = hop;
-    let (_, field) = words.about(hop);
-    let steps = words.steps;
-    let statement = |step: StepNo| (words.body(step), steps.site_of(step).0);
-    format!("{:?} {:?} {kind:?} {field:?}", statement(from), statement(to))
 }

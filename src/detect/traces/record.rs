@@ -15,6 +15,7 @@ mod pools;
 mod prefix;
 
 use crate::base::IndexVec;
+use crate::detect::atomicity::declared_name;
 use crate::detect::relation::signals::{EventChannels, Signals};
 use crate::event::{
     CANCELLED, Cause, ContextId, Event, EventId, EventKind, LaunchPlace, Op, PostTime, SiteId, Suspension, ThreadId,
@@ -241,9 +242,12 @@ impl TraceRecorder {
                 self.push(ENVIRONMENT, Action::Post(task), site);
                 self.belongs(world, *context, looper);
             }
-            EventKind::Transaction { begins, name } => {
-                let name = Some(name.as_str()).filter(|name| !name.is_empty());
-                let marked = self.builder.transaction(thread, *begins, name, site);
+            EventKind::Transaction { begins, unit, name } => {
+                let named = Some(name.as_str()).filter(|name| !name.is_empty());
+                let marked = match unit {
+                    true => self.builder.part_of_unit(thread, *begins, name),
+                    false => self.builder.transaction(thread, *begins, named, site),
+                };
                 debug_assert!(marked.is_ok(), "{marked:?}");
             }
             // An access that is refused has read the life of its object.
@@ -298,7 +302,7 @@ impl TraceRecorder {
             Op::Post { target, time, is_async, instance, .. } => {
                 if let Some(context) = made {
                     self.post(world, thread, (context, world.thread_of(target)), (time, is_async), site);
-                    self.belongs_to(context, world.instance_text(instance));
+                    self.belongs_to(context, world.instance_text(instance), &world.setup().with_units);
                 }
             }
             Op::Begin if world.shares_queue(live) => {
@@ -340,13 +344,16 @@ impl TraceRecorder {
 
     // Records the instance that a message in the queue belongs to, if it belongs to one.
     fn belongs(&mut self, world: &World, context: ContextId, looper: ThreadId) {
-        self.belongs_to(context, world.instance_of_message(looper, context));
+        self.belongs_to(context, world.instance_of_message(looper, context), &world.setup().with_units);
     }
 
-    fn belongs_to(&mut self, context: ContextId, instance: Option<String>) {
+    fn belongs_to(&mut self, context: ContextId, instance: Option<String>, with_units: &[String]) {
         if let (Some(task), Some(instance)) = (self.tasks.get(&context), instance) {
-            let instance = self.builder.instance(&instance);
-            self.builder.belongs(*task, instance);
+            let number = self.builder.instance(&instance);
+            self.builder.belongs(*task, number);
+            if with_units.contains(&declared_name(&instance)) {
+                self.builder.has_units(number);
+            }
         }
     }
 

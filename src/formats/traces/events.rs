@@ -22,8 +22,8 @@
 //! An activity is enabled under the number of its intent before it has a number of its own (`INSTANCE-INTENT` has
 //! both). Its `RESUME-ACT` and its steps are therefore named by the intent.
 //!
-//! The running task belongs to the instance of the component whose step or callback it handles: an activity with its
-//! number, a service or a receiver.
+//! The running task belongs to the instance of the component whose step or callback it handles: an activity with the
+//! number of its intent, a service or a receiver.
 //!
 //! Only true causes are enables: a receiver runs after it was registered, and after its intent was sent.
 //! `REQUEST_UNBIND_SERVICE`, `ABC_UNREGISTER_RECEIVER` and `ABC_TRIGGER_ONRECIEVE_LATER` (the system forwards the
@@ -106,7 +106,8 @@ impl Services {
             return Ok(meaning);
         }
         meaning.handles.push(name);
-        meaning.instance = Some(format!("{}#{}", component.text, id.text));
+        // Many lines lack the component's name, so that only its number says which activity it is.
+        meaning.instance = state.text.ends_with("-ACT").then(|| format!("activity#{intent}"));
         if state.text.ends_with("-ACT") {
             let step = format!("lifecycle {intent} steps");
             if state.text != "LAUNCH-ACT" {
@@ -185,7 +186,9 @@ fn broadcast(line: &OperationLine<'_>) -> Result<LineMeaning, LineError> {
         "ABC_ONRECEIVE" => {
             meaning.handles.push(receiver);
             meaning.handles.extend(sent);
-            meaning.instance = Some(component.text.to_owned());
+            let is_number = component.text.bytes().all(|digit| digit.is_ascii_digit());
+            let kind = if is_number { "receiver#" } else { "" };
+            meaning.instance = Some(format!("{kind}{}", component.text));
         }
         _ => {}
     }

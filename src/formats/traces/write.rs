@@ -3,7 +3,7 @@
 use super::rows::field_of;
 use super::stat::word;
 use crate::base::Id;
-use crate::formats::trace::{Header, Row, TraceWriter};
+use crate::formats::trace::{Header, Row, TraceWriter, transaction_kind};
 use crate::trace::{Action, Mark, OpNo, Operation, SiteNo, TaskNo, ThreadNo, Trace};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -88,7 +88,7 @@ impl Asides<'_> {
                     self.atomics += 1;
                 }
                 (_, Some(mark)) => {
-                    let kind = if mark.begins { "transactionbegin" } else { "transactionend" };
+                    let kind = transaction_kind(mark.begins, mark.unit);
                     writer.row(&row(mark.thread, kind, mark.name.as_deref()));
                     self.marks += 1;
                 }
@@ -172,7 +172,7 @@ fn row(trace: &Trace, names: &Names, op: &Operation, running: Option<TaskNo>, st
             row.made = task(t);
             if trace.tasks[t].post.is_none() {
                 row.kind = "section".to_owned();
-                row.instance = trace.tasks[t].instance.map(|instance| trace.instances[instance].to_owned());
+                belongs(trace, t, &mut row);
             }
         }
         Action::Post(t) => post(trace, names, op, t, &mut row),
@@ -199,6 +199,13 @@ fn row(trace: &Trace, names: &Names, op: &Operation, running: Option<TaskNo>, st
     row
 }
 
+// Says which instance a task belongs to.
+fn belongs(trace: &Trace, task: TaskNo, row: &mut Row) {
+    let instance = trace.tasks[task].instance;
+    row.instance = instance.map(|instance| trace.instances[instance].to_owned());
+    row.units = instance.is_some_and(|instance| trace.with_units.binary_search(&instance).is_ok());
+}
+
 // Says what an access has to do with references. Each operation has a step of its own, one more than its index.
 fn mark(trace: &Trace, op: OpNo, row: &mut Row) {
     let Mark { uses, tested, guard, frees } = trace.marks.of(op);
@@ -212,7 +219,7 @@ fn post(trace: &Trace, names: &Names, op: &Operation, task: TaskNo, row: &mut Ro
     row.made = Some(names.task(task));
     row.target = Some(names.thread(about.looper));
     row.is_async = about.is_async;
-    row.instance = about.instance.map(|instance| trace.instances[instance].to_owned());
+    belongs(trace, task, row);
     row.due(about.time);
     if fires(trace, op, task) {
         row.kind = "fire".to_owned();

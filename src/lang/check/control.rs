@@ -55,13 +55,23 @@ impl Checker {
                 self.select(cases, out)?;
             }
             Ast::Transaction { name, body } => {
+                self.out.declares_transactions = true;
                 let name = name.as_ref().map(|name| {
                     self.transactions.insert(name.text.clone());
                     self.text(&name.text)
                 });
-                self.out.declares.blocks |= !self.scope.dead;
                 let body = self.block(body);
-                out.push(Stmt::Transaction { name, body });
+                out.push(Stmt::Transaction { name, body, unit: false });
+            }
+            Ast::Unit { name, body } => {
+                let component = name.text.split('.').next().unwrap_or_default();
+                if !self.out.with_units.iter().any(|known| known == component) {
+                    self.out.with_units.push(component.to_owned());
+                }
+                self.transactions.insert(name.text.clone());
+                let name = Some(self.text(&name.text));
+                let body = self.block(body);
+                out.push(Stmt::Transaction { name, body, unit: true });
             }
             Ast::JobBlock { kind, body } => self.job_block(*kind, body, out)?,
             _ => unreachable!("not a compound statement"),

@@ -49,7 +49,7 @@ mod verbs;
 
 use super::foreign::explain;
 use super::program::{
-    BUILT_IN_EXCEPTIONS, ClassDef, Components, Declares, ExceptionId, ExceptionScope, Program, TextId, Type,
+    BUILT_IN_EXCEPTIONS, ClassDef, Components, ExceptionId, ExceptionScope, Program, TextId, Type,
 };
 use super::{Diagnostic, Source, ast, expand, near};
 use crate::base::{Id, IndexVec};
@@ -207,6 +207,7 @@ impl Checker {
                 source: Arc::from(source.text()),
                 title: String::new(),
                 uncaught: ExceptionScope::App,
+                caught_fails: false,
                 consts: Vec::new(),
                 classes,
                 globals: IndexVec::new(),
@@ -233,7 +234,8 @@ impl Checker {
                 uses: Uses::default(),
                 labels: Vec::new(),
                 expectations: Vec::new(),
-                declares: Declares::default(),
+                declares_transactions: false,
+                with_units: Vec::new(),
                 texts: IndexVec::new(),
                 exceptions: BUILT_IN_EXCEPTIONS.iter().map(|&e| e.to_owned()).collect(),
             },

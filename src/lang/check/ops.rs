@@ -66,8 +66,8 @@ impl Checker {
     pub(super) fn instance(&mut self, instance: Option<&InstanceName>) -> Option<TextId> {
         match instance? {
             InstanceName::Name(text) => {
+                self.out.declares_transactions = true;
                 self.transactions.insert(text.text.clone());
-                self.out.declares.instances |= !self.scope.dead;
                 Some(self.text(&text.text))
             }
             InstanceName::Expr(e) => {

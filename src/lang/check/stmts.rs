@@ -146,7 +146,8 @@ impl Checker {
             | Ast::Side { .. }
             | Ast::Select { .. }
             | Ast::JobBlock { .. }
-            | Ast::Transaction { .. } => self.compound(stmt, out)?,
+            | Ast::Transaction { .. }
+            | Ast::Unit { .. } => self.compound(stmt, out)?,
             _ => {
                 let (op, kind, text) = self.verb(stmt, at)?;
                 let site = self.site(kind, text, at);

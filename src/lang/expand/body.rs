@@ -318,6 +318,7 @@ impl<'w, 'f> BodyWriter<'w, 'f> {
             StmtKind::Transaction { name, body } => {
                 StmtKind::Transaction { name: name.clone(), body: self.block(body) }
             }
+            StmtKind::Unit { name, body } => StmtKind::Unit { name: name.clone(), body: self.block(body) },
             StmtKind::JobBlock { kind, body } => StmtKind::JobBlock { kind: *kind, body: self.block(body) },
             StmtKind::Verb { verb, operand } => StmtKind::Verb { verb: *verb, operand: self.expr(operand) },
             StmtKind::Quit { target, safely } => StmtKind::Quit { target: self.expr(target), safely: *safely },

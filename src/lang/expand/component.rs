@@ -2,7 +2,7 @@
 
 use super::super::ast::{
     At, BaseType, Block, Component, ComponentPart, Expr, ExprKind, Field, Instances, Item, ItemKind, Member, Name,
-    Param, Params, Role, TaskMode, Type,
+    Param, Params, Role, Stmt, StmtKind, TaskMode, TextLiteral, Type,
 };
 use super::super::diagnostic::Diagnostic;
 use super::super::library::library_of_kind;
@@ -246,11 +246,13 @@ impl<'f> BodyWriter<'_, 'f> {
                     self.instance_of_block(instance);
                 }
                 let body = self.block(body);
+                let body = in_unit(self.component, name, body);
                 out.push(shared.member(self.member_name(name), Role::Task, params, body));
             }
             ComponentPart::Task { mode, name, params, result, body } => {
                 self.declare_params(params);
                 let body = self.block(body);
+                let body = in_unit(self.component, name, body);
                 let member = shared.member(self.member_name(name), Role::Task, params.clone(), body);
                 out.push(Member { mode: *mode, result: result.clone(), ..member });
             }
@@ -270,6 +272,7 @@ impl<'f> BodyWriter<'_, 'f> {
                     at_most: Some(at_most.clone().unwrap_or_else(once)),
                 };
                 let body = self.block(body);
+                let body = in_unit(self.component, name, body);
                 out.push(shared.member(self.member_name(name), role, Vec::new(), body));
             }
             ComponentPart::Field(..) | ComponentPart::Unit { .. } => {}
@@ -357,6 +360,18 @@ pub(super) fn kind_member_name(component: &Component, kind: &KindText<'_>, membe
 /// Returns the name of a callback, task or row of a component.
 pub(in crate::lang) fn member_name(component: &str, member: &str) -> String {
     format!("{component}.{member}")
+}
+
+// Marks the body of a member of a unit.
+fn in_unit(component: &Component, member: &Name, body: Block) -> Block {
+    let unit = component.parts.iter().find_map(|part| match part {
+        ComponentPart::Unit { name, members } => members.iter().any(|m| m.text == member.text).then_some(name),
+        _ => None,
+    });
+    let Some(unit) = unit else { return body };
+    let at = body.at;
+    let name = TextLiteral { text: member_name(&component.name.text, &unit.text), at: unit.at };
+    Block { stmts: vec![Stmt { label: None, kind: StmtKind::Unit { name, body }, at: member.at }], at }
 }
 
 fn unknown_kind(name: &Name) -> Diagnostic {

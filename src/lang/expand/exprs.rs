@@ -300,6 +300,7 @@ fn parts<'b>(kind: &'b StmtKind, blocks: &mut Vec<&'b Block>, stmts: &mut Vec<&'
         | StmtKind::Loop { body }
         | StmtKind::Sync { body, .. }
         | StmtKind::Transaction { body, .. }
+        | StmtKind::Unit { body, .. }
         | StmtKind::JobBlock { body, .. }
         | StmtKind::ForInstances { body, .. } => blocks.push(body),
         StmtKind::For { over, body, .. } => {

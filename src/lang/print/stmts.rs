@@ -92,6 +92,12 @@ impl TreePrinter {
                 self.message(" ", name.as_ref());
                 self.block(body);
             }
+            // A component that is written out has no units: a block with the name of the unit stands for one.
+            StmtKind::Unit { name, body } => {
+                self.push("transaction");
+                self.message(" ", Some(name));
+                self.block(body);
+            }
             StmtKind::JobBlock { kind, body } => self.headed(kind.word(), body),
             StmtKind::Select { cases } => self.select(cases),
             _ => self.verb_stmt(&stmt.kind),
@@ -184,7 +190,8 @@ impl TreePrinter {
             | StmtKind::Sync { .. }
             | StmtKind::Select { .. }
             | StmtKind::JobBlock { .. }
-            | StmtKind::Transaction { .. } => {}
+            | StmtKind::Transaction { .. }
+            | StmtKind::Unit { .. } => {}
         }
     }
 

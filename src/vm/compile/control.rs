@@ -37,7 +37,7 @@ pub(super) enum Exit<'p> {
     /// A `finally` block.
     Finally(&'p [Stmt]),
     /// The end of a `transaction` block.
-    Transaction(Option<TextId>),
+    Transaction { name: Option<TextId>, unit: bool },
 }
 
 impl<'p> Compiler<'p> {
@@ -53,8 +53,8 @@ impl<'p> Compiler<'p> {
             }
             Exit::CloseBlock { block, site } => self.close_block(block, CloseAt::Normal, site),
             Exit::Finally(block) => self.block(block),
-            Exit::Transaction(name) => {
-                self.emit(Instr::Transaction { begins: false, name });
+            Exit::Transaction { name, unit } => {
+                self.emit(Instr::Transaction { begins: false, name, unit });
             }
         }
     }
@@ -176,12 +176,22 @@ impl<'p> Compiler<'p> {
         ranges
     }
 
-    /// Starts a handler: exceptions of the ranges that match `catch` continue here. Returns the register that keeps the
-    /// exception.
+    /// Starts a handler that throws the exception again: exceptions of the ranges that match `catch` continue here.
+    /// Returns the register that keeps the exception.
     pub(super) fn handle(&mut self, ranges: &[(u32, u32)], catch: Option<ExceptionId>) -> Reg {
+        self.handler(ranges, catch, false)
+    }
+
+    /// Starts a `catch`: exceptions of the ranges that match `catch` continue here.
+    pub(super) fn catch(&mut self, ranges: &[(u32, u32)], catch: Option<ExceptionId>) {
+        self.handler(ranges, catch, true);
+    }
+
+    fn handler(&mut self, ranges: &[(u32, u32)], catch: Option<ExceptionId>, catches: bool) -> Reg {
         let save = self.regs.temp(WordKind::Word);
         let target = self.here();
-        self.handlers.extend(ranges.iter().map(|(from, to)| Handler { from: *from, to: *to, target, catch, save }));
+        let of = |(from, to): &(u32, u32)| Handler { from: *from, to: *to, target, catch, save, catches };
+        self.handlers.extend(ranges.iter().map(of));
         save
     }
 

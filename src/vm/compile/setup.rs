@@ -101,6 +101,7 @@ pub(super) fn setup(program: &Program) -> Setup {
         classes: program.classes.iter().map(|c| (c.name.clone(), first_values(&c.fields))).collect(),
         objects: program.objects.iter().map(|c| c.0).collect(),
         uncaught_ends_thread: program.uncaught == ExceptionScope::Thread,
+        caught_fails: program.caught_fails,
         platform: platform(program),
         pools: program
             .pools
@@ -114,6 +115,7 @@ pub(super) fn setup(program: &Program) -> Setup {
             .collect(),
         mixed: mixed(program),
         texts: program.texts.iter().cloned().collect(),
+        with_units: program.with_units.clone(),
         // [`Times`] sets the remaining fields.
         ..Setup::default()
     }

@@ -270,14 +270,19 @@ impl<'t, W: Write> Writer<'t, W> {
         self.end(at)
     }
 
+    // The form knows blocks only, and texts of a model may contain what separates its fields.
     fn mark(&mut self, mark: &TransactionMark) -> io::Result<()> {
+        if mark.unit {
+            return Ok(());
+        }
         let own = mark.thread.index();
         let context = self.threads[own].running.map_or(own, |task| self.task(task));
         let word = if mark.begins { Word::Begin } else { Word::End };
         self.line.clear();
         [self.contexts.get(context), "|", word.text()].iter().for_each(|part| self.line.push_str(part));
         if let Some(name) = &mark.name {
-            ["(", name, ")"].iter().for_each(|part| self.line.push_str(part));
+            let name = name.replace(|c: char| matches!(c, '|' | '(' | ')') || c.is_whitespace() || c.is_control(), "_");
+            ["(", &name, ")"].iter().for_each(|part| self.line.push_str(part));
         }
         self.line.push('|');
         self.statements.add_site(mark.site, 0, &mut self.line);

@@ -17,6 +17,9 @@ impl Rows {
                 let begins = begins == "transactionbegin";
                 self.builder.transaction(thread, begins, row.place.as_deref(), SiteNo::NONE)?;
             }
+            begins @ ("unitbegin" | "unitend") => {
+                self.builder.part_of_unit(thread, begins == "unitbegin", need(&row.place, "place")?)?;
+            }
             "read-lock" | "read-unlock" | "write-lock" | "write-unlock" => {
                 for channel in row.receives.iter().chain(&row.sends) {
                     let channel = self.channel(*channel);
@@ -39,6 +42,9 @@ impl Rows {
         if let Some(instance) = &row.instance {
             let instance = self.builder.instance(instance);
             self.builder.belongs(task, instance);
+            if row.units {
+                self.builder.has_units(instance);
+            }
         }
     }
 
