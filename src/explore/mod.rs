@@ -12,6 +12,7 @@
 //! - **The same answer for any number of workers**: of two ways to a state the lesser one counts (`table`), and
 //!   bounds cut between batches.
 
+mod atomicity;
 mod breadth;
 mod choices;
 mod depth;
@@ -27,6 +28,7 @@ mod stall;
 mod table;
 mod worker;
 
+pub use atomicity::{Unknown, Violations, violations};
 pub use ends::SearchEnd;
 pub use estimate::Estimate;
 pub use livelock::{Livelock, livelocks};

@@ -690,14 +690,23 @@ pub enum Expect {
     Stuck { no: bool },
     /// `[no] livelock`
     Livelock { no: bool },
-    /// `[no] atomicity violation "name"`
-    Atomicity { no: bool, name: Option<TextLiteral> },
+    /// `[no] atomicity violation ["name"|task] [: words]`
+    Atomicity { no: bool, name: Option<TransactionName>, words: Vec<Name> },
     /// `executes_before a, b`
     ExecutesBefore { first: Name, second: Name },
     /// `races n real m`
     Races { potential: Expr, real: Option<Expr> },
     /// `outcomes of a, b: ok 1, deadlock`
     Outcomes { of: Vec<Name>, outcomes: Vec<OutcomeSpec> },
+}
+
+/// The declared transactions that an `expect` line names.
+#[derive(Clone, PartialEq, Debug)]
+pub enum TransactionName {
+    /// The text of a `transaction`, of an `as`, or the name of a component.
+    Text(TextLiteral),
+    /// The task or event at the root of a tree of tasks.
+    Task(Name),
 }
 
 /// The failure that an `expect` line names.

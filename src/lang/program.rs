@@ -858,8 +858,8 @@ pub enum ExpectationKind {
     Stuck { no: bool },
     /// `livelock`
     Livelock { no: bool },
-    /// `atomicity violation`
-    Atomicity { no: bool, name: Option<String> },
+    /// `atomicity violation "name": real, harmful, joint`
+    Atomicity { no: bool, of: TransactionRef, real: bool, harmful: bool, joint: bool },
     /// `executes_before a, b`
     ExecutesBefore(BodyId, BodyId),
     /// `races n real m`
@@ -875,6 +875,17 @@ pub enum OrderWord {
     Real,
     Never,
     Harmful,
+}
+
+/// The declared transactions that an `atomicity violation` line is about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TransactionRef {
+    /// All of them.
+    Any,
+    /// Blocks and instances with this text.
+    Text(String),
+    /// Trees of tasks whose root is the task or the handler of this name.
+    Task(String),
 }
 
 /// A failure by message, or by the name of an exception or property.

@@ -125,6 +125,12 @@ impl Builder {
         self.trace.notes.push(text);
     }
 
+    /// Returns the trace that was built so far, without notes.
+    #[must_use]
+    pub fn so_far(&self) -> &Trace {
+        &self.trace
+    }
+
     /// Number of threads.
     #[must_use]
     pub fn threads(&self) -> usize {

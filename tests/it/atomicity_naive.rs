@@ -89,6 +89,11 @@ impl<'t> Definition<'t> {
         (self.owners[step], self.owners[step].is_none().then_some(self.places[step]))
     }
 
+    /// The trace.
+    pub(crate) fn trace(&self) -> &'t Trace {
+        self.trace
+    }
+
     /// All transactions.
     pub(crate) fn transactions(&self) -> BTreeSet<Owner> {
         self.owners.iter().flatten().copied().collect()

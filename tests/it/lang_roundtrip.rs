@@ -406,6 +406,7 @@ fn expectation() -> impl Strategy<Value = Expect> {
     ];
     let outcome =
         (kind, option::of(outcome_value)).prop_map(|(kind, value)| OutcomeSpec { kind, value, at: At::default() });
+    let transaction = prop_oneof![text().prop_map(TransactionName::Text), name().prop_map(TransactionName::Task)];
     prop_oneof![
         (any::<[bool; 2]>(), reference(), reference(), vec(word, 0..3))
             .prop_map(|([no, order], left, right, words)| Expect::Race { order, no, left, right, words }),
@@ -418,7 +419,11 @@ fn expectation() -> impl Strategy<Value = Expect> {
         any::<bool>().prop_map(|no| Expect::Deadlock { no }),
         any::<bool>().prop_map(|no| Expect::Stuck { no }),
         any::<bool>().prop_map(|no| Expect::Livelock { no }),
-        (any::<bool>(), option::of(text())).prop_map(|(no, name)| Expect::Atomicity { no, name }),
+        (any::<bool>(), option::of(transaction), vec(name(), 0..3)).prop_map(|(no, name, words)| Expect::Atomicity {
+            no,
+            name,
+            words
+        }),
         (name(), name()).prop_map(|(first, second)| Expect::ExecutesBefore { first, second }),
         (expr(), option::of(expr())).prop_map(|(potential, real)| Expect::Races { potential, real }),
         (vec(name(), 0..3), vec(outcome, 1..4)).prop_map(|(of, outcomes)| Expect::Outcomes { of, outcomes }),

@@ -8,6 +8,7 @@ mod atomicity;
 mod atomicity_compare;
 mod atomicity_models;
 mod atomicity_naive;
+mod atomicity_search;
 mod atomicity_traces;
 mod bounded;
 mod bounds_hold;

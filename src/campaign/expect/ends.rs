@@ -156,14 +156,7 @@ pub(super) fn is_of_absence(kind: &ExpectationKind) -> bool {
         K::Failure { no, .. } | K::Deadlock { no } | K::Stuck { no } => *no,
         K::Order { word, .. } => *word == OrderWord::Never,
         K::ExecutesBefore(..) => true,
+        K::Atomicity { no, .. } => *no,
         _ => false,
-    }
-}
-
-// Reason why no engine judges such a line yet; `None` if one does.
-pub(super) fn unchecked(kind: &ExpectationKind) -> Option<&'static str> {
-    match kind {
-        ExpectationKind::Atomicity { .. } => Some("atomicity is not checked yet"),
-        _ => None,
     }
 }

@@ -1,5 +1,6 @@
 //! Judges the `expect` lines of a model.
 
+mod atomicity;
 pub(super) mod ends;
 mod examples;
 pub(super) mod implied;

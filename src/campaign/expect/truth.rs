@@ -1,6 +1,7 @@
 //! Finds the text that would make a false line true, where a search of all states, a run, or the verdict of a pair
 //! shows it.
 
+use super::atomicity::AtomicityTally;
 use super::ends::is_kind;
 use super::order::OrderTally;
 use super::race::selected;
@@ -36,6 +37,8 @@ pub(super) struct TestFacts<'k> {
     pub(in crate::campaign) searched: bool,
     /// Tally of the line, if it is about order.
     pub(in crate::campaign) tally: Option<&'k OrderTally>,
+    /// What runs and searches show of the line, if it is about atomicity.
+    pub(in crate::campaign) atomicity: Option<&'k AtomicityTally>,
     /// Result of the campaign, if there was one.
     pub(in crate::campaign) found: Option<&'k Confirmation>,
 }
@@ -58,6 +61,14 @@ impl TestFacts<'_> {
             (LineVerdict::Unmet(..), K::Failure { .. } | K::Deadlock { .. } | K::Stuck { .. } | K::Outcomes { .. }) => {
                 of_ends(kind, self.searched, ends)
             }
+            (LineVerdict::Unmet(..), K::Atomicity { no, .. }) => match self.atomicity.and_then(AtomicityTally::happens)
+            {
+                Some(happens) if happens == *no => Truth::Contrary,
+                Some(_) => {
+                    Truth::Unknown("whether the violation is harmful or joint is not decided by a line of its own")
+                }
+                None => Truth::Unknown(NO_PROOF),
+            },
             (LineVerdict::Unmet(..), _) => match (self.tally, self.found) {
                 (Some(tally), _) => of_order(kind, self.searched, tally),
                 (None, Some(found)) => of_pairs(kind, found),

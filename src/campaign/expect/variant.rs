@@ -10,7 +10,8 @@
 //! Walks stop as soon as all required ends are seen only if no line forbids anything. Rounds have a fixed size, so that
 //! the number of workers does not change a result.
 
-use super::ends::{EndMismatch, is_of_absence, judge, named, unchecked};
+use super::atomicity::{AtomicityLines, is_about_atomicity};
+use super::ends::{EndMismatch, is_of_absence, judge, named};
 use super::implied::expecting_no_failure;
 use super::order::{OrderTally, OrderWatch, is_about_order};
 use super::race::{is_about_order_pairs, is_about_pairs, judge_pairs};
@@ -64,6 +65,7 @@ pub(super) struct Test<'t> {
     pub(super) context: CampaignContext<'t>,
     pub(super) ends: BTreeMap<RunResult, EndGroup>,
     orders: Vec<(usize, OrderTally)>,
+    atomicity: AtomicityLines,
     searched: Option<(u64, Option<bool>)>,
     walks: u32,
     steps: u64,
@@ -116,6 +118,7 @@ fn test_lines(plan: &TestPlan<'_>, context: CampaignContext<'_>) -> TestResult {
         context,
         ends: BTreeMap::new(),
         orders: about_order.map(|(i, _)| (i, OrderTally::default())).collect(),
+        atomicity: AtomicityLines::default(),
         searched: None,
         walks: 0,
         steps: 0,
@@ -137,7 +140,7 @@ impl Test<'_> {
             return false;
         }
         let kinds = || self.plan.model.program.expectations.iter().map(|e| &e.kind);
-        let walked = kinds().any(|k| !is_about_pairs(k) && unchecked(k).is_none());
+        let walked = kinds().any(|k| !is_about_pairs(k) && !is_about_atomicity(k));
         let forbids = kinds().any(|k| {
             use ExpectationKind as K;
             is_of_absence(k) || matches!(k, K::Outcomes { .. } | K::Order { .. })
@@ -148,6 +151,13 @@ impl Test<'_> {
             if !self.round(ROUND.min(n - self.walks)) {
                 return false;
             }
+        }
+        let (walks, complete) = self.atomicity.perform(self.plan, self.context);
+        if self.searched.is_none() {
+            self.walks = self.walks.max(walks);
+        }
+        if !complete {
+            return false;
         }
         let mut plan = self.plan.campaign.clone();
         plan.trials.orders |= kinds().any(is_about_order_pairs);
@@ -315,7 +325,8 @@ impl Test<'_> {
                 verdict => verdict,
             };
             let tally = self.orders.iter().find(|(n, _)| *n == i).map(|(_, tally)| tally);
-            let known = TestFacts { searched: self.searched.is_some(), tally, found: self.found.as_ref() };
+            let atomicity = self.atomicity.tally(i);
+            let known = TestFacts { searched: self.searched.is_some(), tally, atomicity, found: self.found.as_ref() };
             let truth = known.truth(&e.kind, &verdict, self.ends.keys());
             LineResult { line: e.line, text: e.text.clone(), verdict, truth }
         };
@@ -334,9 +345,6 @@ impl Test<'_> {
     // Judges the line with index `i`: by the ends, by its tally if it is about order, or by the campaign if it is about
     // pairs.
     fn verdict(&self, i: usize, kind: &ExpectationKind, worker: &mut Worker<'_, Model>) -> LineVerdict {
-        if let Some(why) = unchecked(kind) {
-            return LineVerdict::Unchecked(why);
-        }
         let unmet = |why: &str| LineVerdict::Unmet(vec![why.to_owned()], Vec::new(), 0);
         if let ExpectationKind::Livelock { no } = kind {
             return match self.searched {
@@ -345,6 +353,11 @@ impl Test<'_> {
                 Some((_, Some(false))) => unmet("no run continues forever"),
                 _ => LineVerdict::Unchecked("only a search finds livelocks, and there are too many states to search"),
             };
+        }
+        if is_about_atomicity(kind) {
+            let Some(tally) = self.atomicity.tally(i) else { return LineVerdict::Unchecked(INTERRUPTED) };
+            let why = tally.judge(kind, &mut |run| worker.token(run).to_string());
+            return why.map_or(LineVerdict::Met, |why| LineVerdict::Unmet(vec![why], Vec::new(), 0));
         }
         let met = if is_of_absence(kind) && self.all_cut() { LineVerdict::Cut } else { LineVerdict::Met };
         if let Some(unmet) = self.unmet(kind) {

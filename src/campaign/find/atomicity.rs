@@ -33,7 +33,9 @@ pub struct DetectedViolations {
     pub complete: bool,
 }
 
-struct Recorder(TraceRecorder);
+/// Records the trace of a run.
+#[derive(Default)]
+pub(in crate::campaign) struct Recorder(pub(in crate::campaign) TraceRecorder);
 
 impl Observer for Recorder {
     fn event(&mut self, world: &World, event: &Event) {
@@ -61,7 +63,7 @@ pub fn detect_violations<P: Program>(
         context.stop,
         || Worker::new(plan),
         |worker, i| {
-            let mut seen = Recorder(TraceRecorder::new());
+            let mut seen = Recorder::default();
             let trial = worker.perform(&stream.run(seed_of(plan, i as u64)), &mut seen, context.stop);
             let trace = seen.0.finish();
             let found: Option<Vec<_>> =

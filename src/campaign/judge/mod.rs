@@ -1,5 +1,6 @@
 //! Judges the pairs: compares both orders from one state, and searches all states.
 
+pub(super) mod atomicity;
 pub(super) mod claims;
 pub(super) mod compare;
 pub(super) mod continuations;

@@ -37,14 +37,16 @@ mod cycle;
 mod edges;
 mod findings;
 mod lifetime;
+mod prefix;
 mod spec;
 mod steps;
 mod words;
 
 pub use analysis::{AtomicityOptions, Verdicts, analyze, usual, verdicts};
 pub use findings::{OfRuns, SeenFinding};
+pub use prefix::{Accesses, Carried, Nth, PrefixState, prefix_state};
 pub use spec::{Transaction, TransactionNo, Transactions, declared_name};
-pub use steps::{Step, StepKind, StepNo, Steps};
+pub use steps::{ContextNo, Step, StepKind, StepNo, Steps};
 
 /// What the declared transactions of a trace are. Each specification is analyzed by itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -237,11 +239,23 @@ impl Finding {
         self.priority < 4
     }
 
+    /// Whether it says for certain that a transaction of this name was violated; `None` is any name.
+    #[must_use]
+    pub fn is_violation_of(&self, name: Option<&str>) -> bool {
+        self.counts() && self.blame == Blame::Certain && name.is_none_or(|name| is_named(&self.declared, name))
+    }
+
     /// Whether it is likely harmless, so that it is listed after the others: each of its cycles has a mark.
     #[must_use]
     pub fn is_marked(&self) -> bool {
         self.cycles.iter().all(|cycle| cycle.same_value || cycle.initialization)
     }
+}
+
+/// Whether a declared name is the one that a user has given, with or without a number.
+#[must_use]
+pub fn is_named(declared: &str, given: &str) -> bool {
+    declared == given || declared == declared_name(given)
 }
 
 /// What one specification shows in a trace.

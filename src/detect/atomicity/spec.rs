@@ -2,7 +2,7 @@
 
 use super::Specification;
 use super::steps::{BlockMark, ContextNo, StepKind, StepNo, Steps};
-use crate::base::IndexVec;
+use crate::base::{Id, IndexVec};
 use crate::trace::{InstanceNo, TaskNo, ThreadNo};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -36,6 +36,8 @@ pub struct Transactions {
     pub all: IndexVec<TransactionNo, Transaction>,
     // The transaction of each step, or `NONE`.
     of_step: IndexVec<StepNo, u32>,
+    // What each task belongs to; nothing for blocks.
+    of_task: IndexVec<TaskNo, Owner>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -44,7 +46,7 @@ impl Transactions {
     /// Returns the transactions that a specification declares.
     #[must_use]
     pub fn of(steps: &Steps<'_>, specification: Specification) -> Self {
-        let mut made = Self { specification, all: IndexVec::new(), of_step: IndexVec::new() };
+        let mut made = Self { specification, all: IndexVec::new(), of_step: IndexVec::new(), of_task: IndexVec::new() };
         made.of_step.reserve(steps.all.len());
         match specification {
             Specification::Blocks => made.blocks(steps),
@@ -164,6 +166,18 @@ impl Transactions {
             };
             self.step(steps, at, transaction);
         }
+        self.of_task = of_task;
+    }
+
+    /// Returns the name of what a task belongs to, and whether that has begun; `None` if it belongs to nothing.
+    pub(super) fn owner(&self, steps: &Steps<'_>, task: TaskNo) -> Option<(String, bool)> {
+        let name = match *self.of_task.iter().nth(task.index())? {
+            Owner::None => return None,
+            Owner::Instance(instance) => steps.trace.instances[instance].to_owned(),
+            Owner::Root(root) => steps.trace.tasks[root].name.clone(),
+        };
+        let has_begun = self.all.iter().any(|transaction| transaction.name == name);
+        Some((name, has_begun))
     }
 }
 
@@ -197,7 +211,7 @@ impl<'t> Units<'t> {
 }
 
 // Whom a task belongs to.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Owner {
     None,
     Instance(InstanceNo),

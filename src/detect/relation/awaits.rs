@@ -18,7 +18,7 @@ pub(in crate::detect) struct ConditionChange {
 }
 
 /// The threads that are pending at an `await`, and which of them are enabled.
-#[derive(Default)]
+#[derive(Clone, Default, Debug)]
 pub(in crate::detect) struct Awaits {
     pending_awaits: IdSet<ThreadId>,
     // Threads of `pending_awaits` that were enabled after the last event.

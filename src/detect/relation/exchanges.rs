@@ -14,7 +14,7 @@ use crate::world::{Capacity, Exchanged, World};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The sends, receives and closes of a run, each with the number of its signal.
-#[derive(Default)]
+#[derive(Clone, Default, Debug)]
 pub(super) struct Exchanges {
     channels: BTreeMap<ChannelId, ChannelSignals>,
     // Signals of the threads that have parked.
@@ -23,7 +23,7 @@ pub(super) struct Exchanges {
     owed: BTreeMap<ThreadId, Vec<u32>>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default, Debug)]
 struct ChannelSignals {
     // Sends whose values are in the buffer.
     sent: VecDeque<u32>,

@@ -39,7 +39,7 @@ pub struct EventChannels {
 }
 
 /// The signals of a run. It must receive every event from the first one on.
-#[derive(Default)]
+#[derive(Clone, Default, Debug)]
 pub struct Signals {
     awaits: Awaits,
     channels: u32,

@@ -12,6 +12,7 @@ mod jobs;
 mod marks;
 mod memory;
 mod pools;
+mod prefix;
 
 use crate::base::IndexVec;
 use crate::detect::atomicity::declared_name;
@@ -29,6 +30,7 @@ const ENVIRONMENT: ThreadNo = ThreadNo(0);
 const INIT: ThreadNo = ThreadNo(1);
 
 /// Records the trace of a run. It must receive every event from the first one on.
+#[derive(Clone)]
 pub struct TraceRecorder {
     builder: Builder,
     signals: Signals,

@@ -6,8 +6,8 @@ use super::refs::{Applicability, Use};
 use super::scope::Scope;
 use crate::event::BodyId;
 use crate::lang::Diagnostic;
-use crate::lang::ast::{self, Expect, ItemKind};
-use crate::lang::program::{Expectation, ExpectationKind, OrderWord, SiteRef, Type};
+use crate::lang::ast::{self, Expect, ItemKind, TransactionName};
+use crate::lang::program::{Expectation, ExpectationKind, OrderWord, SiteRef, TransactionRef, Type};
 
 impl Checker {
     /// Lowers every expectation.
@@ -66,12 +66,7 @@ impl Checker {
             Expect::Deadlock { no } => ExpectationKind::Deadlock { no: *no },
             Expect::Stuck { no } => ExpectationKind::Stuck { no: *no },
             Expect::Livelock { no } => ExpectationKind::Livelock { no: *no },
-            Expect::Atomicity { no, name } => {
-                if let Some(name) = name {
-                    self.transaction_exists(name)?;
-                }
-                ExpectationKind::Atomicity { no: *no, name: name.as_ref().map(|n| n.text.clone()) }
-            }
+            Expect::Atomicity { no, name, words } => self.atomicity(*no, name.as_ref(), words)?,
             Expect::ExecutesBefore { first, second } => {
                 let (first, second) = (self.queued(first), self.queued(second));
                 ExpectationKind::ExecutesBefore(first?, second?)
@@ -89,18 +84,50 @@ impl Checker {
         })
     }
 
-    /// Evaluates the words of a race or order pair: `real`, `harmful`, `false`
-    fn pair_words(&mut self, (no, order): (bool, bool), words: &[ast::Name]) -> Option<(bool, bool, bool)> {
-        let mut said = [false; 3];
+    fn atomicity(&mut self, no: bool, name: Option<&TransactionName>, words: &[ast::Name]) -> Option<ExpectationKind> {
+        let of = match name {
+            None => TransactionRef::Any,
+            Some(TransactionName::Text(text)) => {
+                self.transaction_exists(text)?;
+                TransactionRef::Text(text.text.clone())
+            }
+            Some(TransactionName::Task(task)) => {
+                self.queued(task)?;
+                TransactionRef::Task(task.text.clone())
+            }
+        };
+        let [real, harmful, joint] = self.words(words, ["real", "harmful", "joint"])?;
+        if let Some(word) = words.first()
+            && no
+        {
+            self.error_help(
+                word.at,
+                "`no atomicity violation` cannot have a word",
+                "`no` says that no run violates the transaction",
+                "remove the word",
+            );
+            return None;
+        }
+        Some(ExpectationKind::Atomicity { no, of, real, harmful, joint })
+    }
+
+    /// Evaluates words behind a colon. Returns which of the known ones occur; each may occur once.
+    fn words<const N: usize>(&mut self, words: &[ast::Name], known: [&str; N]) -> Option<[bool; N]> {
+        let numbered: Vec<(&str, usize)> = known.into_iter().enumerate().map(|(i, word)| (word, i)).collect();
+        let mut said = [false; N];
         for word in words {
-            let index = self.one_of(word, "word", &[("real", 0), ("harmful", 1), ("false", 2)])?;
-            if said[index] {
+            let index = self.one_of(word, "word", &numbered)?;
+            if std::mem::replace(&mut said[index], true) {
                 self.error(word.at, format!("`{}` occurs twice", word.text), "the line already has this word");
                 return None;
             }
-            said[index] = true;
         }
-        let [real, harmful, false_] = said;
+        Some(said)
+    }
+
+    /// Evaluates the words of a race or order pair: `real`, `harmful`, `false`
+    fn pair_words(&mut self, (no, order): (bool, bool), words: &[ast::Name]) -> Option<(bool, bool, bool)> {
+        let [real, harmful, false_] = self.words(words, ["real", "harmful", "false"])?;
         if let Some(word) = words.first()
             && no
         {

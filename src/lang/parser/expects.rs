@@ -1,7 +1,7 @@
 //! Parses `expect` lines.
 
 use super::super::ast::{
-    AccessSelector, At, Expect, FailureName, Name, OutcomeSpec, OutcomeSpecKind, OutcomeValue, Ref,
+    AccessSelector, At, Expect, FailureName, Name, OutcomeSpec, OutcomeSpecKind, OutcomeValue, Ref, TransactionName,
 };
 use super::super::diagnostic::Diagnostic;
 use super::super::near::near;
@@ -63,7 +63,14 @@ impl Parser<'_> {
             "livelock" => Expect::Livelock { no },
             "atomicity" => {
                 self.expect_word("violation")?;
-                Expect::Atomicity { no, name: self.string() }
+                let name = match self.peek() {
+                    TokenKind::Str(_) => self.string().map(TransactionName::Text),
+                    TokenKind::Word if self.name_at(0) => Some(TransactionName::Task(self.name("a task")?)),
+                    _ => None,
+                };
+                let word = |parser: &mut Self| parser.name("`real`, `harmful` or `joint`");
+                let words = if self.eat(TokenKind::Colon) { self.commas(word)? } else { Vec::new() };
+                Expect::Atomicity { no, name, words }
             }
             "executes_before" => {
                 let first = self.name("the name of a task")?;

@@ -1,6 +1,6 @@
 //! Prints `expect` lines.
 
-use super::super::ast::{Expect, FailureName, OutcomeSpec, OutcomeSpecKind, OutcomeValue, Ref};
+use super::super::ast::{Expect, FailureName, OutcomeSpec, OutcomeSpecKind, OutcomeValue, Ref, TransactionName};
 use super::TreePrinter;
 
 impl TreePrinter {
@@ -34,9 +34,17 @@ impl TreePrinter {
             Expect::Deadlock { no } => self.kind(*no, "deadlock"),
             Expect::Stuck { no } => self.kind(*no, "stuck"),
             Expect::Livelock { no } => self.kind(*no, "livelock"),
-            Expect::Atomicity { no, name } => {
+            Expect::Atomicity { no, name, words } => {
                 self.kind(*no, "atomicity violation");
-                self.message(" ", name.as_ref());
+                match name {
+                    None => {}
+                    Some(TransactionName::Text(text)) => self.message(" ", Some(text)),
+                    Some(TransactionName::Task(task)) => self.named_item(" ", task),
+                }
+                if !words.is_empty() {
+                    self.push(": ");
+                    self.commas(words, Self::name);
+                }
             }
             Expect::ExecutesBefore { first, second } => {
                 self.named_item("executes_before ", first);

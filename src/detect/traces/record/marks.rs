@@ -8,7 +8,7 @@ use crate::trace::{Action, Mark, OpNo, SiteNo, TaskNo, ThreadNo};
 use crate::world::World;
 
 /// What the recorder knows for marks.
-#[derive(Default)]
+#[derive(Clone, Default, Debug)]
 pub(super) struct Tests {
     references: References<ThreadNo, Option<TaskNo>, OpNo>,
     // Whether the program frees objects. Known from the first access to the life of an object on.

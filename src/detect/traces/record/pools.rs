@@ -12,12 +12,19 @@ use crate::world::World;
 use std::collections::BTreeMap;
 
 /// The threads of the trace that are tasks of pools.
-#[derive(Default)]
+#[derive(Clone, Default, Debug)]
 pub(super) struct PoolTasks {
     // Tasks that have not begun.
     queued: BTreeMap<ContextId, ThreadNo>,
     // The tasks that workers run.
     running: BTreeMap<ThreadId, ThreadNo>,
+}
+
+impl PoolTasks {
+    /// Whether no task of a pool is queued or runs.
+    pub(super) fn is_empty(&self) -> bool {
+        self.queued.is_empty() && self.running.is_empty()
+    }
 }
 
 impl TraceRecorder {
