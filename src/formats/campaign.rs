@@ -3,6 +3,7 @@
 use super::caught::Caught;
 use super::failure_place::{StoredEnd, ending};
 use super::gate::GateReport;
+use super::violations::ViolationsReport;
 pub use super::harms::Harm;
 use super::harms::{HarmClaim, MoreOften, hurts, often, rounded, side};
 pub use super::limits::LimitedRuns;
@@ -113,6 +114,9 @@ pub struct ConfirmReport {
     /// Possible livelocks. `None` if they were not searched for, or if not all states could be searched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub livelocks: Option<Vec<Endless>>,
+    /// The verdicts on declared transactions, if the model declares any and the command judged them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub atomicity: Option<ViolationsReport>,
     /// The gate of the command; `None` in a journal and in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<GateReport>,
@@ -431,6 +435,7 @@ impl ConfirmReport {
             detection_limits: cuts(&found.phase1),
             unexplained: found.unexplained.iter().map(|f| fails(plan, f)).collect(),
             livelocks: found.livelocks.as_ref().map(|all| all.iter().map(endless).collect()),
+            atomicity: None,
             gate: None,
         }
     }
