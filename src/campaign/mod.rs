@@ -40,7 +40,8 @@ pub use finding::{Confirmation, Finding, Harm, PairFacts, PairStatus, Results, R
 pub use judge::claims::{BELOW, CHANCE};
 pub use judge::continuations::SEEDS;
 pub use judge::violations::{
-    ConfirmedViolation, ConfirmedViolations, ViolationHarm, ViolationVerdict, confirm_violations,
+    ConfirmedViolation, ConfirmedViolations, DirectedRuns, SearchAnswer, ViolationHarm, ViolationVerdict,
+    confirm_violations,
 };
 pub use order::{First, Flip, InstancePair};
 pub use plan::{

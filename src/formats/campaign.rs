@@ -3,11 +3,11 @@
 use super::caught::Caught;
 use super::failure_place::{StoredEnd, ending};
 use super::gate::GateReport;
-use super::violations::ViolationsReport;
 pub use super::harms::Harm;
 use super::harms::{HarmClaim, MoreOften, hurts, often, rounded, side};
 pub use super::limits::LimitedRuns;
 use super::limits::cuts;
+use super::violations::ViolationsReport;
 use crate::base::{at_most, interval};
 use crate::campaign::{
     self, CampaignPlan, Confirmation, FailureReport, NeverClaim, OrderReport, PairReport, Phase1, Refutation, WayReport,

@@ -48,5 +48,5 @@ mod trace_names;
 mod trace_operation;
 pub mod traces;
 pub mod use_free;
-pub mod violations;
 mod values;
+pub mod violations;

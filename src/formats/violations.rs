@@ -2,7 +2,7 @@
 
 use super::atomicity::FoundViolation;
 use crate::base::counted;
-use crate::campaign::{ConfirmedViolation, ConfirmedViolations, ViolationHarm, ViolationVerdict};
+use crate::campaign::{ConfirmedViolation, ConfirmedViolations, SearchAnswer, ViolationHarm, ViolationVerdict};
 use serde::{Deserialize, Serialize};
 
 /// Version of the format. It increases when a field changes its meaning or is removed, not when a field is added.
@@ -129,10 +129,16 @@ impl JudgedViolation {
                 ..FoundViolation::new(&seen.finding)
             }),
             token: of.token.as_ref().map(ToString::to_string),
-            trials: of.trials,
-            hits: of.hits,
-            states: of.states,
-            undecided: of.undecided.map(str::to_owned),
+            trials: of.directed.trials,
+            hits: of.directed.hits,
+            states: match of.searched {
+                Some(SearchAnswer::Never(states)) => Some(states),
+                _ => None,
+            },
+            undecided: match of.searched {
+                Some(SearchAnswer::Undecided(why)) => Some(why.to_owned()),
+                _ => None,
+            },
             harm: of.harm.as_ref().map(HarmOfViolation::new),
         }
     }

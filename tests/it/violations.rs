@@ -56,7 +56,9 @@ fn tokens_replay() {
 #[test]
 fn options_that_contradict_are_refused() {
     let model = "harnesses/atomicity/block.race";
-    for more in [&["--pair", "@len~@cut"][..], &["--save"], &["--format", "sarif"], &["--edges", "paper"], &["--all-variants"]] {
+    for more in
+        [&["--pair", "@len~@cut"][..], &["--save"], &["--format", "sarif"], &["--edges", "paper"], &["--all-variants"]]
+    {
         let ran = call(&[&["confirm", model, "--detector", "atomicity"], more].concat());
         assert!(ran.status == 2 && !ran.err.is_empty(), "{more:?}: {}{}", ran.out, ran.err);
     }

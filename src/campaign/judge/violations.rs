@@ -10,6 +10,7 @@
 
 use super::atomicity::{Searched, search_violation};
 use super::claims::{BELOW, CHANCE};
+use crate::base::mix;
 use crate::campaign::drive::ways::holds;
 use crate::campaign::find::atomicity::Recorder;
 use crate::campaign::run::{RunId, RunSource};
@@ -18,7 +19,6 @@ use crate::campaign::runs::parallel;
 use crate::campaign::runs::stream::{Stream, seed_of};
 use crate::campaign::runs::trial::Worker;
 use crate::campaign::{CampaignContext, CampaignPlan, Explore};
-use crate::base::mix;
 use crate::detect::atomicity::{
     Atomicity, AtomicityOptions, Blame, Finding, Moment, OfRuns, SeenFinding, Specification, StepNo, Steps,
     Transactions, analyze, candidates,
@@ -83,6 +83,26 @@ pub struct ViolationHarm {
     pub serial: u32,
 }
 
+/// Numbers of directed runs.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct DirectedRuns {
+    /// All of them.
+    pub trials: u32,
+    /// Those that violate the transaction.
+    pub hits: u32,
+}
+
+/// What a search of all states says about a transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SearchAnswer {
+    /// A run violates it.
+    Violated,
+    /// No run does: the number of states.
+    Never(u64),
+    /// Nothing, for this reason.
+    Undecided(&'static str),
+}
+
 /// What a campaign knows about a declared transaction, or about one finding of it.
 #[derive(Clone, Debug)]
 pub struct ConfirmedViolation {
@@ -96,14 +116,10 @@ pub struct ConfirmedViolation {
     pub seen: Option<SeenFinding>,
     /// A run that shows the violation.
     pub token: Option<Token>,
-    /// Number of directed runs, and of those that violate the transaction.
-    pub trials: u32,
-    /// See `trials`.
-    pub hits: u32,
-    /// Number of states of the search that proves that no run violates it.
-    pub states: Option<u64>,
-    /// Why no search decides.
-    pub undecided: Option<&'static str>,
+    /// The directed runs.
+    pub directed: DirectedRuns,
+    /// What a search of all states says; `None` if none was made.
+    pub searched: Option<SearchAnswer>,
     /// The harm.
     pub harm: Option<ViolationHarm>,
 }
@@ -156,7 +172,8 @@ pub fn confirm_violations<P: Program>(
         }
         for (name, run) in first {
             if !decided.contains(name) && !context.stop.load(std::sync::atomic::Ordering::Relaxed) {
-                let joint = all.iter().any(|of: &ConfirmedViolation| of.specification == *specification && of.declared == name);
+                let joint =
+                    all.iter().any(|of: &ConfirmedViolation| of.specification == *specification && of.declared == name);
                 let found = campaign.of_name((n, *specification), name, (run, &runs[run]));
                 // That it is not to blame alone says the joint finding.
                 if !joint || found.verdict < ViolationVerdict::Joint {
@@ -202,9 +219,9 @@ impl<P: Program> Violations<'_, P> {
                 let found: Option<Vec<Atomicity>> =
                     specifications.iter().map(|of| analyze(&trace, *of, *options, context.stop)).collect();
                 let steps = Steps::of(&trace);
-                let names = specifications.iter().map(|of| {
-                    Transactions::of(&steps, *of).all.iter().map(|own| own.declared.clone()).collect()
-                });
+                let names = specifications
+                    .iter()
+                    .map(|of| Transactions::of(&steps, *of).all.iter().map(|own| own.declared.clone()).collect());
                 let names = names.collect();
                 let failure = trial.failed().then(|| trial.signature.clone());
                 context.progress.done();
@@ -226,7 +243,8 @@ impl<P: Program> Violations<'_, P> {
     fn strategy(&self, orders: &[Vec<SiteId>], profile: usize) -> Option<StrategySpec> {
         let sequences = orders.iter().map(|of| of.iter().map(|site| self.plan.site(*site)).collect()).collect();
         let profile = seed_of(self.plan, profile as u64);
-        let spec = HoldSpec { sequences, without: Vec::new(), way: None, guided: false, profile, later: 0, holds: None };
+        let spec =
+            HoldSpec { sequences, without: Vec::new(), way: None, guided: false, profile, later: 0, holds: None };
         let found = holds(self.plan, &spec).ok().filter(|found| !found.ways.is_empty())?;
         Some(StrategySpec::Hold(HoldSpec { holds: Some(Arc::new(found)), ..spec }))
     }
@@ -237,28 +255,37 @@ impl<P: Program> Violations<'_, P> {
     }
 
     // Judges a finding that detection runs show.
-    fn of_finding(&mut self, (n, specification): (usize, Specification), seen: SeenFinding, runs: &[SeenRun]) -> ConfirmedViolation {
+    fn of_finding(
+        &mut self,
+        (n, specification): (usize, Specification),
+        seen: SeenFinding,
+        runs: &[SeenRun],
+    ) -> ConfirmedViolation {
         let token = Some(self.worker.token(&runs[seen.first].source));
         let declared = seen.finding.declared.clone();
-        let (mut trials, mut hits, mut harm) = (0, 0, None);
+        let (mut directed, mut harm) = (DirectedRuns::default(), None);
         let verdict = if seen.finding.blame == Blame::Certain {
-            (trials, hits, harm) = self.harm((n, &seen.finding), seen.first, runs);
+            (directed, harm) = self.harm((n, &seen.finding), seen.first, runs);
             if harm.is_some() { ViolationVerdict::Harmful } else { ViolationVerdict::Real }
         } else {
             ViolationVerdict::Joint
         };
-        let (states, undecided) = (None, None);
-        ConfirmedViolation { specification, declared, verdict, seen: Some(seen), token, trials, hits, states, undecided, harm }
+        ConfirmedViolation { specification, declared, verdict, seen: Some(seen), token, directed, searched: None, harm }
     }
 
-    // Compares runs with a violation with runs without it. Returns the number of directed runs, that of those with the
-    // violation, and the harm.
-    fn harm(&mut self, (n, finding): (usize, &Finding), profile: usize, runs: &[SeenRun]) -> (u32, u32, Option<ViolationHarm>) {
+    // Compares runs with a violation with runs without it. Returns the numbers of directed runs, and
+    // the harm.
+    fn harm(
+        &mut self,
+        (n, finding): (usize, &Finding),
+        profile: usize,
+        runs: &[SeenRun],
+    ) -> (DirectedRuns, Option<ViolationHarm>) {
         let mut tally = HarmTally::default();
         runs.iter().for_each(|run| tally.add(n, finding, run));
         let ways: Vec<StrategySpec> =
             self.ways(finding).iter().filter_map(|orders| self.strategy(orders, profile)).collect();
-        let (mut trials, mut hits) = (0, 0);
+        let mut directed = DirectedRuns::default();
         // Harm needs a failure with the violation. Without one in the first rounds there is none to compare.
         for round in 0..MOST_ROUNDS {
             if tally.serial >= enough() && tally.violated >= ROUND || round > 2 && tally.suspects().next().is_none() {
@@ -267,9 +294,9 @@ impl<P: Program> Violations<'_, P> {
             for way in &ways {
                 let before = tally.violated;
                 let more = self.draw(way, round * ROUND, ROUND);
-                trials += more.len() as u32;
+                directed.trials += more.len() as u32;
                 more.iter().for_each(|run| tally.add(n, finding, run));
-                hits += tally.violated - before;
+                directed.hits += tally.violated - before;
             }
             if ways.is_empty() {
                 break;
@@ -283,7 +310,7 @@ impl<P: Program> Violations<'_, P> {
             fails: *fails,
             serial: tally.serial,
         });
-        (trials, hits, harm)
+        (directed, harm)
     }
 
     // The orders to bring about: the intruder between, after and before.
@@ -291,7 +318,9 @@ impl<P: Program> Violations<'_, P> {
         let Some(cycle) = finding.cycles.first() else { return Vec::new() };
         let (Some(leaves), Some(back)) = (cycle.edges.first(), cycle.edges.last()) else { return Vec::new() };
         let site = |moment: &Moment| moment.site.as_deref().and_then(|text| self.site(text));
-        let (Some(a1), Some(b), Some(c), Some(a2)) = (site(&leaves.from), site(&leaves.to), site(&back.from), site(&back.to)) else {
+        let (Some(a1), Some(b), Some(c), Some(a2)) =
+            (site(&leaves.from), site(&leaves.to), site(&back.from), site(&back.to))
+        else {
             return Vec::new();
         };
         let between = if b == c { vec![vec![a1, b, a2]] } else { vec![vec![a1, b], vec![c, a2]] };
@@ -299,25 +328,28 @@ impl<P: Program> Violations<'_, P> {
     }
 
     // Judges a transaction that no detection run shows to be violated.
-    fn of_name(&mut self, (n, specification): (usize, Specification), name: &str, (number, run): (usize, &SeenRun)) -> ConfirmedViolation {
+    fn of_name(
+        &mut self,
+        (n, specification): (usize, Specification),
+        name: &str,
+        (number, run): (usize, &SeenRun),
+    ) -> ConfirmedViolation {
         let mut of = ConfirmedViolation {
             specification,
             declared: name.to_owned(),
             verdict: ViolationVerdict::Unconfirmed,
             seen: None,
             token: None,
-            trials: 0,
-            hits: 0,
-            states: None,
-            undecided: None,
+            directed: DirectedRuns::default(),
+            searched: None,
             harm: None,
         };
         for orders in self.candidates(specification, name, run) {
             let Some(strategy) = self.strategy(&orders, number) else { continue };
             let more = self.draw(&strategy, 0, self.plan.trials.count.min(ROUND) / 2);
-            of.trials += more.len() as u32;
+            of.directed.trials += more.len() as u32;
             let shows = |run: &&SeenRun| run.found[n].findings.iter().any(|found| found.is_violation_of(Some(name)));
-            of.hits += more.iter().filter(shows).count() as u32;
+            of.directed.hits += more.iter().filter(shows).count() as u32;
             if let Some(run) = more.iter().find(shows) {
                 let found = run.found[n].findings.iter().find(|found| found.is_violation_of(Some(name)));
                 of.verdict = ViolationVerdict::Real;
@@ -326,8 +358,9 @@ impl<P: Program> Violations<'_, P> {
                 let profiles: Vec<SeenRun> = Vec::new();
                 if let Some(seen) = &of.seen {
                     let finding = seen.finding.clone();
-                    let (trials, hits, harm) = self.harm((n, &finding), number, &profiles);
-                    (of.trials, of.hits) = (of.trials + trials, of.hits + hits);
+                    let (directed, harm) = self.harm((n, &finding), number, &profiles);
+                    of.directed.trials += directed.trials;
+                    of.directed.hits += directed.hits;
                     if harm.is_some() {
                         (of.verdict, of.harm) = (ViolationVerdict::Harmful, harm);
                     }
@@ -342,12 +375,13 @@ impl<P: Program> Violations<'_, P> {
             Some(Searched::Violated(token)) => {
                 of.verdict = ViolationVerdict::Real;
                 of.token = Some(*token);
+                of.searched = Some(SearchAnswer::Violated);
             }
             Some(Searched::Never(states)) => {
                 of.verdict = ViolationVerdict::Refuted;
-                of.states = Some(states);
+                of.searched = Some(SearchAnswer::Never(states));
             }
-            Some(Searched::Unknown(why)) => of.undecided = Some(why.text()),
+            Some(Searched::Unknown(why)) => of.searched = Some(SearchAnswer::Undecided(why.text())),
             None => {}
         }
         of
@@ -357,7 +391,9 @@ impl<P: Program> Violations<'_, P> {
     fn candidates(&self, specification: Specification, name: &str, run: &SeenRun) -> Vec<Vec<Vec<SiteId>>> {
         let steps = Steps::of(&run.trace);
         let transactions = Transactions::of(&steps, specification);
-        let Some((of, _)) = transactions.all.enumerate().find(|(_, own)| own.declared == name) else { return Vec::new() };
+        let Some((of, _)) = transactions.all.enumerate().find(|(_, own)| own.declared == name) else {
+            return Vec::new();
+        };
         let site = |at: StepNo| self.site(&run.trace.sites[steps.site_of(at)]);
         let orders = |edges: Vec<(StepNo, StepNo)>| -> Option<Vec<Vec<SiteId>>> {
             match edges.as_slice() {
@@ -393,7 +429,9 @@ impl HarmTally {
                 let known = self.with.entry(signature.clone()).or_insert_with(|| (0, run.source.clone()));
                 known.0 += 1;
             }
-        } else if run.names[n].contains(&finding.declared) && !shown.clone().any(|other| other.declared == finding.declared) {
+        } else if run.names[n].contains(&finding.declared)
+            && !shown.clone().any(|other| other.declared == finding.declared)
+        {
             self.serial += 1;
             self.without.extend(run.failure.clone());
         }

@@ -42,7 +42,8 @@ pub fn candidates(
     for first in search.own.clone() {
         search.extend(first, &mut Vec::new(), &mut Vec::new());
     }
-    let spread = |edges: &Vec<(StepNo, StepNo)>| -> u64 { edges.iter().map(|(x, y)| u64::from(x.0.abs_diff(y.0))).sum() };
+    let spread =
+        |edges: &Vec<(StepNo, StepNo)>| -> u64 { edges.iter().map(|(x, y)| u64::from(x.0.abs_diff(y.0))).sum() };
     search.found.sort_by_key(|edges| (edges.len(), spread(edges)));
     let mut known = BTreeSet::new();
     let sites = |edges: &[(StepNo, StepNo)]| -> Vec<(SiteNo, SiteNo)> {
@@ -75,7 +76,8 @@ struct Search<'a> {
 impl Search<'_> {
     // Goes on from an access to a conflicting one of another context, and from there back or further.
     fn extend(&mut self, from: Accessed, path: &mut Vec<(StepNo, StepNo)>, visited: &mut Vec<ContextNo>) {
-        let contexts: Vec<ContextNo> = self.accesses.keys().copied().filter(|context| !visited.contains(context)).collect();
+        let contexts: Vec<ContextNo> =
+            self.accesses.keys().copied().filter(|context| !visited.contains(context)).collect();
         for context in contexts {
             let here = self.accesses[&context].clone();
             let is_task = self.steps.task_of(context).is_some();
@@ -87,8 +89,12 @@ impl Search<'_> {
                         break;
                     }
                     let first = path[0].0;
-                    let back: Vec<StepNo> =
-                        self.own.iter().filter(|own| own.0 > first && conflict(*leave, **own)).map(|own| own.0).collect();
+                    let back: Vec<StepNo> = self
+                        .own
+                        .iter()
+                        .filter(|own| own.0 > first && conflict(*leave, **own))
+                        .map(|own| own.0)
+                        .collect();
                     for end in back {
                         self.found.push([path.as_slice(), &[(leave.0, end)]].concat());
                     }
