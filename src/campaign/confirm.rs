@@ -11,16 +11,18 @@ use crate::campaign::finding::is_explained;
 use crate::campaign::judge::compare::{compare, seen};
 use crate::campaign::judge::livelocks::endless;
 use crate::campaign::report::{
-    Comparison, Discovery, MadeTrial, PairReport, Proof, Refutation, SearchSize, Trials, UndecidedReason,
+    Comparison, Discovery, MadeTrial, PairReport, PairSide, Proof, Refutation, SearchSize, Trials, UndecidedReason,
 };
 use crate::campaign::run::{RunId, RunSource};
+use crate::campaign::runs::alike::role;
 use crate::campaign::runs::endless::bounded;
 use crate::campaign::runs::failures::{Failures, evidence};
 use crate::campaign::runs::states::{States, states};
 use crate::campaign::runs::stream::Stream;
 use crate::campaign::{CampaignContext, CampaignPlan, Explore};
 use crate::detect::{Candidate, Candidates, DetectorId, Pair};
-use crate::event::Outcome;
+use crate::event::{Outcome, Site, SiteId};
+use crate::sched::site_text;
 use crate::world::Program;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -211,6 +213,7 @@ impl<'c, P: Program> Campaign<'c, P> {
                 kinds: candidate.kinds.clone(),
                 use_free: candidate.use_free.clone(),
                 searched: candidate.by.contains(&DetectorId::SEARCH),
+                sides: sides(self.plan, candidate, &proof),
             },
             proof,
             evidence,
@@ -220,6 +223,24 @@ impl<'c, P: Program> Campaign<'c, P> {
             complete: pair_trials.complete && !self.context.stop.load(Ordering::Relaxed),
         }
     }
+}
+
+// Returns the sides of a pair. Its contexts are those of its first occurrence, or of its proof if no run of detection
+// shows it alone. If neither names them, the bodies of the statements stand for them.
+fn sides<P: Program>(plan: &CampaignPlan<P>, candidate: &Candidate, proof: &Proof) -> [PairSide; 2] {
+    let setup = plan.setup();
+    let seen = &candidate.evidence.contexts;
+    let contexts = match proof {
+        _ if !seen.0.is_empty() => [&seen.0, &seen.1].map(|pedigree| role(pedigree)),
+        Proof::Flipped(flip) => [&flip.instances.a, &flip.instances.b].map(|instance| role(&instance.context)),
+        _ => [candidate.pair.a, candidate.pair.b].map(|site| setup.bodies[setup.sites[site].body].clone()),
+    };
+    let side = |id: SiteId, context| {
+        let Site { line, column, .. } = setup.sites[id];
+        PairSide { context, line, column, site: site_text(&setup.sites, id) }
+    };
+    let [a, b] = contexts;
+    [side(candidate.pair.a, a), side(candidate.pair.b, b)]
 }
 
 // Returns the runs that prove the verdict.

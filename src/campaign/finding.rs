@@ -4,7 +4,8 @@
 //! The same decisions apply to the result of a campaign ([`PairReport`]) and to a report that was read from a file.
 //! Both implement [`PairFacts`], so that each decision is written once.
 
-use crate::campaign::report::{FailureReport, LivelockCycle, PairReport, Phase1, Proof, SearchSize};
+use crate::campaign::cause::{Effect, groups};
+use crate::campaign::report::{FailureReport, LivelockCycle, PairReport, PairSide, Phase1, Proof, SearchSize};
 use crate::campaign::runs::alike::same_failure;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -99,6 +100,19 @@ pub trait PairFacts {
     /// Returns the signature of a failure.
     fn signature(failure: &Self::Failure) -> &str;
 
+    /// Returns the number of runs that ended in a failure.
+    fn runs(failure: &Self::Failure) -> u32;
+
+    /// Returns the statements of the pair with their contexts.
+    fn sides(&self) -> Vec<PairSide>;
+
+    /// Returns the pair as an effect, whose cause other pairs may share.
+    fn effect(&self) -> Effect {
+        let failures = self.harms().into_iter().map(same_failure).collect();
+        let blamed = self.failures().into_iter().filter(|f| self.is_blamed_for(f));
+        Effect::new(self.sides(), failures, blamed.map(|f| u64::from(Self::runs(f))).sum())
+    }
+
     /// Returns the verdict on the pair.
     fn verdict(&self) -> Verdict {
         match (self.status(), self.harms().is_empty()) {
@@ -136,6 +150,14 @@ impl PairFacts for PairReport {
 
     fn signature(failure: &FailureReport) -> &str {
         &failure.signature
+    }
+
+    fn runs(failure: &FailureReport) -> u32 {
+        failure.runs
+    }
+
+    fn sides(&self) -> Vec<PairSide> {
+        self.discovery.sides.to_vec()
     }
 }
 
@@ -228,8 +250,8 @@ impl<P: PairFacts> Copy for Subject<'_, P> {}
 pub struct Finding<'r, P: PairFacts> {
     /// Pair or failure that was found.
     pub subject: Subject<'r, P>,
-    /// Pairs that belong to the finding. For a harmful pair: later pairs with the same harms, which show the same
-    /// failures. For a failure: the confirmed pairs in whose runs it occurs.
+    /// Pairs that belong to the finding. For a harmful pair: the other pairs of the same cause, which it leads. For a
+    /// failure: the confirmed pairs in whose runs it occurs.
     pub pairs: Vec<&'r P>,
 }
 
@@ -277,16 +299,23 @@ pub struct Results<'r, P: PairFacts> {
 impl<'r, P: PairFacts> Results<'r, P> {
     /// Returns the findings in their order: pairs, harmful order pairs, and failures that are not the harm of a pair,
     /// whatever the verdicts of their pairs are. A model that fails in every run has failed, even if no order causes
-    /// it. A harmful pair with the same harms as an earlier one belongs to the finding of that one.
+    /// it. The harmful pairs and order pairs of one cause are one finding, about the leader of their [`groups`].
     #[must_use]
     pub fn findings(&self) -> Vec<Finding<'r, P>> {
-        let mut findings: Vec<Finding<'r, P>> = Vec::new();
-        let pairs = self.pairs.iter().map(|pair| (pair, false));
-        for (pair, order) in pairs.chain(harmful(self.orders).map(|pair| (pair, true))) {
-            match findings.iter_mut().find(|lead| shows_the_same(pair, lead)) {
-                Some(lead) => lead.pairs.push(pair),
-                None => findings.push(Finding { subject: Subject::Pair { pair, order }, pairs: Vec::new() }),
+        let all = || self.pairs.iter().map(|pair| (pair, false)).chain(harmful(self.orders).map(|pair| (pair, true)));
+        let hurting: Vec<(&'r P, bool)> = all().filter(|(pair, _)| pair.verdict() == Verdict::Harmful).collect();
+        let effects: Vec<Effect> = hurting.iter().map(|(pair, _)| pair.effect()).collect();
+        // The leaders are in the order of the list, which contains the pairs without harm, too.
+        let mut groups = groups(&effects).into_iter().peekable();
+        let (mut findings, mut at) = (Vec::new(), 0);
+        for (pair, order) in all() {
+            let mut pairs = Vec::new();
+            if pair.verdict() == Verdict::Harmful {
+                at += 1;
+                let Some(group) = groups.next_if(|group| group[0] + 1 == at) else { continue };
+                pairs.extend(group[1..].iter().map(|i| hurting[*i].0));
             }
+            findings.push(Finding { subject: Subject::Pair { pair, order }, pairs });
         }
         findings.extend(self.failures());
         findings
@@ -329,13 +358,6 @@ fn reported<'r, P: PairFacts>(pairs: &'r [P], orders: &'r [P]) -> impl Iterator<
 
 fn harmful<P: PairFacts>(orders: &[P]) -> impl Iterator<Item = &P> {
     orders.iter().filter(|p| p.verdict() == Verdict::Harmful)
-}
-
-// Returns whether a harmful pair shows the same failures as the pair of an earlier finding.
-fn shows_the_same<P: PairFacts>(pair: &P, lead: &Finding<'_, P>) -> bool {
-    let Subject::Pair { pair: first, .. } = lead.subject else { return false };
-    let ways = |p: &P| p.harms().into_iter().map(same_failure).collect::<BTreeSet<_>>();
-    [pair, first].iter().all(|p| p.verdict() == Verdict::Harmful) && ways(pair) == ways(first)
 }
 
 /// Returns whether the failure of a trial is also the failure of a detection run, or of a run with a known order of a

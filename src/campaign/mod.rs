@@ -12,6 +12,7 @@
 //! A [`CampaignPlan`] holds everything that a result depends on. A [`CampaignContext`] holds the stop flag and the
 //! receiver of progress reports. Work runs in parallel; the number of workers does not change a result.
 
+mod cause;
 mod confirm;
 mod drive;
 mod expect;
@@ -26,6 +27,7 @@ mod runs;
 
 pub use crate::detect::Instance;
 pub use crate::exec::{EndKind, RunResult};
+pub use cause::{Effect, groups};
 pub use confirm::confirm;
 pub use drive::ways::{counts, holds};
 pub use expect::ends::{EndMismatch, judge, named};
@@ -50,10 +52,11 @@ pub use plan::{
 pub(crate) use report::best_way;
 pub use report::{
     Claim, Comparison, Coverage, Discovery, FailureReport, FrequencyDifference, LivelockCycle, MadeTrial, NeverClaim,
-    OrderReport, PairReport, Phase1, Proof, Refutation, Risk, RunEvidence, SearchSize, Trials, UndecidedReason,
-    WayReport,
+    OrderReport, PairReport, PairSide, Phase1, Proof, Refutation, Risk, RunEvidence, SearchSize, Trials,
+    UndecidedReason, WayReport,
 };
 pub use run::{CONTINUED, RunId, RunSource, SEARCHED};
+pub(crate) use runs::alike::key as failure_key;
 pub use runs::alike::same_failure;
 pub use runs::parallel::in_order;
 pub use runs::trial::{RepeatedRun, Trial, remake};

@@ -154,6 +154,22 @@ pub struct Discovery {
     pub use_free: Option<UseFree>,
     /// Whether only a search of all states showed the pair, and no detection run.
     pub searched: bool,
+    /// The statements of the pair with their contexts, in the order of the pair.
+    pub sides: [PairSide; 2],
+}
+
+/// One side of a pair: a statement, and what the thread or task runs that performs it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct PairSide {
+    /// What the context runs: the last part of its pedigree, without ordinals and indices. Threads of one array have
+    /// the same name, and so have all tasks of one body. It is empty if a report from an older version lacks it.
+    pub context: String,
+    /// Line of the statement in the model, from 1.
+    pub line: u32,
+    /// Column of the statement in the model, from 1.
+    pub column: u32,
+    /// Name of the statement in the syntax of `--strategy directed:`. No other statement has it.
+    pub site: String,
 }
 
 /// Trials of a pair.

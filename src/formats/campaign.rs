@@ -159,6 +159,12 @@ pub struct Pair {
     pub use_free: super::use_free::UseFreeFields,
     pub location: String,
     pub contexts: Vec<String>,
+    /// What the contexts of `a` and of `b` run. Older files lack it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub between: Vec<String>,
+    /// For a harmful pair: the pair that leads the group of its cause, as `SITE~SITE`. Older files lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leader: Option<String>,
     /// The detectors, only if no detection run showed the pair: then `exhaustive search`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub detectors: Vec<String>,
@@ -401,6 +407,8 @@ fn pair_entry(plan: &CampaignPlan, report: &PairReport) -> Pair {
         use_free: super::use_free::UseFreeFields::of(discovery.use_free.as_ref()),
         location: discovery.place.clone(),
         contexts: discovery.kinds.iter().map(context).collect(),
+        between: discovery.sides.iter().map(|side| side.context.clone()).collect(),
+        leader: None,
         detectors: if discovery.searched { names(&[DetectorId::SEARCH]) } else { Vec::new() },
         proof: proof(plan, &report.proof),
         harm: report.harm().into(),
@@ -424,7 +432,7 @@ impl ConfirmReport {
     /// Builds the report of a campaign.
     #[must_use]
     pub fn new(file: &str, program: u64, plan: &CampaignPlan, found: &Confirmation) -> Self {
-        Self {
+        let mut report = Self {
             format: "raceflip-confirm".to_owned(),
             version: VERSION,
             about: about(file, program, plan, &found.phase1, found.complete()),
@@ -437,7 +445,9 @@ impl ConfirmReport {
             livelocks: found.livelocks.as_ref().map(|all| all.iter().map(endless).collect()),
             atomicity: None,
             gate: None,
-        }
+        };
+        report.name_leaders();
+        report
     }
 
     /// Returns the report as JSON text.

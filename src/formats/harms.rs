@@ -1,10 +1,11 @@
 //! Defines the evidence for the harm of a pair as JSON, a part of `raceflip-confirm` (`docs/formats.md`), and judges
 //! the pairs of such a report as a campaign judges its pairs.
 
-use super::campaign::{ConfirmReport, Failure, Pair, Proof};
+use super::campaign::{Access, ConfirmReport, Failure, Pair, Proof};
 use crate::campaign::{self, CHANCE, Claim, FailureReport, First, PairReport};
-use crate::campaign::{Finding, PairFacts, PairStatus, Results};
+use crate::campaign::{Finding, PairFacts, PairSide, PairStatus, Results, Subject, Verdict};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Result of the comparison of both orders of a pair: [`campaign::Harm`] as a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -130,6 +131,28 @@ impl PairFacts for Pair {
     fn signature(failure: &Failure) -> &str {
         &failure.signature
     }
+
+    fn runs(failure: &Failure) -> u32 {
+        failure.runs
+    }
+
+    fn sides(&self) -> Vec<PairSide> {
+        let side = |(i, access): (usize, &Access)| PairSide {
+            context: self.between.get(i).cloned().unwrap_or_default(),
+            line: access.line,
+            column: access.column,
+            site: access.site.clone(),
+        };
+        [&self.a, &self.b].into_iter().enumerate().map(side).collect()
+    }
+}
+
+impl Pair {
+    /// Returns the name of the pair in the syntax of `--pair`, `SITE~SITE`. No other pair of the report has it.
+    #[must_use]
+    pub fn sites(&self) -> String {
+        format!("{}~{}", self.a.site, self.b.site)
+    }
 }
 
 impl ConfirmReport {
@@ -138,6 +161,22 @@ impl ConfirmReport {
     pub fn findings(&self) -> Vec<Finding<'_, Pair>> {
         let (pairs, orders) = (&self.pairs, &self.order_pairs);
         Results { pairs, orders, detection: &self.detection_failures, trials: &self.unexplained }.findings()
+    }
+
+    /// Notes in each harmful pair which pair leads the group of its cause.
+    pub(super) fn name_leaders(&mut self) {
+        let mut leaders = BTreeMap::new();
+        for finding in self.findings() {
+            if let Subject::Pair { pair, .. } = finding.subject
+                && pair.verdict() == Verdict::Harmful
+            {
+                let members = std::iter::once(pair).chain(finding.pairs);
+                leaders.extend(members.map(|member| (member.sites(), pair.sites())));
+            }
+        }
+        for pair in self.pairs.iter_mut().chain(&mut self.order_pairs) {
+            pair.leader = leaders.get(&pair.sites()).cloned();
+        }
     }
 }
 

@@ -444,6 +444,8 @@ pub(super) enum Instr {
         site: SiteId,
     },
     Rethrow(Reg),
+    /// Throws the exception again behind the mark of a `transaction` block, which is no event of its own.
+    PassOn(Reg),
     /// The begin or the end of a `transaction` block. It has no effect, but is an event.
     Transaction {
         begins: bool,

@@ -86,7 +86,9 @@ fn successors(code: &[Instr], at: usize) -> impl Iterator<Item = usize> {
     let (a, b) = match code[at] {
         Instr::Jump(to) => (Some(to as usize), None),
         Instr::JumpIf { to, .. } | Instr::JumpUnless { to, .. } => (Some(next), Some(to as usize)),
-        Instr::Return(_) | Instr::Fail { .. } | Instr::Throw { .. } | Instr::Rethrow(_) => (None, None),
+        Instr::Return(_) | Instr::Fail { .. } | Instr::Throw { .. } | Instr::Rethrow(_) | Instr::PassOn(_) => {
+            (None, None)
+        }
         // A looper takes message after message at one instruction, so that instruction is its own successor.
         Instr::Visible { op: Visible::Begin, .. } => (Some(next), Some(at)),
         Instr::Visible { op, .. } => (Some(next), op.exit().map(|exit| exit as usize)),
@@ -127,7 +129,7 @@ fn read(instr: &Instr, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
         }
     };
     match *instr {
-        Instr::Move { src, .. } | Instr::Unary { src, .. } | Instr::Rethrow(src) => f(src),
+        Instr::Move { src, .. } | Instr::Unary { src, .. } | Instr::Rethrow(src) | Instr::PassOn(src) => f(src),
         Instr::Binary { left, right, .. } => {
             f(left);
             f(right);

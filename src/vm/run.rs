@@ -285,6 +285,10 @@ impl Vm {
                 let exception = Exception::unpack(fiber.top()[usize::from(src)]);
                 return self.throw(world, thread, exception);
             }
+            Instr::PassOn(src) => {
+                let exception = Exception::unpack(fiber.top()[usize::from(src)]);
+                return self.unwind(world, thread, exception);
+            }
             Instr::Transaction { begins, name, unit } => {
                 let (code, context) = (&self.code, world.thread(thread).context);
                 world.record(Some(thread), Some(context), None, || EventKind::Transaction {

@@ -115,9 +115,15 @@ impl Vm {
     /// thread and returns how (`Some`).
     pub(super) fn throw(&mut self, world: &mut World, thread: ThreadId, exception: Exception) -> Option<Next> {
         let context = world.thread(thread).context;
+        let name = || self.code.exceptions[exception.name].clone();
+        world.record(Some(thread), Some(context), exception.site, || EventKind::Thrown(name()));
+        self.unwind(world, thread, exception)
+    }
+
+    /// Does what [`Vm::throw`] does, without the event.
+    pub(super) fn unwind(&mut self, world: &mut World, thread: ThreadId, exception: Exception) -> Option<Next> {
         let code = self.code.clone();
         let name = || code.exceptions[exception.name].clone();
-        world.record(Some(thread), Some(context), exception.site, || EventKind::Thrown(name()));
         let fiber = &mut self.fibers[thread];
         while let Some(frame) = fiber.top_frame() {
             // During a call the program counter of a caller is at the call instruction and that of a looper at its

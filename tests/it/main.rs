@@ -20,6 +20,7 @@ mod causal_rules;
 mod causal_traces;
 mod causal_uses;
 mod causality;
+mod causes;
 mod chains;
 mod chance;
 mod channel_models;

@@ -56,6 +56,8 @@ fn with(text: &str) -> ConfirmReport {
         }
         pair.location = text.to_owned();
         pair.contexts = vec![text.to_owned()];
+        // All pairs of this model have the same contexts.
+        pair.between = vec![text.to_owned(); 2];
         for fails in pair.orders.iter_mut().flat_map(|order| &mut order.failures) {
             fails.ending.text = text.to_owned();
         }
@@ -132,9 +134,8 @@ proptest! {
     fn hostile_texts_do_not_get_through(text in hostile()) {
         let reports = [with(&text)];
         let mut at = Hostile(text.clone());
-        // Pairs that show the same failures are one finding, but the table has a row for each pair.
-        let ways = |p: &Pair| p.harms.iter().map(|h| h.signature.clone()).collect::<BTreeSet<_>>();
-        let harmful: BTreeSet<_> = reports[0].pairs.iter().map(ways).filter(|w| !w.is_empty()).collect();
+        // Pairs of one cause are one finding, but the table has a row for each pair.
+        let harmful: BTreeSet<_> = reports[0].pairs.iter().filter_map(|p| p.leader.clone()).collect();
         let others = reports[0].pairs.iter().filter(|p| p.harms.is_empty()).count();
         let (findings, told) = (harmful.len() + others + 1, reports[0].pairs.len() + 1);
 

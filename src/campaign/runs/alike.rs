@@ -23,9 +23,23 @@ pub fn same_failure(signature: &str) -> String {
     renamed(signature, |root| root.split_once('[').map_or(root, |(array, _)| array).to_owned())
 }
 
+/// Returns what a thread or task runs, from its pedigree: the last part, without ordinals and indices. Threads of one
+/// array run the same, and so do all tasks of one body.
+pub(in crate::campaign) fn role(pedigree: &str) -> String {
+    let own = pedigree.rsplit('/').next().unwrap_or(pedigree);
+    let mut rest = own.split_once('[').map_or(own, |(array, _)| array);
+    let mut role = String::new();
+    // A firing of a component has an ordinal for the instance, too: `Player#1.hide#2`.
+    while let Some((kind, after)) = rest.split_once('#') {
+        role.push_str(kind);
+        rest = after.trim_start_matches(|c: char| c.is_ascii_digit());
+    }
+    role + rest
+}
+
 /// Returns the name of a failure: its signature without the ordinals of forked threads and tasks. Threads of an array
 /// keep their indices.
-pub(in crate::campaign) fn key(signature: &str) -> String {
+pub(crate) fn key(signature: &str) -> String {
     renamed(signature, str::to_owned)
 }
 
@@ -101,6 +115,17 @@ mod tests {
             assert!(!are_twins(&both), "{both:?}");
             assert_eq!(swapped("deadlock t[0], a", &both), "deadlock a, t[0]");
         }
+    }
+
+    #[test]
+    fn contexts_are_told_by_what_they_run() {
+        let check = |pedigree: &str, expected: &str| assert_eq!(role(pedigree), expected);
+        check("main", "main");
+        check("t[12]", "t");
+        check("back#1", "back");
+        check("main/onCreate#1/load#12", "load");
+        check("a/Player#1.hide#2", "Player.hide");
+        check("", "");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Performs a campaign over many models and their variants: in parts, with a journal, under a time limit.
 
-use super::{Args, save, text};
+use super::{Args, GroupArgs, save, text};
 use crate::campaign::{self, CampaignPlan, CampaignProgress};
 use crate::cli::args::{ToolArgs, workers};
 use crate::cli::confirm::gate::{self, Gate};
@@ -20,6 +20,7 @@ use crate::formats::campaigns::{CampaignReport, Partition, Settings, TrialLine, 
 use crate::formats::gate::GateReport;
 use crate::formats::journal::{Entry, Header};
 use crate::formats::report::overview;
+use crate::formats::report::text::TextExtent;
 use crate::world::Limits;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -58,14 +59,14 @@ struct CampaignPrinter<'t> {
     order: &'t [usize],
     reported: usize,
     text: bool,
-    quiet: bool,
+    extent: TextExtent,
 }
 
 impl CampaignPrinter<'_> {
     // Reports the results behind a variant that did not begin. Returns all results.
     fn finish(self, out: &mut Output) -> BTreeMap<usize, Entry> {
         let rest = self.order.iter().skip(self.reported).filter_map(|i| self.results.get(i));
-        rest.filter(|_| self.text).for_each(|entry| variant(&entry.report, self.quiet, out));
+        rest.filter(|_| self.text).for_each(|entry| variant(&entry.report, self.extent, out));
         self.results
     }
 
@@ -73,15 +74,15 @@ impl CampaignPrinter<'_> {
         while let Some(entry) = self.order.get(self.reported).and_then(|i| self.results.get(i)) {
             self.reported += 1;
             if self.text {
-                let quiet = self.quiet;
-                bar.suspend(|| variant(&entry.report, quiet, out));
+                let extent = self.extent;
+                bar.suspend(|| variant(&entry.report, extent, out));
             }
         }
     }
 }
 
-fn variant(report: &ConfirmReport, quiet: bool, out: &mut Output) {
-    overview::variant(report, quiet).iter().for_each(|line| text::line(line, out));
+fn variant(report: &ConfirmReport, extent: TextExtent, out: &mut Output) {
+    overview::variant(report, extent).iter().for_each(|line| text::line(line, out));
 }
 
 fn refuse_single(args: &Args) -> Result<(), Refusal> {
@@ -158,8 +159,10 @@ impl<'c> Campaign<'c> {
         bar.phase("confirming", todo.len() as u64);
         let runs = Runs::new(&bar);
         let results = std::mem::take(&mut self.results);
-        let (text, quiet) = (self.args.result.format == ReportFormat::Text, self.args.result.quiet);
-        let mut printer = CampaignPrinter { results, order: &self.order, reported: 0, text, quiet };
+        let Args { result, group, .. } = self.args;
+        let text = result.format == ReportFormat::Text;
+        let extent = TextExtent { quiet: result.quiet, all: group.all, all_orders: false };
+        let mut printer = CampaignPrinter { results, order: &self.order, reported: 0, text, extent };
         printer.print(&bar, out);
         campaign::in_order(
             outer,
@@ -302,12 +305,13 @@ fn finish(
 /// Prints a finished campaign with the judgment of the gate on it. Returns the exit status.
 pub(in crate::cli) fn print_campaign(
     campaign: &CampaignReport,
-    result: &ToolArgs,
+    (result, group): (&ToolArgs, &GroupArgs),
     (gate, judged): (&Gate, &GateReport),
     out: &mut Output,
 ) -> ExitStatus {
     if result.format == ReportFormat::Text {
-        campaign.results.iter().for_each(|r| variant(&r.report, result.quiet, out));
+        let extent = TextExtent { quiet: result.quiet, all: group.all, all_orders: false };
+        campaign.results.iter().for_each(|r| variant(&r.report, extent, out));
     }
     let exit = match () {
         () if !campaign.refused.is_empty() => ExitStatus::Refused,

@@ -1,5 +1,6 @@
 //! `raceflip merge`: joins the parts of a campaign.
 
+use super::GroupArgs;
 use super::gate::GateArgs;
 use crate::cli::args::{ToolArgs, head};
 use crate::cli::confirm::print_campaign;
@@ -31,6 +32,8 @@ pub(in crate::cli) struct Args {
     gate: GateArgs,
     #[command(flatten)]
     result: ToolArgs,
+    #[command(flatten)]
+    group: GroupArgs,
     /// Write the result to this file
     ///
     /// It is JSON, whatever --format says. The report is still printed to stdout.
@@ -56,5 +59,5 @@ pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<Ex
     if let Some(path) = &args.out {
         files::write(path, &format!("{}\n", whole.to_json()))?;
     }
-    Ok(print_campaign(&whole, &args.result, (&gate, &judged), &mut context.out))
+    Ok(print_campaign(&whole, (&args.result, &args.group), (&gate, &judged), &mut context.out))
 }

@@ -118,6 +118,8 @@ pub(super) struct Args {
     gate: GateArgs,
     #[command(flatten)]
     result: ToolArgs,
+    #[command(flatten)]
+    group: GroupArgs,
     /// Print the timeline of each failing run in the report, with the statements of its pair marked
     #[arg(long, help_heading = head::RESULT)]
     timeline: bool,
@@ -147,6 +149,16 @@ pub(super) struct Args {
     partition: Option<Partition>,
     #[command(flatten)]
     campaign: CampaignArgs,
+}
+
+/// Option about the pairs of one cause in text output.
+#[derive(clap::Args, Clone, Debug)]
+pub(in crate::cli) struct GroupArgs {
+    /// Print each harmful pair, and not only the widest one of each cause
+    ///
+    /// Other formats always contain all of them.
+    #[arg(long, help_heading = head::RESULT)]
+    pub(in crate::cli) all: bool,
 }
 
 fn after() -> String {
@@ -264,7 +276,9 @@ fn one(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitSta
     match args.result.format {
         ReportFormat::Text => {
             potential(out, &plan.detection.detectors, &found.phase1);
-            let extent = TextExtent { quiet: args.result.quiet, all_orders: plan.trials.pairs.is_some() };
+            // A user who names pairs wants the result of each.
+            let given = plan.trials.pairs.is_some();
+            let extent = TextExtent { quiet: args.result.quiet, all: args.group.all || given, all_orders: given };
             let (limits, timeline) = (plan.limits, args.timeline);
             ConfirmPrinter { model: &model, limits, extent, timeline }.print(&report, out)?;
             violations::print(args, &model, report.atomicity.as_ref(), out);

@@ -2,8 +2,9 @@
 //!
 //! A suite is a model and variant, a case is a pair or a failure:
 //!
-//! - Each failure of a run makes exactly one case fail: the pair whose harm it is (further pairs with the same harms
-//!   are listed there), or else a case of its own, whatever the verdicts of the pairs in whose runs it occurs.
+//! - Each failure of a run makes a case fail: the pair whose harm it is, or else a case of its own, whatever the
+//!   verdicts of the pairs in whose runs it occurs. The harmful pairs of one cause are one case, of the pair that leads
+//!   them, and the others are listed there.
 //! - An unconfirmed pair is a skipped case.
 //! - A confirmed pair without known harm passes, because it is no reason to break a build, and so does a refuted pair.
 //!   Both have their verdict in the property `verdict` and in their output.

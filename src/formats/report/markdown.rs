@@ -5,7 +5,7 @@
 //! in raceflip and a user on GitHub. GitHub accepts comments of 65,536 characters. The least important findings beyond
 //! that are left out, and a line tells how many.
 
-use super::counts::VerdictCounts;
+use super::counts::{VerdictCounts, grouped};
 use super::words::{self, Example};
 use super::{Replays, ReportEntry, Subject, all, counted, place};
 use crate::campaign::{PairFacts, Verdict};
@@ -54,7 +54,8 @@ pub(super) fn gate(failures: &[GateFailure]) -> String {
 fn headline(reports: &[ConfirmReport], found: &[ReportEntry<'_>]) -> String {
     let of = |verdict: Option<Verdict>| found.iter().filter(move |e| e.finding.verdict() == verdict);
     let harmful = of(Some(Verdict::Harmful)).map(|e| e.finding.count()).sum::<u64>();
-    let mut parts = vec![counted(harmful, "harmful pair")];
+    let grouped = grouped(found.iter().map(|e| &e.finding));
+    let mut parts = vec![grouped.unwrap_or_else(|| counted(harmful, "harmful pair"))];
     let failures = of(None).count() as u64;
     if failures > 0 {
         parts.insert(0, counted(failures, "failure"));
@@ -77,7 +78,7 @@ fn counts(text: &mut String, reports: &[ConfirmReport], replays: &mut dyn Replay
     text.push_str(head);
     let mut left_out = 0_u64;
     for report in reports {
-        // A pair that shows the same failures as another one still counts as a pair.
+        // A pair that another one leads still counts as a pair.
         let races = VerdictCounts::of(&report.pairs);
         let hurt = VerdictCounts::of(&report.order_pairs).harmful;
         let failures = report.findings().iter().filter(|f| f.verdict().is_none()).count();
@@ -132,7 +133,7 @@ fn table(text: &mut String, found: &[ReportEntry<'_>], replays: &mut dyn Replays
         if let Subject::Pair { .. } = finding.subject {
             rows.extend(finding.pairs.iter().map(|same| {
                 let (location, pair) = (code(&same.location), code(&words::pair(same)));
-                format!("| {} | {model} | {location} | {pair} | the same failure |\n", verdict(finding.subject))
+                format!("| {} | {model} | {location} | {pair} | the same cause |\n", verdict(finding.subject))
             }));
         }
         for row in rows {

@@ -1,27 +1,32 @@
 //! Renders a campaign over many variants as text for people: a line for each variant, and each harmful pair with the
 //! command that shows it. Everything comes from the reports, whether they are new, read from a journal, or merged.
 
-use super::counts::VerdictCounts;
+use super::counts::{VerdictCounts, grouped};
 use super::line::{ReportLine, Role};
-use super::text::verdict;
+use super::text::{TextExtent, verdict};
 use super::{Subject, counted, words};
 use crate::campaign::{PairFacts, Verdict};
 use crate::formats::campaign::{ConfirmReport, Failure, Pair};
 use crate::formats::campaigns::{CampaignReport, variant_name};
 use crate::formats::shell;
 
-/// Renders the result of a variant: one line, and unless `quiet` each harmful pair and each other failure.
+/// Renders the result of a variant: one line, and unless it is quiet each harmful pair and each other failure. Of the
+/// pairs of one cause it contains only the leader, unless the extent asks for all.
 #[must_use]
-pub fn variant(report: &ConfirmReport, quiet: bool) -> Vec<ReportLine> {
+pub fn variant(report: &ConfirmReport, extent: TextExtent) -> Vec<ReportLine> {
     let mut lines = vec![head(report)];
-    if quiet {
+    if extent.quiet {
         return lines;
     }
     for finding in report.findings() {
         match finding.subject {
             Subject::Pair { pair, .. } if pair.verdict() == Verdict::Harmful => {
                 lines.extend(harmful(report, pair));
-                lines.extend(finding.pairs.iter().map(|same| named(same).and(": the same failure")));
+                if extent.all {
+                    lines.extend(finding.pairs.iter().map(|same| named(same).and(": the same cause")));
+                } else {
+                    lines.extend(words::more_pairs(&finding).map(|more| ReportLine::new(format!("    {more}"))));
+                }
             }
             Subject::Pair { .. } => {}
             Subject::Failure(other, _) => {
@@ -52,8 +57,10 @@ pub fn summary(campaign: &CampaignReport) -> Vec<ReportLine> {
         0 => format!("no {what}"),
         n => format!("{} ({})", counted(n as u64, what), counts.words()),
     };
+    let findings: Vec<_> = campaign.results.iter().flat_map(|result| result.report.findings()).collect();
+    let grouped = grouped(&findings).map_or(String::new(), |grouped| format!(", {grouped}"));
     let others = if others == 0 { String::new() } else { format!(", {}", unexplained(others)) };
-    let counts = format!("{variants}: {}, {}{others}", of(pairs, "pair"), of(orders, "order pair"));
+    let counts = format!("{variants}: {}, {}{grouped}{others}", of(pairs, "pair"), of(orders, "order pair"));
     let unknown = unknown(campaign.results.iter().map(|r| &r.report));
     let unknown = (!unknown.is_empty()).then(|| ReportLine::default().with(Role::Open, unknown.join(", ")));
     [ReportLine::new(""), ReportLine::new(counts)].into_iter().chain(unknown).collect()
@@ -71,6 +78,7 @@ fn head(report: &ConfirmReport) -> ReportLine {
     if orders > 0 {
         parts.push(format!("{} harmful", counted(orders as u64, "order pair")));
     }
+    parts.extend(grouped(&report.findings()));
     if others > 0 {
         parts.push(unexplained(others));
     }

@@ -1,7 +1,7 @@
 //! Renders the result of one model as text for people: each pair with its verdict, its runs, and the commands that
 //! replay them.
 
-use super::counts::VerdictCounts;
+use super::counts::{self, VerdictCounts};
 use super::line::{ReportLine, Role};
 use super::words::{self, Example};
 use super::{Replays, Subject, counted};
@@ -15,6 +15,8 @@ use std::collections::BTreeSet;
 pub struct TextExtent {
     /// Whether the text contains neither pairs nor failures, but only what concerns the whole model.
     pub quiet: bool,
+    /// Whether the text contains each harmful pair, and not only the leaders of their groups.
+    pub all: bool,
     /// Whether the text also contains the order pairs without harm. A user who names an order pair wants its result.
     pub all_orders: bool,
 }
@@ -60,7 +62,7 @@ pub fn render<'r>(report: &'r ConfirmReport, extent: TextExtent, replays: &mut d
     let mut writer = TextWriter { report, findings: report.findings(), replays, blocks: Vec::new() };
     writer.livelocks(extent.quiet);
     if !extent.quiet {
-        writer.pairs(extent.all_orders);
+        writer.pairs(extent);
         writer.failures();
         writer.line("");
     }
@@ -98,27 +100,43 @@ impl<'r> TextWriter<'r, '_> {
         }
     }
 
-    fn pairs(&mut self, all_orders: bool) {
-        let orders = self.report.order_pairs.iter().filter(|p| all_orders || p.verdict() == Verdict::Harmful);
+    fn pairs(&mut self, extent: TextExtent) {
+        let orders = &self.report.order_pairs;
+        let orders = orders.iter().filter(|p| extent.all_orders || p.verdict() == Verdict::Harmful);
         let mut pairs: Vec<&Pair> = self.report.pairs.iter().chain(orders).collect();
         // The verdicts are in the order of their importance. The sort is stable: with equal verdicts races come first,
         // and each kind in the order of its statements.
         pairs.sort_by_key(|pair| pair.verdict());
         for pair in pairs {
+            let lead = self.lead(pair);
+            if lead.is_some() && !extent.all {
+                continue;
+            }
             self.line("");
             self.head(pair);
             self.push(ReportLine::new(format!("  {}; {}", words::seen(pair), words::proof(self.report, pair))).prose());
-            match self.lead(pair) {
+            match lead {
                 Some(lead) => {
-                    self.push(harm(pair));
-                    self.line(format!("  the same failure as with {}, where its runs are listed", words::pair(lead)));
+                    self.blocks.extend(harm(pair).into_iter().map(TextBlock::Line));
+                    self.line(format!("  the same cause as with {}, where its runs are listed", words::pair(lead)));
                 }
                 None => self.runs(pair),
+            }
+            if !extent.all {
+                self.more(pair);
             }
         }
     }
 
-    // Returns the earlier pair with the same harms, if there is one.
+    // Renders the number of the pairs that this pair leads, if there are any.
+    fn more(&mut self, pair: &Pair) {
+        let is_its =
+            |f: &&Finding<'_, Pair>| matches!(f.subject, Subject::Pair { pair: own, .. } if std::ptr::eq(own, pair));
+        let more = self.findings.iter().find(is_its).and_then(words::more_pairs);
+        more.into_iter().for_each(|more| self.line(format!("  {more}")));
+    }
+
+    // Returns the pair that leads the group of this one, if it is another pair.
     fn lead(&self, pair: &Pair) -> Option<&'r Pair> {
         let mut leads = self.findings.iter().filter(|f| f.pairs.iter().any(|p| std::ptr::eq(*p, pair)));
         leads.find_map(|f| if let Subject::Pair { pair, .. } = f.subject { Some(pair) } else { None })
@@ -148,7 +166,7 @@ impl<'r> TextWriter<'r, '_> {
             self.line(format!("  {} reached a limit", counted(pair.limits, "trial")));
         }
         if verdict.confirmed() {
-            self.push(harm(pair));
+            self.blocks.extend(harm(pair).into_iter().map(TextBlock::Line));
         }
         for line in words::harm_of_others(self.report, pair, words::pair) {
             self.line(format!("  {line}"));
@@ -192,6 +210,9 @@ impl<'r> TextWriter<'r, '_> {
                 "{all}: {harmful} harmful, {real} without known harm, {refuted} refuted, {unconfirmed} not flipped"
             ));
         }
+        if let Some(grouped) = counts::grouped(&self.findings) {
+            self.line(grouped);
+        }
         let pairs = report.pairs.iter().chain(&report.order_pairs);
         let harms: BTreeSet<String> = pairs.flat_map(|p| p.harms()).map(same_failure).collect();
         let what = match (harms.len() as u64, failures(&self.findings).len() as u64) {
@@ -214,17 +235,22 @@ pub(super) fn verdict(verdict: Verdict) -> ReportLine {
     ReportLine::default().with(role, verdict.to_string())
 }
 
-// Renders the harm of a confirmed pair.
-fn harm(pair: &Pair) -> ReportLine {
-    let text = words::harm(pair);
+// Renders the harm of a confirmed pair. Several failures have a line each.
+fn harm(pair: &Pair) -> Vec<ReportLine> {
     let line = ReportLine::new("  ").prose();
     match pair.harm {
         Harm::Harmful => {
-            let rest = format!(", and not in the other order from the same state: {text}");
-            line.with(Role::Bad, "it hurts").and(rest)
+            let head = line.with(Role::Bad, "it hurts").and(", and not in the other order from the same state:");
+            match words::harms(pair).as_slice() {
+                [one] => vec![head.and(format!(" {one}"))],
+                all => {
+                    let each = all.iter().map(|one| ReportLine::new(format!("    {one}")).prose());
+                    std::iter::once(head).chain(each).collect()
+                }
+            }
         }
-        Harm::NoFailure => line.with(Role::Good, text),
-        _ => line.and(text),
+        Harm::NoFailure => vec![line.with(Role::Good, words::harm(pair))],
+        _ => vec![line.and(words::harm(pair))],
     }
 }
 

@@ -5,7 +5,7 @@
 use super::line::{ReportLine, Role};
 use super::{Replays, ReportEntry, Subject, counted};
 use crate::base::{at_most, clean, interval};
-use crate::campaign::{PairFacts, RunKind, SEARCHED, Verdict, best_way};
+use crate::campaign::{Finding, PairFacts, RunKind, SEARCHED, Verdict, best_way, failure_key};
 use crate::formats::campaign::{
     About, Access, ConfirmReport, Endless, Evidence, Failure, Harm, Order, Pair, Proof, Way,
 };
@@ -193,19 +193,32 @@ pub(super) fn place(
     (at, again.and_then(|failing| failing.from))
 }
 
+/// Describes the failures that an order of a pair is to blame for: `deadlock: a, b with @x first (...)`. Failures that
+/// differ only in the ordinals of forked threads or tasks are one failure, for which the first of each order stands.
+pub(super) fn harms(pair: &Pair) -> Vec<String> {
+    let mut each: Vec<(String, BTreeSet<&str>, String)> = Vec::new();
+    for (order, fails) in hurting(pair) {
+        let key = failure_key(&fails.signature);
+        let is_it = |h: &&HarmClaim| h.first == order.first && h.signature == fails.signature;
+        let why = pair.harms.iter().find(is_it).map_or_else(String::new, |h| format!(" ({})", claim(h)));
+        let with = format!("with {} first{why}", side(pair, &order.first));
+        match each.iter_mut().find(|(known, ..)| *known == key) {
+            Some((_, orders, text)) => {
+                if orders.insert(&order.first) {
+                    text.push_str(&format!(" and {with}"));
+                }
+            }
+            None => each.push((key, BTreeSet::from([&*order.first]), format!("{} {with}", failure(fails)))),
+        }
+    }
+    each.into_iter().map(|(.., text)| text).collect()
+}
+
 /// Describes the harm of a pair; empty if the pair is not confirmed.
 pub(super) fn harm(pair: &Pair) -> String {
     let unseen = || pair.orders.iter().find(|o| o.runs == 0);
     match (pair.harm, unseen()) {
-        (Harm::Harmful, _) => {
-            let mut each = Vec::new();
-            for (order, fails) in hurting(pair) {
-                let is_it = |h: &&HarmClaim| h.first == order.first && h.signature == fails.signature;
-                let why = pair.harms.iter().find(is_it).map_or_else(String::new, |h| format!(" ({})", claim(h)));
-                each.push(format!("{} with {} first{why}", failure(fails), side(pair, &order.first)));
-            }
-            each.join("; ")
-        }
+        (Harm::Harmful, _) => harms(pair).join("; "),
         (Harm::Interrupted, _) => "interrupted before both orders were compared".to_owned(),
         (Harm::Unknown, _) => String::new(),
         (_, Some(order)) => {
@@ -321,10 +334,16 @@ pub(super) fn fails<'r>(
     Example { head, commands: commands(report, &fails.again, replays), failing: Some(&fails.again) }
 }
 
+/// Counts the other pairs of a finding about a pair, for a list that leaves them out. `None` if there are none.
+pub(super) fn more_pairs(finding: &Finding<'_, Pair>) -> Option<String> {
+    let more = finding.pairs.len() as u64;
+    (more > 0).then(|| format!("and {} of the same cause (--all shows them)", counted(more, "more pair")))
+}
+
 /// Describes how other pairs are related to a finding, one line for each pair. Empty if there are none.
 pub(super) fn belonging(entry: &ReportEntry<'_>) -> Vec<String> {
     let line = |p: &&Pair| match entry.finding.subject {
-        Subject::Pair { .. } => format!("the same failure as with the pair {}", located(p)),
+        Subject::Pair { .. } => format!("the same cause as with the pair {}", located(p)),
         Subject::Failure(..) => format!("in either order of the pair {}", located(p)),
     };
     let others = match entry.finding.subject {
@@ -343,7 +362,11 @@ pub(super) fn harm_of_others(report: &ConfirmReport, this: &Pair, name: fn(&Pair
         if this.is_blamed_for(f) || !known.insert(&f.signature) {
             continue;
         }
-        if let Some(other) = report.pairs.iter().chain(&report.order_pairs).find(|p| p.is_blamed_for(f)) {
+        let mut pairs = report.pairs.iter().chain(&report.order_pairs);
+        if let Some(blamed) = pairs.find(|p| p.is_blamed_for(f)) {
+            // A text may leave out the blamed pair, but not its leader, which has the failure as well.
+            let mut pairs = report.pairs.iter().chain(&report.order_pairs);
+            let other = pairs.find(|p| blamed.leader == Some(p.sites())).unwrap_or(blamed);
             let (verdict, other, text) = (Verdict::Harmful, name(other), failure(f));
             lines.push(format!("the same failure as the harm of the {verdict} pair {other}: {text}"));
         }

@@ -206,7 +206,7 @@ impl<'p> Compiler<'p> {
         let done = self.emit(Instr::Jump(0));
         let save = self.handle(&ranges, None);
         self.run_exit(exit);
-        self.emit(Instr::Rethrow(save));
+        self.emit(if matches!(exit, Exit::Transaction { .. }) { Instr::PassOn(save) } else { Instr::Rethrow(save) });
         self.land(done);
     }
 }

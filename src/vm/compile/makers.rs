@@ -39,8 +39,12 @@ fn uses_platform_first(
         }
         match instrs[at] {
             Instr::Platform { what, .. } if what.uses() => return true,
-            Instr::Visible { .. } | Instr::Return(_) | Instr::Fail { .. } | Instr::Throw { .. } | Instr::Rethrow(_) => {
-            }
+            Instr::Visible { .. }
+            | Instr::Return(_)
+            | Instr::Fail { .. }
+            | Instr::Throw { .. }
+            | Instr::Rethrow(_)
+            | Instr::PassOn(_) => {}
             Instr::Call { body, .. } if uses_platform_first(instrs, bodies, body, callers) => return true,
             Instr::Jump(to) => open.push(to as usize),
             Instr::JumpIf { to, .. } | Instr::JumpUnless { to, .. } | Instr::ForNext { body: to, .. } => {
