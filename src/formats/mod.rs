@@ -27,6 +27,7 @@ pub mod campaign;
 pub mod campaigns;
 pub mod caught;
 pub mod detect;
+mod endless;
 pub mod explore;
 pub mod failure_place;
 pub mod gate;
