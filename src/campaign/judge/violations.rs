@@ -241,6 +241,10 @@ impl<P: Program> Violations<'_, P> {
 
     // The strategy that brings conflicts about in these orders, as the detection run with this number shows them.
     fn strategy(&self, orders: &[Vec<SiteId>], profile: usize) -> Option<StrategySpec> {
+        // Without trials the campaign makes no directed runs.
+        if self.plan.search.explore == Explore::Only {
+            return None;
+        }
         let sequences = orders.iter().map(|of| of.iter().map(|site| self.plan.site(*site)).collect()).collect();
         let profile = seed_of(self.plan, profile as u64);
         let spec =

@@ -55,6 +55,7 @@ Examples:
   raceflip confirm app.race -D FIXED=1          check the repair
   raceflip confirm app.race --trials 1000 --jobs 8
   raceflip confirm app.race --pair '@check~@destroy'
+  raceflip confirm app.race --detector atomicity  only what is declared to happen in one piece
   raceflip confirm app.race --all-variants      with and without the repair, in one campaign
   raceflip confirm app.race --pairs-from pairs.json  pairs of `raceflip detect --out pairs.json`, or of another tool
   raceflip confirm app.race --explore only      search all states for all pairs, without trials
