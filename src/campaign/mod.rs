@@ -41,6 +41,10 @@ pub use find::detection::detect;
 pub use finding::{Confirmation, Finding, Harm, PairFacts, PairStatus, Results, RunKind, Subject, Verdict};
 pub use judge::claims::{BELOW, CHANCE};
 pub use judge::continuations::SEEDS;
+pub use judge::violations::{
+    ConfirmedViolation, ConfirmedViolations, DirectedRuns, SearchAnswer, ViolationHarm, ViolationVerdict,
+    confirm_violations,
+};
 pub use order::{First, Flip, InstancePair};
 pub use plan::{
     CampaignContext, CampaignPlan, CampaignProgress, DetectionPlan, Explore, NoProgress, StatePlan, TrialPlan,

@@ -226,7 +226,7 @@ impl FoundViolation {
         Self { runs: Some(seen.runs), token: Some(token.to_owned()), ..Self::new(&seen.finding) }
     }
 
-    fn text(&self, number: usize, all: bool, lines: &mut Vec<String>) {
+    pub(super) fn text(&self, number: usize, all: bool, lines: &mut Vec<String>) {
         let blame = match self.with.as_slice() {
             [] => self.transaction.clone(),
             names => format!("{} together", names.join(" and ")),

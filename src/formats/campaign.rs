@@ -1,12 +1,15 @@
 //! Defines the result of `confirm` as a JSON object, `raceflip-confirm` version 2 (`docs/formats.md`).
 
 use super::caught::Caught;
+pub use super::endless::Endless;
+use super::endless::endless;
 use super::failure_place::{StoredEnd, ending};
 use super::gate::GateReport;
 pub use super::harms::Harm;
 use super::harms::{HarmClaim, MoreOften, hurts, often, rounded, side};
 pub use super::limits::LimitedRuns;
 use super::limits::cuts;
+use super::violations::ViolationsReport;
 use crate::base::{at_most, interval};
 use crate::campaign::{
     self, CampaignPlan, Confirmation, FailureReport, NeverClaim, OrderReport, PairReport, Phase1, Refutation, WayReport,
@@ -113,21 +116,12 @@ pub struct ConfirmReport {
     /// Possible livelocks. `None` if they were not searched for, or if not all states could be searched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub livelocks: Option<Vec<Endless>>,
+    /// The verdicts on declared transactions, if the model declares any and the command judged them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub atomicity: Option<ViolationsReport>,
     /// The gate of the command; `None` in a journal and in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<GateReport>,
-}
-
-/// A possible livelock.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub struct Endless {
-    /// The threads that never end.
-    pub threads: Vec<String>,
-    /// Number of states that such a run can visit again and again.
-    pub states: usize,
-    /// A run that reaches one of these states, goes through a cycle twice, and is then cut off by its limit of steps.
-    pub again: Evidence,
 }
 
 /// A statement of a pair.
@@ -326,7 +320,7 @@ pub(crate) fn context(kind: &ContextKind) -> String {
     .to_owned()
 }
 
-fn run_evidence(evidence: &campaign::RunEvidence) -> Evidence {
+pub(super) fn run_evidence(evidence: &campaign::RunEvidence) -> Evidence {
     Evidence { strategy: evidence.strategy.clone(), seed: evidence.seed, token: evidence.token.clone() }
 }
 
@@ -342,10 +336,6 @@ pub(super) fn fails(plan: &CampaignPlan, report: &FailureReport) -> Failure {
         stall: Some(report.stall),
         again: run_evidence(&report.evidence),
     }
-}
-
-fn endless(found: &campaign::LivelockCycle) -> Endless {
-    Endless { threads: found.threads.clone(), states: found.states, again: run_evidence(&found.evidence) }
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
@@ -437,6 +427,7 @@ impl ConfirmReport {
             detection_limits: cuts(&found.phase1),
             unexplained: found.unexplained.iter().map(|f| fails(plan, f)).collect(),
             livelocks: found.livelocks.as_ref().map(|all| all.iter().map(endless).collect()),
+            atomicity: None,
             gate: None,
         }
         .with_leaders()

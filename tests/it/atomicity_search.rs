@@ -8,7 +8,7 @@ use raceflip::base::Rng;
 use raceflip::detect::TraceRecorder;
 use raceflip::detect::atomicity::{AtomicityOptions, EdgeRules, Specification, Steps, analyze, declared_name};
 use raceflip::event::{Actor, Choice};
-use raceflip::explore::{NoSearchProgress, SearchContext, SearchPlan, Violations, violations};
+use raceflip::explore::{NoSearchProgress, SearchContext, SearchPlan, Unknown, Violations, violations};
 use raceflip::trace::{InstanceNo, Trace};
 use raceflip::vm::{Model, Vm};
 use raceflip::world::{Limits, Machine, Question};
@@ -186,6 +186,8 @@ fn compare(seeds: std::ops::Range<u64>, most_steps: u64) -> (u32, u32) {
         match found {
             Violations::Happens(_) => assert!(runs.analyzed, "seed {seed}: no run violates it\n{}", case.text),
             Violations::Never => assert!(!runs.analyzed, "seed {seed}: some run violates it\n{}", case.text),
+            // A cycle of forced edges only is no violation, and the search does not look behind it.
+            Violations::Unknown(Unknown::Undecided) if !case.makes_nothing => continue,
             Violations::Unknown(why) => panic!("seed {seed}: {why:?}\n{}", case.text),
         }
         compared += 1;

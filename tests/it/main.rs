@@ -150,4 +150,5 @@ mod twins;
 mod uses;
 mod uses_naive;
 mod verdicts;
+mod violations;
 mod words;

@@ -7,3 +7,4 @@ pub(super) mod continuations;
 pub(super) mod instances;
 pub(super) mod livelocks;
 pub(super) mod refute;
+pub(super) mod violations;

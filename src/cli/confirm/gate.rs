@@ -48,6 +48,11 @@ pub(in crate::cli) struct GateArgs {
 }
 
 impl GateArgs {
+    /// Whether the option was given.
+    pub(in crate::cli) fn is_given(&self) -> bool {
+        !self.fail_on.is_empty()
+    }
+
     /// Returns the gate. It is an error if `nothing` is combined with another condition.
     pub(in crate::cli) fn resolve(&self) -> Result<Gate, super::Refusal> {
         let on: BTreeSet<FailOn> = self.fail_on.iter().copied().collect();
@@ -86,9 +91,12 @@ impl Gate {
         match on {
             FailOn::Harmful => {
                 let harmful = report.findings().into_iter().filter(|f| f.verdict() == Some(Verdict::Harmful));
-                harmful.map(|f| f.count()).sum()
+                harmful.map(|f| f.count()).sum::<u64>() + report.atomicity.as_ref().map_or(0, |found| found.harmful())
             }
-            FailOn::Real => report.pairs.iter().filter(|p| p.verdict().confirmed()).count() as u64,
+            FailOn::Real => {
+                let violated = report.atomicity.as_ref().map_or(0, |found| found.violated());
+                report.pairs.iter().filter(|p| p.verdict().confirmed()).count() as u64 + violated
+            }
             FailOn::Unconfirmed => report.pairs.iter().filter(|p| p.verdict() == Verdict::Unconfirmed).count() as u64,
             FailOn::AnyFailure => {
                 let of_pairs = pairs().flat_map(|p| p.failures());

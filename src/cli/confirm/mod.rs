@@ -11,9 +11,10 @@ mod journal;
 pub(super) mod merge;
 mod pair_options;
 mod text;
+mod violations;
 
 use crate::campaign::{self, Explore, StatePlan, Subject, TrialPlan};
-use crate::cli::args::{CampaignArgs, DetectorArg, ToolArgs, head, number_of_runs};
+use crate::cli::args::{AtomicityArgs, CampaignArgs, DetectorArg, ToolArgs, head, number_of_runs};
 use crate::cli::io::bar::CampaignBar;
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::load::{self, Model};
@@ -54,6 +55,7 @@ Examples:
   raceflip confirm app.race -D FIXED=1          check the repair
   raceflip confirm app.race --trials 1000 --jobs 8
   raceflip confirm app.race --pair '@check~@destroy'
+  raceflip confirm app.race --detector atomicity  only what is declared to happen in one piece
   raceflip confirm app.race --all-variants      with and without the repair, in one campaign
   raceflip confirm app.race --pairs-from pairs.json  pairs of `raceflip detect --out pairs.json`, or of another tool
   raceflip confirm app.race --explore only      search all states for all pairs, without trials
@@ -108,6 +110,11 @@ pub(super) struct Args {
     /// The results so far are reported. They depend on the machine, so they are not reproducible.
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = head::EFFORT)]
     time: Option<Duration>,
+    #[command(flatten)]
+    atomic: AtomicityArgs,
+    /// Print each cycle of a violation of atomicity
+    #[arg(long, help_heading = head::RESULT)]
+    all: bool,
     #[command(flatten)]
     gate: GateArgs,
     #[command(flatten)]
@@ -209,6 +216,7 @@ pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus
         ));
     }
     let gate = args.gate.resolve()?;
+    violations::refuse(&args)?;
     if args.is_of_many() { campaigns::run(&args, &gate, context) } else { one(&args, &gate, context) }
 }
 
@@ -237,13 +245,18 @@ fn one(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitSta
     }
     results(args, &[&model])?;
     let seeds = if args.save { Some(Seeds::to_keep(&args.saved)?) } else { None };
-    let bar = CampaignBar::new("run");
     let stop = interrupt::install();
+    if args.campaign.detector == DetectorArg::Atomicity {
+        return violations::only(args, &model, &plan, &stop, context);
+    }
+    let bar = CampaignBar::new("run");
     let timer = Timer::start(args.time, stop.clone());
     let found = campaign::confirm(&plan, campaign::CampaignContext { stop: &stop, progress: &bar });
     bar.finish();
     let out = &mut context.out;
     let mut report = ConfirmReport::new(model.name(), model.digest(), &plan, &found);
+    let of_pairs = plan.trials.pairs.is_some() || !found.complete();
+    report.atomicity = (!of_pairs).then(|| violations::of_model(args, &model, &plan, &stop)).flatten();
     let judged = gate.judge(std::iter::once(&report));
     report.gate = Some(judged.clone());
     // The report contains the exit status, so whatever decides it comes first.
@@ -269,6 +282,7 @@ fn one(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitSta
             let extent = TextExtent { quiet: args.result.quiet, all: args.group.all || given, all_orders: given };
             let (limits, timeline) = (plan.limits, args.timeline);
             ConfirmPrinter { model: &model, limits, extent, timeline }.print(&report, out)?;
+            violations::print(args, &model, report.atomicity.as_ref(), out);
             let more = suite::left_out(&model, &args.campaign.defines.resolve(), out)?;
             text::left_out(more, out);
         }

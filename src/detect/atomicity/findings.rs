@@ -28,6 +28,15 @@ fn finding_key(declared: &str, blame: &Blame, cycle: &Cycle) -> FindingKey {
     (declared.to_owned(), *blame != Blame::Certain, fields, bodies)
 }
 
+impl Finding {
+    /// Whether another finding, of any run, counts as the same one.
+    #[must_use]
+    pub fn is_same(&self, other: &Finding) -> bool {
+        let key = |of: &Finding| of.cycles.first().map(|cycle| finding_key(&of.declared, &of.blame, cycle));
+        key(self) == key(other)
+    }
+}
+
 /// Findings to which cycles are added.
 #[derive(Default, Debug)]
 struct Groups {

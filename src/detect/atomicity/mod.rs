@@ -33,6 +33,7 @@
 
 mod analysis;
 mod bits;
+mod candidates;
 mod cycle;
 mod edges;
 mod findings;
@@ -43,6 +44,7 @@ mod steps;
 mod words;
 
 pub use analysis::{AtomicityOptions, Verdicts, analyze, usual, verdicts};
+pub use candidates::candidates;
 pub use findings::{OfRuns, SeenFinding};
 pub use prefix::{Accesses, Carried, Nth, PrefixState, prefix_state};
 pub use spec::{Transaction, TransactionNo, Transactions, declared_name};

@@ -48,9 +48,7 @@ mod uses;
 mod verbs;
 
 use super::foreign::explain;
-use super::program::{
-    BUILT_IN_EXCEPTIONS, ClassDef, Components, ExceptionId, ExceptionScope, Program, TextId, Type,
-};
+use super::program::{BUILT_IN_EXCEPTIONS, ClassDef, Components, ExceptionId, ExceptionScope, Program, TextId, Type};
 use super::{Diagnostic, Source, ast, expand, near};
 use crate::base::{Id, IndexVec};
 use crate::event::{BodyId, ListenerId, SiteId, Uses};

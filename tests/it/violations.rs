@@ -1,0 +1,78 @@
+//! Tests of confirmed violations of atomicity: verdicts, harm, proofs, and the page about them.
+
+use crate::cli::{call, file, scratch};
+use crate::language::blocks;
+use crate::support::read;
+use raceflip::formats::violations::ViolationsReport;
+
+fn confirmed(model: &str, more: &[&str]) -> (i32, ViolationsReport) {
+    let options = ["confirm", model, "--detector", "atomicity", "--format", "json", "--jobs", "2"];
+    let ran = call(&[&options, more].concat());
+    (ran.status, serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{model}: {e}\n{}{}", ran.out, ran.err)))
+}
+
+/// Each model with the specification, and the verdicts on its transactions.
+#[test]
+fn the_models_have_their_verdicts() {
+    let cases: [(&str, &[&str], &[(&str, &str)], i32); 13] = [
+        ("block", &[], &[("append", "HARMFUL")], 1),
+        ("block", &["-D", "FIXED=1"], &[("append", "REFUTED")], 0),
+        ("chain", &[], &[("A", "REAL")], 1),
+        ("joint", &[], &[("A", "JOINT"), ("B", "JOINT")], 0),
+        ("locks_only", &[], &[("both", "REFUTED")], 0),
+        ("mate", &[], &[("P", "REAL")], 1),
+        ("parent", &[], &[("Shop", "REAL")], 0),
+        ("seal1", &[], &[("MainActivity", "REFUTED"), ("MyReceiver", "REFUTED")], 0),
+        ("seal3", &[], &[("MainActivity", "REAL"), ("MainActivity", "REAL"), ("button", "REFUTED")], 1),
+        ("seal4", &[], &[("Counter", "HARMFUL"), ("MyReceiver", "REFUTED")], 1),
+        ("seal4", &["-D", "FIXED=1"], &[("Counter", "REFUTED"), ("MyReceiver", "REFUTED")], 0),
+        ("seal6", &["--atomic", "tree"], &[("withdraw", "HARMFUL"), ("deposit", "REFUTED")], 1),
+        ("seal5", &[], &[("MainActivity", "REAL")], 0),
+    ];
+    let mut wrong = Vec::new();
+    for (name, more, expected, status) in cases {
+        let (ended, report) = confirmed(&format!("harnesses/atomicity/{name}.race"), more);
+        let found: Vec<(&str, &str)> =
+            report.violations.iter().map(|of| (of.transaction.as_str(), of.verdict.as_str())).collect();
+        if found != expected || ended != status {
+            wrong.push(format!("{name} {more:?}: {ended} {found:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The token of a violation replays a run that shows it, and that of a harm fails.
+#[test]
+fn tokens_replay() {
+    let model = "harnesses/atomicity/seal4.race";
+    let (_, report) = confirmed(model, &[]);
+    let harmful = &report.violations[0];
+    let harm = harmful.harm.as_ref().expect("it is harmful");
+    assert!(harm.fails > 0 && harm.in_one_piece >= 439, "{harm:?}");
+    let ran = call(&["replay", model, &harm.token]);
+    assert!(ran.status == 1 && ran.out.contains("what onStart left"), "{}", ran.out);
+}
+
+#[test]
+fn options_that_contradict_are_refused() {
+    let model = "harnesses/atomicity/block.race";
+    for more in
+        [&["--pair", "@len~@cut"][..], &["--save"], &["--format", "sarif"], &["--edges", "paper"], &["--all-variants"]]
+    {
+        let ran = call(&[&["confirm", model, "--detector", "atomicity"], more].concat());
+        assert!(ran.status == 2 && !ran.err.is_empty(), "{more:?}: {}{}", ran.out, ran.err);
+    }
+}
+
+#[test]
+fn the_page_holds_what_it_says() {
+    let folder = scratch("atomicity-page");
+    let page = read("docs/atomicity.md");
+    let models: Vec<_> = blocks(&page).into_iter().filter(|block| block.info == "race").collect();
+    assert_eq!(models.len(), 4);
+    for block in &models {
+        file(&folder, &format!("line_{}.race", block.line), &block.text);
+    }
+    let ran = call(&["test", &folder.display().to_string(), "--no-save"]);
+    assert_eq!(ran.status, 0, "{}{}", ran.out, ran.err);
+}
