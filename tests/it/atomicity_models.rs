@@ -290,11 +290,14 @@ fn a_component_is_one_life_cycle() {
     assert!(found.iter().all(|seen| seen.finding.declared == "Main") && cycles.contains(&path), "{found:#?}");
 
     let model = load("harnesses/components/mondal_ch5_components.race", &[]);
-    let plan = raceflip::campaign::CampaignPlan { seed: 1, jobs: 2, ..raceflip::campaign::CampaignPlan::new(&model) };
+    let usual = raceflip::campaign::CampaignPlan::new(&model);
+    // The order is rare among random walks: 1,000 runs show it where 50 do not.
+    let detection = raceflip::campaign::DetectionPlan { runs: 1_000, ..usual.detection.clone() };
+    let plan = raceflip::campaign::CampaignPlan { jobs: 2, detection, ..usual };
     let stop = AtomicBool::new(false);
     let context = raceflip::campaign::CampaignContext { stop: &stop, progress: &raceflip::campaign::NoProgress };
     let found = raceflip::campaign::detect_violations(&plan, &[Lifecycle], AtomicityOptions::default(), context);
-    let path: Vec<String> = ["bind", "receive", "connected"].map(str::to_owned).into();
+    let path: Vec<String> = ["bind", "read", "receive", "connected"].map(str::to_owned).into();
     let is_seen = |seen: &SeenFinding| {
         let Finding { declared, blame, priority, .. } = &seen.finding;
         (declared.as_str(), blame, *priority) == ("LocalService", &Blame::Certain, 1)
@@ -322,7 +325,7 @@ fn units_are_transactions_in_the_place_of_their_instance() {
         let text = text.replace("UNIT", unit);
         let model = Model::from_text("unit.race", &text, &[]).unwrap_or_else(|e| panic!("{e}"));
         let mut found = all_runs(&many_traces_of(&model), Lifecycle, EdgeRules::Data);
-        found.retain(|seen| seen.finding.blame == Blame::Certain);
+        found.retain(|seen| seen.finding.blame == Blame::Certain && seen.finding.counts());
         short(&found)
     };
     assert_eq!(declared(""), expect(&[("Main", false, 2)]));

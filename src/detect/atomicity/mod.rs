@@ -210,9 +210,10 @@ pub struct Cycle {
     /// The edges. The first one leaves the transaction and the last one comes back. From the end of one edge, program
     /// order or the unity of a task or transaction leads to the start of the next one.
     pub edges: Vec<CycleEdge>,
-    /// An edge is *forced* if it is a cause, or if forks, posts and program order lead from its start to its end. 1: all
-    /// within one thread, and no edge is forced. 2: several threads, and no edge is forced. 3: a forced edge and another
-    /// one: the transaction itself has made what comes between, for example. 4: all are forced, which is no violation.
+    /// An edge is *forced* if it is a cause, or if forks, posts and program order lead from its start to its end. 1:
+    /// all within one thread, and no edge is forced. 2: several threads, and no edge is forced. 3: a forced edge and
+    /// another one: the transaction itself has made what comes between, for example. 4: all are forced, which is no
+    /// violation.
     pub priority: u8,
     /// Whether all writes of this cycle outside the transaction wrote the value that was there, as far as values are
     /// known.
