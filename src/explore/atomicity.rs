@@ -223,12 +223,14 @@ struct Words<'a> {
 
 impl Words<'_> {
     fn write(&self, state: &mut Canonicalizer) {
-        state.distinguish(u64::from(self.prefix.begun));
-        // Which instances have begun decides whether a later task of one is of a new transaction.
-        let mut names: Vec<u64> = self.prefix.names.iter().map(|name| text(name)).collect();
+        // Before the transaction begins, those that have begun count: a later task of one is of no new transaction.
+        let mut names: Vec<u64> = match &self.prefix.name {
+            Some(name) => vec![1, text(name)],
+            None => self.prefix.names.iter().map(|name| text(name)).collect(),
+        };
         names.sort_unstable();
         list(state, &names);
-        state.distinguish(self.prefix.name.as_deref().map_or(0, text));
+        state.distinguish(u64::from(self.prefix.name.is_some()));
         self.threads(state);
         if !self.of_carried {
             return;
@@ -274,9 +276,10 @@ impl Words<'_> {
     fn task(&self, words: &mut Vec<u64>, context: ContextId) {
         let Some(task) = self.recorder.task_of(context) else { return words.push(0) };
         words.push(self.name(context));
-        match &self.prefix.owners[task] {
-            None => words.push(0),
-            Some((owner, begun)) => words.extend([text(owner), u64::from(*begun)]),
+        match (&self.prefix.owners[task], &self.prefix.name) {
+            (None, _) => words.push(0),
+            (Some((owner, _)), Some(name)) => words.push(1 + u64::from(owner == name)),
+            (Some((owner, begun)), None) => words.extend([3, text(owner), u64::from(*begun)]),
         }
         if self.of_carried {
             carried(words, self.prefix.posts[task.index()]);

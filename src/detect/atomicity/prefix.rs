@@ -81,8 +81,6 @@ pub struct Accesses {
 /// The state of the analysis after a prefix of a run.
 #[derive(Clone, Debug)]
 pub struct PrefixState {
-    /// Number of transactions that match and have begun.
-    pub begun: u32,
     /// Whether the transaction is violated.
     pub violated: bool,
     /// Whether the transaction has ended for certain and cannot be violated any more.
@@ -128,7 +126,6 @@ pub fn prefix_state(trace: &Trace, which: Nth<'_>) -> Option<PrefixState> {
     let own = matching.get(which.nth as usize - 1).copied();
     let names: Vec<String> = matching.iter().map(|number| transactions.all[*number].name.clone()).collect();
     let state = PrefixState {
-        begun: matching.len() as u32,
         violated: false,
         over: own.is_some_and(|own| is_over(&steps, &transactions, own)),
         name: own.map(|own| transactions.all[own].name.clone()),
