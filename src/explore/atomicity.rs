@@ -50,8 +50,8 @@ pub enum Unknown {
     Many,
     /// The program has components, whose states the monitor does not tell apart, or it makes too many loopers.
     Program,
-    /// A run violates the transaction by the rules of the search, and the analysis of the run does not list it: each
-    /// shortest path consists of causes only.
+    /// A run violates the transaction by the rules of the search, and the analysis of the run does not list it: all
+    /// edges of its cycles are forced, also conflicts that forks and posts order.
     Undecided,
 }
 
@@ -64,7 +64,7 @@ impl Unknown {
             Unknown::Cut(_) => "there are too many states to search",
             Unknown::Many => "some run has too many transactions of the name for a search",
             Unknown::Program => "a search cannot tell the states of components, or of so many loopers, apart",
-            Unknown::Undecided => "a search finds only cycles whose shortest path consists of causes",
+            Unknown::Undecided => "the search found a cycle of which all edges may be forced, and looks no further",
         }
     }
 }

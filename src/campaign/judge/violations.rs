@@ -254,6 +254,7 @@ impl<P: Program> Violations<'_, P> {
     }
 
     fn draw(&self, strategy: &StrategySpec, from: u32, n: u32) -> Vec<SeenRun> {
+        self.context.progress.phase("driving transactions", u64::from(n));
         let seed = |i: u32| mix(self.plan.seed, u64::from(from + i));
         self.perform((0..n).map(|i| RunSource::Drawn(RunId { strategy: strategy.clone(), seed: seed(i) })).collect())
     }
