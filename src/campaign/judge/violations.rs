@@ -1,5 +1,5 @@
-//! Confirms violations of atomicity: what detection runs show, what directed runs bring about, whether it does harm, and
-//! what a search proves.
+//! Confirms violations of atomicity: what detection runs show, what directed runs force, whether it does harm, and what
+//! a search proves.
 //!
 //! - A violation that a run shows is real: the run's token is the proof.
 //! - A transaction that detection has in one piece is driven: directed runs hold operations so that conflicts come in
