@@ -176,8 +176,7 @@ pub struct Pair {
     pub adjacent: u32,
     /// Number of trials that performed both accesses.
     pub reached: u32,
-    /// For an unconfirmed pair: upper bound (95 %) of the probability that a trial which performs both accesses
-    /// confirms it.
+    /// For an unconfirmed pair: upper bound (95 %) of the probability that a trial of both accesses confirms it.
     pub at_most: Option<f64>,
     /// Ordinal of the first trial that failed, from 1.
     pub first_failure: Option<u32>,
@@ -229,8 +228,7 @@ pub struct Order {
     /// The statement that comes first: `a` or `b`.
     pub first: String,
     pub runs: u32,
-    /// Number of those runs that did not fail and in which the other access was never performed, although it was still
-    /// to come.
+    /// Number of those runs that did not fail and never performed the other access, although it was still to come.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cut_off: u32,
     pub failures: Vec<Failure>,
@@ -418,7 +416,7 @@ impl ConfirmReport {
     /// Builds the report of a campaign.
     #[must_use]
     pub fn new(file: &str, program: u64, plan: &CampaignPlan, found: &Confirmation) -> Self {
-        let mut report = Self {
+        Self {
             format: "raceflip-confirm".to_owned(),
             version: VERSION,
             about: about(file, program, plan, &found.phase1, found.complete()),
@@ -431,9 +429,8 @@ impl ConfirmReport {
             livelocks: found.livelocks.as_ref().map(|all| all.iter().map(endless).collect()),
             atomicity: None,
             gate: None,
-        };
-        report.name_leaders();
-        report
+        }
+        .with_leaders()
     }
 
     /// Returns the report as JSON text.

@@ -163,8 +163,8 @@ impl ConfirmReport {
         Results { pairs, orders, detection: &self.detection_failures, trials: &self.unexplained }.findings()
     }
 
-    /// Notes in each harmful pair which pair leads the group of its cause.
-    pub(super) fn name_leaders(&mut self) {
+    /// Returns the report with the pair that leads the group of its cause noted in each harmful pair.
+    pub(super) fn with_leaders(mut self) -> Self {
         let mut leaders = BTreeMap::new();
         for finding in self.findings() {
             if let Subject::Pair { pair, .. } = finding.subject
@@ -177,6 +177,7 @@ impl ConfirmReport {
         for pair in self.pairs.iter_mut().chain(&mut self.order_pairs) {
             pair.leader = leaders.get(&pair.sites()).cloned();
         }
+        self
     }
 }
 
