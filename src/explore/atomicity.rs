@@ -50,8 +50,8 @@ pub enum Unknown {
     Many,
     /// The program has components, whose states the monitor does not tell apart, or it makes too many loopers.
     Program,
-    /// A run violates the transaction by the rules of the search, and the analysis of the run does not list it: each
-    /// shortest path consists of causes only.
+    /// A run violates the transaction by the rules of the search, and the analysis of the run does not list it: all
+    /// edges of its cycles are forced, also conflicts that forks and posts order.
     Undecided,
 }
 
@@ -64,7 +64,7 @@ impl Unknown {
             Unknown::Cut(_) => "there are too many states to search",
             Unknown::Many => "some run has too many transactions of the name for a search",
             Unknown::Program => "a search cannot tell the states of components, or of so many loopers, apart",
-            Unknown::Undecided => "a search finds only cycles whose shortest path consists of causes",
+            Unknown::Undecided => "the search found a cycle of which all edges may be forced, and looks no further",
         }
     }
 }
@@ -223,12 +223,14 @@ struct Words<'a> {
 
 impl Words<'_> {
     fn write(&self, state: &mut Canonicalizer) {
-        state.distinguish(u64::from(self.prefix.begun));
-        // Which instances have begun decides whether a later task of one is of a new transaction.
-        let mut names: Vec<u64> = self.prefix.names.iter().map(|name| text(name)).collect();
+        // Before the transaction begins, those that have begun count: a later task of one is of no new transaction.
+        let mut names: Vec<u64> = match &self.prefix.name {
+            Some(name) => vec![1, text(name)],
+            None => self.prefix.names.iter().map(|name| text(name)).collect(),
+        };
         names.sort_unstable();
         list(state, &names);
-        state.distinguish(self.prefix.name.as_deref().map_or(0, text));
+        state.distinguish(u64::from(self.prefix.name.is_some()));
         self.threads(state);
         if !self.of_carried {
             return;
@@ -274,9 +276,10 @@ impl Words<'_> {
     fn task(&self, words: &mut Vec<u64>, context: ContextId) {
         let Some(task) = self.recorder.task_of(context) else { return words.push(0) };
         words.push(self.name(context));
-        match &self.prefix.owners[task] {
-            None => words.push(0),
-            Some((owner, begun)) => words.extend([text(owner), u64::from(*begun)]),
+        match (&self.prefix.owners[task], &self.prefix.name) {
+            (None, _) => words.push(0),
+            (Some((owner, _)), Some(name)) => words.push(1 + u64::from(owner == name)),
+            (Some((owner, begun)), None) => words.extend([3, text(owner), u64::from(*begun)]),
         }
         if self.of_carried {
             carried(words, self.prefix.posts[task.index()]);

@@ -1,4 +1,4 @@
-//! Confirmed violations of atomicity as JSON, `raceflip-violations` version 1 (`docs/formats.md`), and as lines of text.
+//! Confirmed violations of atomicity as JSON, `raceflip-violations` version 1 (`docs/formats.md`), and as text.
 
 use super::atomicity::FoundViolation;
 use crate::base::counted;

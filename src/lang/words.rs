@@ -118,7 +118,7 @@ pub const TYPES: [&str; 20] = [
 ];
 
 /// The words that occur inside items, statements and expectations.
-pub const PARTICLES: [&str; 57] = [
+pub const PARTICLES: [&str; 58] = [
     "after",
     "again",
     "all",
@@ -145,6 +145,7 @@ pub const PARTICLES: [&str; 57] = [
     "harmful",
     "idle",
     "initially",
+    "joint",
     "keep",
     "makes",
     "micro",

@@ -1,5 +1,5 @@
-//! Confirms violations of atomicity: what detection runs show, what directed runs bring about, whether it does harm, and
-//! what a search proves.
+//! Confirms violations of atomicity: what detection runs show, what directed runs force, whether it does harm, and what
+//! a search proves.
 //!
 //! - A violation that a run shows is real: the run's token is the proof.
 //! - A transaction that detection has in one piece is driven: directed runs hold operations so that conflicts come in
@@ -254,6 +254,7 @@ impl<P: Program> Violations<'_, P> {
     }
 
     fn draw(&self, strategy: &StrategySpec, from: u32, n: u32) -> Vec<SeenRun> {
+        self.context.progress.phase("driving transactions", u64::from(n));
         let seed = |i: u32| mix(self.plan.seed, u64::from(from + i));
         self.perform((0..n).map(|i| RunSource::Drawn(RunId { strategy: strategy.clone(), seed: seed(i) })).collect())
     }

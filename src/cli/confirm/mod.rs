@@ -112,9 +112,6 @@ pub(super) struct Args {
     time: Option<Duration>,
     #[command(flatten)]
     atomic: AtomicityArgs,
-    /// Print each cycle of a violation of atomicity
-    #[arg(long, help_heading = head::RESULT)]
-    all: bool,
     #[command(flatten)]
     gate: GateArgs,
     #[command(flatten)]

@@ -67,7 +67,7 @@ fn judge(args: &Args, model: &Model, plan: &CampaignPlan, stop: &AtomicBool) -> 
 pub(super) fn print(args: &Args, model: &Model, report: Option<&ViolationsReport>, out: &mut Output) {
     let replay = |token: &str| format!("raceflip replay {} {token}", model.argument());
     let Some(report) = report else { return };
-    let lines = report.text(args.all, &replay);
+    let lines = report.text(args.group.all, &replay);
     let shown = if args.result.quiet { 1 } else { lines.len() };
     lines.iter().take(shown).for_each(|line| writeln!(out, "{line}"));
 }

@@ -41,8 +41,12 @@ impl Carried {
         }
     }
 
-    // The same behind an edge: `raises` if it is no cause.
-    fn along(self, raises: bool) -> Carried {
+    // The same behind an edge to a step of the transaction (`into_own`) or of another: `raises` if it is no cause. An
+    // edge within the transaction does not leave it.
+    fn along(self, raises: bool, into_own: bool) -> Carried {
+        if into_own && self.own {
+            return Carried { own: false, ..self }.along(raises, false);
+        }
         if raises {
             let after = [false, self.own || self.after[0] || self.after[1]];
             return Carried { own: false, after, from: [0, self.from[0] | self.from[1]] };
@@ -81,8 +85,6 @@ pub struct Accesses {
 /// The state of the analysis after a prefix of a run.
 #[derive(Clone, Debug)]
 pub struct PrefixState {
-    /// Number of transactions that match and have begun.
-    pub begun: u32,
     /// Whether the transaction is violated.
     pub violated: bool,
     /// Whether the transaction has ended for certain and cannot be violated any more.
@@ -128,7 +130,6 @@ pub fn prefix_state(trace: &Trace, which: Nth<'_>) -> Option<PrefixState> {
     let own = matching.get(which.nth as usize - 1).copied();
     let names: Vec<String> = matching.iter().map(|number| transactions.all[*number].name.clone()).collect();
     let state = PrefixState {
-        begun: matching.len() as u32,
         violated: false,
         over: own.is_some_and(|own| is_over(&steps, &transactions, own)),
         name: own.map(|own| transactions.all[own].name.clone()),
@@ -183,7 +184,7 @@ impl Scan<'_> {
         if let StepKind::Begin(task) = step.kind {
             self.begin_task(TaskNo(task), is_own);
         }
-        let incoming = self.incoming(step.context, step.kind);
+        let incoming = self.incoming(step.context, step.kind, is_own);
         // What comes by program order carries the step's own transaction on without an edge.
         let out = if is_own {
             self.state.violated |= incoming.after[1];
@@ -191,7 +192,7 @@ impl Scan<'_> {
             self.close();
             Carried { own: true, ..Carried::default() }
         } else {
-            self.learn(step.context, incoming.along(false))
+            self.learn(step.context, incoming.along(false, false))
         };
         if let Some(context) = context {
             self.state.contexts[context.index()] = out;
@@ -225,14 +226,14 @@ impl Scan<'_> {
     }
 
     // Joins what flows into a step. `own` is set only if the step before in the context is of the transaction.
-    fn incoming(&mut self, context: ContextNo, kind: StepKind) -> Carried {
+    fn incoming(&mut self, context: ContextNo, kind: StepKind, is_own: bool) -> Carried {
         let mut all = Carried::default();
         if context != ContextNo::NONE {
             let is_first = !std::mem::replace(&mut self.begun[context.index()], true);
             if !is_first {
                 all.join(self.state.contexts[context.index()]);
             } else if let Some(fork) = self.state.forks.get(context.index()) {
-                all.join(fork.along(false));
+                all.join(fork.along(false, is_own));
             }
         }
         let trace = self.steps.trace;
@@ -243,28 +244,28 @@ impl Scan<'_> {
                 let reads = reads.filter(|_| matches!(kind, StepKind::Write(_)));
                 let others =
                     write.iter().copied().chain(reads).filter(|(of, _)| *of != context || context == ContextNo::NONE);
-                others.for_each(|(_, carried)| all.join(carried.along(true)));
+                others.for_each(|(_, carried)| all.join(carried.along(true, is_own)));
             }
-            StepKind::Join(thread) => all.join(self.state.contexts[thread as usize].along(false)),
-            StepKind::Post(task) => all.join(self.events_of(TaskNo(task))),
+            StepKind::Join(thread) => all.join(self.state.contexts[thread as usize].along(false, is_own)),
+            StepKind::Post(task) => all.join(self.events_of(TaskNo(task), is_own)),
             StepKind::Begin(task) => {
-                all.join(self.state.posts[task as usize].along(false));
+                all.join(self.state.posts[task as usize].along(false, is_own));
                 if trace.tasks[TaskNo(task)].post.is_none() {
-                    all.join(self.events_of(TaskNo(task)));
+                    all.join(self.events_of(TaskNo(task), is_own));
                 }
             }
             StepKind::Receive(channel) if trace.lock_channels.binary_search(&ChannelNo(channel)).is_err() => {
-                all.join(self.state.channels[channel as usize].along(true));
+                all.join(self.state.channels[channel as usize].along(true, is_own));
             }
             _ => {}
         }
         all
     }
 
-    fn events_of(&self, task: TaskNo) -> Carried {
+    fn events_of(&self, task: TaskNo, is_own: bool) -> Carried {
         let mut all = Carried::default();
         let events: &[EventNo] = &self.steps.trace.tasks[task].events;
-        events.iter().for_each(|event| all.join(self.state.events[event.index()].along(false)));
+        events.iter().for_each(|event| all.join(self.state.events[event.index()].along(false, is_own)));
         all
     }
 
@@ -294,7 +295,7 @@ impl Scan<'_> {
                 for (looper, knows) in &known {
                     for level in 0..2 {
                         if before.from[level] >> looper.0 & 1 == 1 {
-                            carried.join(if level == 1 { knows.along(true) } else { *knows });
+                            carried.join(if level == 1 { knows.along(true, false) } else { *knows });
                         }
                     }
                 }
