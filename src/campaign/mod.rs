@@ -21,6 +21,7 @@ mod judge;
 mod order;
 mod plan;
 mod report;
+mod ring;
 mod run;
 mod runs;
 
@@ -35,7 +36,7 @@ pub use expect::test_result::{LineResult, LineVerdict, Origin, ShownEnds, TestPl
 pub use expect::truth::Truth;
 pub use expect::variant::{RARE, test};
 pub use find::detection::detect;
-pub use finding::{Confirmation, Finding, Harm, PairFacts, PairStatus, Results, RunKind, Subject, Verdict};
+pub use finding::{Confirmation, Finding, Harm, PairFacts, PairStatus, Results, RingFacts, RunKind, Subject, Verdict};
 pub use judge::claims::{BELOW, CHANCE};
 pub use judge::continuations::SEEDS;
 pub use order::{First, Flip, InstancePair};
@@ -48,6 +49,7 @@ pub use report::{
     OrderReport, PairReport, Phase1, Proof, Refutation, Risk, RunEvidence, SearchSize, Trials, UndecidedReason,
     WayReport,
 };
+pub use ring::{RingProof, RingReport};
 pub use run::{CONTINUED, RunId, RunSource, SEARCHED};
 pub use runs::alike::same_failure;
 pub use runs::parallel::in_order;

@@ -106,6 +106,7 @@ pub use pairs::candidate::{Candidate, Candidates, ConflictPlace, ContextKind, Fi
 pub(crate) use pairs::executions::MOST_PAIRS;
 pub use pairs::order_pairs::OrderPairs;
 pub use pairs::partners::things;
+pub use pairs::rings::{Ring, RingCandidate, RingCandidates, RingPart, RingSites, Rings};
 pub use pairs::use_free::{UseFree, UseFreeClass, UseFreeFilter};
 pub use relation::references::References;
 pub use relation::signals::{EventChannels, Signals};

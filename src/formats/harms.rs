@@ -2,6 +2,7 @@
 //! the pairs of such a report as a campaign judges its pairs.
 
 use super::campaign::{ConfirmReport, Failure, Pair, Proof};
+use super::ring::JudgedRing;
 use crate::campaign::{self, CHANCE, Claim, FailureReport, First, PairReport};
 use crate::campaign::{Finding, PairFacts, PairStatus, Results};
 use serde::{Deserialize, Serialize};
@@ -110,6 +111,7 @@ impl From<campaign::Harm> for Harm {
 
 impl PairFacts for Pair {
     type Failure = Failure;
+    type Ring = JudgedRing;
 
     fn status(&self) -> PairStatus {
         match &self.proof {
@@ -127,6 +129,10 @@ impl PairFacts for Pair {
         self.orders.iter().flat_map(|order| &order.failures).collect()
     }
 
+    fn is_of_ring(&self) -> bool {
+        self.ring.is_some()
+    }
+
     fn signature(failure: &Failure) -> &str {
         &failure.signature
     }
@@ -136,8 +142,8 @@ impl ConfirmReport {
     /// Returns the findings of the report. See [`Results::findings`].
     #[must_use]
     pub fn findings(&self) -> Vec<Finding<'_, Pair>> {
-        let (pairs, orders) = (&self.pairs, &self.order_pairs);
-        Results { pairs, orders, detection: &self.detection_failures, trials: &self.unexplained }.findings()
+        let Self { pairs, order_pairs: orders, rings, .. } = self;
+        Results { pairs, orders, rings, detection: &self.detection_failures, trials: &self.unexplained }.findings()
     }
 }
 

@@ -14,6 +14,8 @@ use crate::cli::{CommandContext, Refusal};
 use crate::detect::{Candidate, DetectorId};
 use crate::formats::detect::DetectReport;
 use crate::formats::pairs::PairsFile;
+use crate::formats::report::rings;
+use crate::formats::ring;
 use crate::formats::use_free::UseFreeFields;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -103,7 +105,7 @@ fn one(
         out.note(format_args!("interrupted after {} of {} runs", found.runs, plan.detection.runs));
         return Ok((ExitStatus::Interrupted, json));
     }
-    let nothing = found.candidates.is_empty() && found.failures.is_empty();
+    let nothing = found.candidates.is_empty() && found.rings.is_empty() && found.failures.is_empty();
     Ok((if nothing { ExitStatus::Nothing } else { ExitStatus::Found }, json))
 }
 
@@ -132,6 +134,16 @@ fn print_pairs(model: &Model, plan: &campaign::CampaignPlan, found: &Phase1, arg
     for order in shown {
         let (rank, place) = (order.rank.letter(), paint(BOLD, &order.evidence.location));
         writeln!(out, "{rank}  {place}  {}  ({})", pair(model, order.pair), kinds(&order.kinds));
+    }
+    if !found.rings.is_empty() {
+        let colon = if quiet { "" } else { ":" };
+        writeln!(out, "{} that may close{colon}", counted(found.rings.len() as u64, "deadlock ring"));
+    }
+    let shown = if quiet { &[] } else { found.rings.as_slice() };
+    for (number, found) in (1..).zip(shown) {
+        for part in ring::potential(plan, found).parts {
+            writeln!(out, "{number}  {}", rings::part(&part));
+        }
     }
     for f in &found.failures {
         let text = paint(BAD, failure(model, f));

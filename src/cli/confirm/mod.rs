@@ -12,7 +12,7 @@ pub(super) mod merge;
 mod pair_options;
 mod text;
 
-use crate::campaign::{self, Explore, StatePlan, Subject, TrialPlan};
+use crate::campaign::{self, Explore, PairFacts, RingFacts, StatePlan, Subject, TrialPlan};
 use crate::cli::args::{CampaignArgs, ToolArgs, head, number_of_runs};
 use crate::cli::io::bar::CampaignBar;
 use crate::cli::io::exit::ExitStatus;
@@ -290,12 +290,17 @@ fn one(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitSta
 // files.
 fn save(seeds: &Seeds, model: &Model, report: &ConfirmReport) -> Result<BTreeSet<String>, Refusal> {
     let mut files = BTreeSet::new();
-    for pair in report.pairs.iter().chain(&report.order_pairs) {
+    let orders = report.order_pairs.iter().filter(|pair| !pair.is_of_ring());
+    for pair in report.pairs.iter().chain(orders) {
         for (_, harm) in words::hurting(pair) {
             let what = words::failure(harm);
             let run = (harm.signature.as_str(), harm.again.token.as_str());
             files.insert(seeds.keep(model, format!("{} ~ {}: harmful", pair.a.site, pair.b.site), run, &what)?);
         }
+    }
+    for deadlock in report.rings.iter().flat_map(RingFacts::deadlocks) {
+        let run = (deadlock.signature.as_str(), deadlock.again.token.as_str());
+        files.insert(seeds.keep(model, "no deadlock ring".to_owned(), run, &words::failure(deadlock))?);
     }
     for finding in report.findings() {
         if let Subject::Failure(fails, _) = finding.subject {
