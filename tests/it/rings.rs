@@ -5,14 +5,17 @@ use crate::support::read;
 use raceflip::base::Rng;
 use raceflip::campaign::{
     CampaignContext, CampaignPlan, Confirmation, Explore, NoProgress, PairFacts, RingFacts, RingProof, StatePlan,
-    Subject, TrialPlan, Verdict, confirm, detect,
+    Subject, TrialPlan, Verdict, confirm, detect, holds,
 };
 use raceflip::detect::RingCandidate;
 use raceflip::event::{DeadlockReport, Outcome, SiteId};
+use raceflip::exec::{LoopEnd, NoObserver, run};
 use raceflip::explore::{self, NoMonitor, NoSearchProgress, SearchContext, SearchPlan};
 use raceflip::formats::campaign::ConfirmReport;
 use raceflip::formats::report::{CommandEnd, NoReplays, github, junit, markdown, sarif};
+use raceflip::sched::StrategySpec;
 use raceflip::vm::Model;
+use raceflip::world::Limits;
 use std::sync::atomic::AtomicBool;
 
 fn harness(path: &str, defines: &[(&str, i64)]) -> Model {
@@ -226,6 +229,34 @@ fn a_ring_and_its_order_pairs_are_told_once() {
     assert!(github::render(&reports, &[], &mut NoReplays).starts_with("::error file=one.race,line=12"));
     let page = markdown::render(&reports, &[], &mut NoReplays);
     assert!(page.starts_with("## raceflip: 1 deadlock ring, 0 harmful pairs\n"), "{page}");
+}
+
+/// The strategy that a report names draws the same trials again, although all orders have the same two statements.
+#[test]
+fn a_strategy_names_its_ring() {
+    let model = harness("harnesses/locks/philosophers.race", &[("N", 4)]);
+    let plan = CampaignPlan::new(&model);
+    let found = confirmed(&plan);
+    let way = found.rings[0].ways.iter().max_by_key(|way| way.hits).unwrap();
+    assert!(way.strategy.contains(",ring"), "{}", way.strategy);
+    let spec: StrategySpec = way.strategy.parse().unwrap();
+    let spec = spec.with_holds(|hold| holds(&plan, hold)).unwrap();
+    let mut strategy = spec.build(&model.program.sites).unwrap();
+    let mut machine = model.machine(Limits::default());
+    let mut is_deadlock = |seed| {
+        let summary = run(&mut machine, &mut strategy, seed, &mut NoObserver, &AtomicBool::new(false));
+        matches!(summary.end, LoopEnd::Outcome(Outcome::Deadlock(_)))
+    };
+    assert!((0..100).filter(|seed| is_deadlock(*seed)).count() >= 95);
+    // Without the ring the names stand for the first two operations only.
+    let spec: StrategySpec = way.strategy.replace(",ring", "").parse().unwrap();
+    let spec = spec.with_holds(|hold| holds(&plan, hold)).unwrap();
+    strategy = spec.build(&model.program.sites).unwrap();
+    let mut is_deadlock = |seed| {
+        let summary = run(&mut machine, &mut strategy, seed, &mut NoObserver, &AtomicBool::new(false));
+        matches!(summary.end, LoopEnd::Outcome(Outcome::Deadlock(_)))
+    };
+    assert!((0..100).filter(|seed| is_deadlock(*seed)).count() < 60);
 }
 
 #[test]

@@ -128,7 +128,8 @@ impl LockOrder {
         match world.effects(thread, op).hold() {
             Some((hold, Change::Taken)) => {
                 let is_new = watch.held.count_of(thread, hold) == 0;
-                // A timed acquisition has a value. A reader that reads again waits for a writer that has announced itself.
+                // A timed acquisition has a value. A reader that reads again waits for a writer that has announced
+                // itself.
                 if (is_new || matches!(hold, LockHold::Read(_))) && value == 0 {
                     self.want(watch, hold, act);
                 }
@@ -217,7 +218,8 @@ impl LockOrder {
     }
 }
 
-// The lock set around an acquisition. At the return from a wait it does not contain the lock that the wait has released.
+// The lock set around an acquisition. At the return from a wait it does not contain the lock that the wait has
+// released.
 fn without(watch: &mut RunState, set: LocksetId, wanted: LockHold) -> LocksetId {
     if matches!(wanted, LockHold::Lock(_)) { watch.held.without(set, wanted) } else { set }
 }
