@@ -57,6 +57,20 @@ pub enum Mutant {
     DelaysTurned,
     LocksInOrder,
     OnePass,
+    // Mistakes in the analysis of atomicity over traces.
+    OwnNotDropped,
+    OwnForgotten,
+    ReadsNotSeen,
+    ReadsKept,
+    WritesJoined,
+    PostsNotSeen,
+    TasksInProgramOrder,
+    MatesNotWhole,
+    MateOfAll,
+    OnePassOfMates,
+    JointAlone,
+    SlotFreedEarly,
+    SlotNotCleared,
 }
 
 impl Mutant {
@@ -64,6 +78,24 @@ impl Mutant {
     #[cfg(feature = "mutants")]
     pub const OF_TRACES: [Mutant; 4] =
         [Mutant::AtomicAtPosts, Mutant::DelaysTurned, Mutant::LocksInOrder, Mutant::OnePass];
+
+    /// All mistakes in the analysis of atomicity.
+    #[cfg(feature = "mutants")]
+    pub const OF_ATOMICITY: [Mutant; 13] = [
+        Mutant::OwnNotDropped,
+        Mutant::OwnForgotten,
+        Mutant::ReadsNotSeen,
+        Mutant::ReadsKept,
+        Mutant::WritesJoined,
+        Mutant::PostsNotSeen,
+        Mutant::TasksInProgramOrder,
+        Mutant::MatesNotWhole,
+        Mutant::MateOfAll,
+        Mutant::OnePassOfMates,
+        Mutant::JointAlone,
+        Mutant::SlotFreedEarly,
+        Mutant::SlotNotCleared,
+    ];
 
     /// All mistakes that a search can notice, without `None`.
     #[cfg(feature = "mutants")]

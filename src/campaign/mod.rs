@@ -35,6 +35,7 @@ pub use expect::saved::{SavedSeed, SeedResult};
 pub use expect::test_result::{LineResult, LineVerdict, Origin, ShownEnds, TestPlan, TestResult};
 pub use expect::truth::Truth;
 pub use expect::variant::{RARE, test};
+pub use find::atomicity::{DetectedViolations, ShownViolations, detect_violations};
 pub use find::detection::detect;
 pub use finding::{Confirmation, Finding, Harm, PairFacts, PairStatus, Results, RingFacts, RunKind, Subject, Verdict};
 pub use judge::claims::{BELOW, CHANCE};

@@ -363,6 +363,8 @@ pub struct OrderReport {
     pub failures: Vec<FailureReport>,
     /// First run with this order that did not fail; `None` if all failed.
     pub passes: Option<RunEvidence>,
+    /// Exceptions of references that the app has caught: the name, the statement, and the number of runs.
+    pub caught: Vec<(String, SiteId, u32)>,
 }
 
 impl OrderReport {
@@ -376,7 +378,8 @@ impl OrderReport {
 impl Comparison {
     /// Returns a comparison without any runs.
     pub(super) fn nothing() -> Self {
-        let order = |first| OrderReport { first, runs: 0, cut_off: 0, failures: Vec::new(), passes: None };
+        let order =
+            |first| OrderReport { first, runs: 0, cut_off: 0, failures: Vec::new(), passes: None, caught: Vec::new() };
         let orders = [order(First::A), order(First::B)];
         Self { orders, undecided: 0, harms: BTreeMap::new(), more_often: Vec::new(), either: false }
     }

@@ -95,6 +95,7 @@
 //! Ranks double the time, since each relation has clocks of its own. Order pairs cost about as much as races: a step
 //! of a critical section looks up the earlier sections of its lock that touched the same and are not ordered with it.
 
+pub mod atomicity;
 mod detector_id;
 mod detectors;
 mod hybrid;

@@ -79,6 +79,13 @@ pub enum EventKind {
     Refused,
     /// An exception of this name is thrown in the thread.
     Thrown(String),
+    /// A `transaction` block begins or ends in the thread. This is no step of its own.
+    Transaction {
+        /// Whether the block begins.
+        begins: bool,
+        /// The name of the block; empty if it has none.
+        name: String,
+    },
 }
 
 /// Something that lets the environment fire a row of an instance.

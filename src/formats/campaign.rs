@@ -1,5 +1,6 @@
 //! Defines the result of `confirm` as a JSON object, `raceflip-confirm` version 2 (`docs/formats.md`).
 
+use super::caught::Caught;
 use super::failure_place::{StoredEnd, ending};
 use super::gate::GateReport;
 pub use super::harms::Harm;
@@ -241,6 +242,9 @@ pub struct Order {
     pub cut_off: u32,
     pub failures: Vec<Failure>,
     pub passes: Option<Evidence>,
+    /// Exceptions of references that the app has caught.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caught: Vec<Caught>,
 }
 
 /// A group of runs with the same signature, with one of them as an example.
@@ -359,6 +363,7 @@ fn order(plan: &CampaignPlan, report: &OrderReport) -> Order {
         cut_off: report.cut_off,
         failures: report.failures.iter().map(|f| fails(plan, f)).collect(),
         passes: report.passes.as_ref().map(run_evidence),
+        caught: report.caught.iter().map(|caught| Caught::new(plan, caught)).collect(),
     }
 }
 

@@ -29,6 +29,9 @@ pub struct DetectReport {
     pub rings: Vec<PotentialRing>,
     pub failures: Vec<Failure>,
     pub limits: Vec<LimitedRuns>,
+    /// With `--detector all`, if something is declared to happen in one piece: the violations of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub atomicity: Option<super::atomicity::AtomicityReport>,
 }
 
 /// A potential pair.
@@ -93,6 +96,7 @@ impl DetectReport {
             rings: found.rings.iter().map(|ring| ring::potential(plan, ring)).collect(),
             failures: found.failures.iter().map(|f| fails(plan, f)).collect(),
             limits: cuts(found),
+            atomicity: None,
         }
     }
 

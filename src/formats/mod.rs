@@ -23,8 +23,10 @@
 //! | saved failures, as TOML | [`seed::SeedFile`] |
 
 pub mod analysis;
+pub mod atomicity;
 pub mod campaign;
 pub mod campaigns;
+pub mod caught;
 pub mod detect;
 pub mod explore;
 pub mod failure_place;

@@ -121,7 +121,7 @@ pub struct Row {
     /// The task or thread that the operation creates or begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made: Option<String>,
-    /// The instance of a component for which the environment fires a row.
+    /// The instance that the task belongs to: that of a component, for the firing of a row, or the text of `as`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
     /// Channels that the event sends on. Events that receive on them happen after it.
@@ -283,7 +283,8 @@ fn init_rows(world: &World) -> Vec<Row> {
             let made = Some(world.contexts().name(setup, task.context));
             let target = Some(queue_of(world, thread));
             let pool = world.shares_queue(thread);
-            let mut row = Row { made, target, pool, is_async: task.is_async, ..init("post") };
+            let instance = world.instance_text(task.instance);
+            let mut row = Row { made, target, pool, instance, is_async: task.is_async, ..init("post") };
             row.due(time);
             posts.push((task.context, row));
         }
@@ -356,10 +357,15 @@ fn row(world: &World, event: &Event, names: &mut ShortNames) -> Row {
             row.kind = "throw".to_owned();
             row.place = Some(name.clone());
         }
+        EventKind::Transaction { begins, name } => {
+            row.kind = if *begins { "transactionbegin" } else { "transactionend" }.to_owned();
+            row.place = Some(name.clone()).filter(|name| !name.is_empty());
+        }
         EventKind::Repeated { task, time, is_async } => {
             row.kind = "post".to_owned();
             (row.made, row.target) = (Some(world.contexts().name(setup, *task)), row.thread.clone());
             (row.value, row.is_async) = (Some(1), *is_async);
+            row.instance = event.thread.and_then(|looper| world.instance_of_message(looper, *task));
             row.pool = event.thread.is_some_and(|thread| world.shares_queue(thread));
             row.due(*time);
         }
@@ -368,7 +374,7 @@ fn row(world: &World, event: &Event, names: &mut ShortNames) -> Row {
             row.place = Some(setup.events[*id].name.clone());
             row.target = Some(world.thread_name(setup.events[*id].looper));
             row.made = Some(name(*context));
-            row.instance = world.instance_of_firing(*context).map(|instance| world.instance_name(instance));
+            row.instance = world.instance_of_message(setup.events[*id].looper, *context);
         }
         EventKind::Performed { op, value, made, .. } => {
             row.kind = kind(op);

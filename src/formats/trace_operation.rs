@@ -98,10 +98,11 @@ pub(super) fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
         Op::Await { timeout } => (row.delay, row.value) = (*timeout, Some(value)),
         Op::Join(t) | Op::Interrupt(t) => row.place = Some(world.thread_name(*t)),
         Op::Fork { body: b, .. } => row.body = body(*b),
-        Op::Post { target: t, body: b, time, is_async, .. } => {
+        Op::Post { target: t, body: b, time, is_async, instance, .. } => {
             (row.target, row.place, row.body) = (target(*t), handler(*t), body(*b));
             (row.value, row.is_async) = (Some(value), *is_async);
             row.due(*time);
+            row.instance = world.instance_text(*instance);
         }
         Op::Fence(looper) | Op::Quit { looper, .. } | Op::NewHandler(looper) => {
             row.target = Some(queue_of(world, *looper));

@@ -42,6 +42,8 @@ pub struct Program {
     pub title: String,
     /// The scope that an uncaught exception ends.
     pub uncaught: ExceptionScope,
+    /// Whether an exception of a reference ends the run although a handler catches it ([`CAUGHT`]).
+    pub caught_fails: bool,
     /// The constants with their values after `-D`, in source order.
     pub consts: Vec<(String, i64)>,
     /// The classes; the first one is `Object`.
@@ -99,6 +101,8 @@ pub struct Program {
     pub labels: Vec<LabelDef>,
     /// Expectations whose condition holds for the values of the constants.
     pub expectations: Vec<Expectation>,
+    /// Whether something is declared to happen in one piece: by a component, an `as` or a `transaction` block.
+    pub declares_transactions: bool,
     /// Texts of the program: messages and instance names.
     pub texts: IndexVec<TextId, String>,
     /// Exception names. The built-in ones come first, in the order of [`BUILT_IN_EXCEPTIONS`]; in a program with
@@ -135,6 +139,10 @@ pub const CLOSED: &str = "Closed";
 /// The exceptions of wait groups, built in where a program has one: a counter below 0, and an add before a wait that
 /// was already over has returned.
 pub const GROUP_EXCEPTIONS: [&str; 2] = ["NegativeCounter", "GroupReused"];
+
+/// The name of the constant that makes a caught exception of a reference a failure: `-D app.caught=1`, or `--caught`.
+/// Models have no such constant, because names of constants have no dot.
+pub const CAUGHT: &str = "app.caught";
 
 /// The scope that an uncaught exception ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -41,8 +41,8 @@ impl Spec for HoldSpec {
 
     const NAME: &'static str = "hold";
     const SYNTAX: &'static str =
-        "hold:FIRST<THEN[<NEXT..][,SITE<SITE..][,without=SITE..][,way=N][,guided][,later=N][,ring][,profile=SEED]";
-    const EXAMPLES: &'static [&'static str] = &["hold:SITE<SITE", "hold:SITE<SITE,without=SITE"];
+        "hold:SITE<SITE[<..][,SITE<SITE][,without=SITE][,way=N][,guided][,later=N][,ring][,profile=SEED]";
+    const EXAMPLES: &'static [&'static str] = &["hold:SITE<SITE"];
 
     fn parse(text: Option<&str>) -> Result<Option<Self>, SpecError> {
         let Some(text) = text else { return Ok(None) };

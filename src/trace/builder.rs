@@ -1,8 +1,8 @@
 //! Builds a trace operation by operation and rejects operations that the semantics of DroidRacer does not allow.
 
 use super::{
-    Action, ChannelNo, EventNo, FieldNo, LocationNo, LockNo, Mark, NameTable, OpNo, Operation, SiteNo, Task, TaskNo,
-    ThreadNo, Trace, TraceError, TraceLocation, TraceThread, TransactionMark,
+    Action, AtomicAccess, ChannelNo, EventNo, FieldNo, InstanceNo, LocationNo, LockNo, Mark, NameTable, OpNo,
+    Operation, SiteNo, Task, TaskNo, ThreadNo, Trace, TraceError, TraceLocation, TraceThread, TransactionMark,
 };
 use crate::base::{Id, IndexVec};
 use crate::event::PostTime;
@@ -66,7 +66,8 @@ impl Builder {
     /// Adds a new task for a looper.
     pub fn task(&mut self, name: &str, looper: ThreadNo, time: PostTime, is_async: bool) -> TaskNo {
         let name = name.to_owned();
-        self.trace.tasks.add(Task { name, looper, time, is_async, events: SmallVec::new(), post: None, begin: None })
+        let (events, post, begin, instance) = (SmallVec::new(), None, None, None);
+        self.trace.tasks.add(Task { name, looper, time, is_async, events, post, begin, instance })
     }
 
     /// Declares that a task is the handler of an event. A task can handle several events.
@@ -75,6 +76,16 @@ impl Builder {
         if !events.contains(&event) {
             events.push(event);
         }
+    }
+
+    /// Returns the instance of this name, a new one if the name is new.
+    pub fn instance(&mut self, name: &str) -> InstanceNo {
+        self.trace.instances.add(name)
+    }
+
+    /// Declares that a task belongs to an instance, unless it belongs to one already.
+    pub fn belongs(&mut self, task: TaskNo, instance: InstanceNo) {
+        self.trace.tasks[task].instance.get_or_insert(instance);
     }
 
     /// Returns the lock of this name, a new one if the name is new.
@@ -267,6 +278,25 @@ impl Builder {
         let before = self.trace.ops.next_id();
         self.trace.transactions.push(TransactionMark { before, thread, site, begins, name: name.map(Into::into) });
         Ok(())
+    }
+
+    /// Adds an operation on the atomic of this name. It is no operation of the trace.
+    pub fn atomic(&mut self, thread: ThreadNo, name: &str, writes: bool, site: SiteNo) {
+        let (before, marks) = (self.trace.ops.next_id(), self.trace.transactions.len() as u32);
+        let at = self.trace.atomic_names.add(name);
+        self.trace.atomics.push(AtomicAccess { before, marks, thread, site, at, writes });
+    }
+
+    /// Records that a channel stands for a side of a reader-writer lock.
+    pub fn is_lock(&mut self, channel: ChannelNo) {
+        if let Err(at) = self.trace.lock_channels.binary_search(&channel) {
+            self.trace.lock_channels.insert(at, channel);
+        }
+    }
+
+    /// Records that the last operation, a write, has written the value that was there.
+    pub fn changes_nothing(&mut self) {
+        self.trace.unchanged.extend(self.trace.ops.len().checked_sub(1).map(OpNo::new));
     }
 
     /// Appends an access with a mark.

@@ -15,11 +15,13 @@
 //! - The operations of a looper between two tasks are a task without a post.
 //! - An access can have a [`Mark`]: it uses, tests or frees a reference.
 
+mod atomics;
 mod builder;
 mod illformed;
 mod marks;
 mod names;
 
+pub use atomics::AtomicAccess;
 pub use builder::Builder;
 pub use illformed::TraceError;
 pub use marks::{Mark, Marks};
@@ -50,6 +52,8 @@ crate::define_id! {
     SiteNo,
     /// An operation: its index in the trace.
     OpNo,
+    /// An instance: what tasks belong to that are meant to be atomic together.
+    InstanceNo,
 }
 
 impl SiteNo {
@@ -146,6 +150,8 @@ pub struct Task {
     pub post: Option<OpNo>,
     /// The begin of the task; `None` if it was canceled, or if the trace ends before it.
     pub begin: Option<OpNo>,
+    /// The instance that the task is declared to belong to: that of a component, or the text of `as`.
+    pub instance: Option<InstanceNo>,
 }
 
 impl Task {
@@ -215,9 +221,18 @@ pub struct Trace {
     pub free_events: bool,
     /// The statements, as text for reports.
     pub sites: NameTable<SiteNo>,
-    /// Begins and ends of transactions, in the order of the file. No detector reads them; they are kept for forms that
-    /// can write them.
+    /// Begins and ends of transactions, in the order of the run. Only the analysis of atomicity reads them.
     pub transactions: Vec<TransactionMark>,
+    /// The names of the instances that tasks belong to: `Player#1`, `MainActivity`.
+    pub instances: NameTable<InstanceNo>,
+    /// Operations on atomics, in the order of the run. They are beside the operations because they cannot race.
+    pub atomics: Vec<AtomicAccess>,
+    /// The names of the atomics of [`atomics`](Self::atomics).
+    pub atomic_names: NameTable<LocationNo>,
+    /// The channels that stand for a side of a reader-writer lock, ascending.
+    pub lock_channels: Vec<ChannelNo>,
+    /// The writes that wrote the value that was there, as far as the trace shows values; ascending.
+    pub unchanged: Vec<OpNo>,
     /// Remarks about oddities of the input file, for a reader: one line each.
     pub notes: Vec<String>,
 }

@@ -66,7 +66,7 @@ pub(super) struct BodyCode {
 }
 
 /// An exception handler: exceptions of instructions in `from..to` continue at `target`.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Handler {
     pub(super) from: u32,
     pub(super) to: u32,
@@ -75,6 +75,22 @@ pub(super) struct Handler {
     pub(super) catch: Option<ExceptionId>,
     /// The register that keeps the exception, to throw it again.
     pub(super) save: Reg,
+    /// Whether this is a `catch`. Any other handler throws the exception again.
+    pub(super) catches: bool,
+}
+
+// The digest of a program contains this text. Whether the handler catches follows from the instructions at its target.
+impl std::fmt::Debug for Handler {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { from, to, target, catch, save, catches: _ } = self;
+        f.debug_struct("Handler")
+            .field("from", from)
+            .field("to", to)
+            .field("target", target)
+            .field("catch", catch)
+            .field("save", save)
+            .finish()
+    }
 }
 
 /// The code of a condition or property.

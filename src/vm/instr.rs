@@ -444,6 +444,11 @@ pub(super) enum Instr {
         site: SiteId,
     },
     Rethrow(Reg),
+    /// The begin or the end of a `transaction` block. It has no effect, but is an event.
+    Transaction {
+        begins: bool,
+        name: Option<TextId>,
+    },
     /// Reads a cell without a step. Only in fragments.
     Peek {
         dst: Reg,

@@ -11,7 +11,7 @@ use super::instr::{Instr, Reg, Visible};
 use super::operands::{Values, in_place, pend, range};
 use super::pure::{Stop, evaluate, local};
 use super::unwind::{Exception, ExceptionDetail};
-use crate::event::{FailureKind, LimitKind, Outcome, SiteId, ThreadId, Value};
+use crate::event::{EventKind, FailureKind, LimitKind, Outcome, SiteId, ThreadId, Value};
 use crate::world::{Alone, JobEnd, Next, Reply, ThrownException, World};
 
 /// The reason why a frame stopped.
@@ -284,6 +284,14 @@ impl Vm {
             Instr::Rethrow(src) => {
                 let exception = Exception::unpack(fiber.top()[usize::from(src)]);
                 return self.throw(world, thread, exception);
+            }
+            Instr::Transaction { begins, name } => {
+                let (code, context) = (&self.code, world.thread(thread).context);
+                world.record(Some(thread), Some(context), None, || EventKind::Transaction {
+                    begins,
+                    name: name.map_or_else(String::new, |name| code.texts[name].clone()),
+                });
+                fiber.pc += 1;
             }
             Instr::Platform { what, dst, site } => return self.use_platform(world, thread, (what, dst, site)),
             other => {

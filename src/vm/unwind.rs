@@ -6,7 +6,7 @@ use super::guest::Vm;
 use crate::base::Id;
 use crate::event::{EventKind, FailureKind, Outcome, SiteId, ThreadId, Value};
 use crate::lang::program::{ExceptionId, TextId};
-use crate::world::{JobEnd, Next, ThrownException, World};
+use crate::world::{JobEnd, Next, REFERENCE_EXCEPTIONS, ThrownException, World};
 
 /// An exception in flight: its name, its cause and the site that threw it. It can be packed into one word, so that a
 /// register can hold it.
@@ -126,6 +126,9 @@ impl Vm {
                 .handlers
                 .iter()
                 .find(|h| (h.from..h.to).contains(&frame.pc) && h.catch.is_none_or(|name| name == exception.name));
+            if found.is_some_and(|handler| handler.catches) && world.setup().caught_fails && is_of_reference(&name()) {
+                return Some(self.fail(world, thread, exception, "caught"));
+            }
             if let Some(handler) = found {
                 fiber.regs[fiber.base as usize + usize::from(handler.save)] = exception.pack();
                 fiber.pc = handler.target;
@@ -167,12 +170,22 @@ impl Vm {
             }
             _ => String::new(),
         };
-        let name = &code.exceptions[exception.name];
-        let mut failure = world.failure(FailureKind::Exception, thread, name, &message, exception.site);
+        Some(self.fail(world, thread, exception, &message))
+    }
+
+    // Ends the run by an exception.
+    #[inline(never)]
+    fn fail(&self, world: &mut World, thread: ThreadId, exception: Exception, message: &str) -> Next {
+        let name = &self.code.exceptions[exception.name];
+        let mut failure = world.failure(FailureKind::Exception, thread, name, message, exception.site);
         if let ExceptionDetail::Blame(id) = exception.says {
-            failure.operand = code.blames.operand(name, id);
+            failure.operand = self.code.blames.operand(name, id);
         }
         world.end(Outcome::Failure(failure));
-        Some(Next::Ended)
+        Next::Ended
     }
+}
+
+fn is_of_reference(exception: &str) -> bool {
+    REFERENCE_EXCEPTIONS.contains(&exception)
 }

@@ -3,7 +3,7 @@
 use super::World;
 use super::contexts::CreationKind;
 use super::queue::{MessageKind, TaskMessage};
-use crate::event::{Args, BodyId, EventId, EventKind, ListenerId, PostOptions, Target};
+use crate::event::{Args, BodyId, ContextId, EventId, EventKind, ListenerId, PostOptions, Target, ThreadId};
 use std::collections::VecDeque;
 
 /// Enables of an event that have not been used by a firing, first in, first out.
@@ -43,6 +43,24 @@ impl World {
     #[must_use]
     pub fn enables_left(&self, event: EventId) -> usize {
         self.events[event].enables.len()
+    }
+
+    /// Returns the name of the instance that a message in the queue of a looper belongs to: of the component whose row it
+    /// is, or the text of the `as` of its post or enable.
+    #[must_use]
+    pub fn instance_of_message(&self, looper: ThreadId, context: ContextId) -> Option<String> {
+        if let Some(instance) = self.instance_of_firing(context) {
+            return Some(self.instance_name(instance));
+        }
+        let queue = self.threads[self.queue_owner(looper)].queue.as_ref()?;
+        let message = queue.waiting_tasks().find(|task| task.context == context)?;
+        self.instance_text(message.instance)
+    }
+
+    /// Returns the text of the `as` of a post or enable.
+    #[must_use]
+    pub fn instance_text(&self, instance: Option<u32>) -> Option<String> {
+        self.setup.texts.get(instance? as usize).cloned()
     }
 
     /// Fires an event: posts its handler, with the arguments and component instance of the oldest enable. `argument`

@@ -77,6 +77,7 @@ pub use machine::{Guest, Machine, Next};
 pub use memory::{ListMemory, Memory, Object};
 pub use mixed::MixedAtomics;
 pub use neighbour::StepChange;
+pub(crate) use perform::REFERENCE_EXCEPTIONS;
 pub use perform::{Reply, ThrownException};
 pub use platform::{ComponentSetup, Instance, Platform, PlatformSetup, RowSetup};
 pub use pools::PoolSetup;

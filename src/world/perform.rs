@@ -85,6 +85,9 @@ pub enum ThrownException {
     Cancelled,
 }
 
+/// The names of the exceptions of an operation on a reference that is null, or whose object has been deleted.
+pub(crate) const REFERENCE_EXCEPTIONS: [&str; 2] = ["NullPointer", "UseAfterFree"];
+
 impl World {
     /// Performs the pending operation of an enabled thread. `argument` answers the operation's
     /// [`Question`](super::Question), if it has one.

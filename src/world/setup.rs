@@ -59,17 +59,25 @@ pub struct Setup {
     pub absolute_until: u64,
     /// Whether an uncaught exception ends only its thread and not the run.
     pub uncaught_ends_thread: bool,
+    /// Whether a handler catches exceptions of references. It is not in the text of a setup, since it follows from the
+    /// instructions.
+    pub catches_references: bool,
+    /// Whether such an exception ends the run although a handler catches it.
+    pub caught_fails: bool,
     /// Pools. Their workers are among the threads.
     pub pools: Vec<PoolSetup>,
     /// Atomics that some statement accesses plainly.
     pub mixed: MixedAtomics,
     /// Components, and platform memory.
     pub platform: PlatformSetup,
+    /// The texts of the program. The instance of a post or enable is the number of one. They are not in the text of a
+    /// setup, because the digest of a program contains them anyway.
+    pub texts: Vec<String>,
 }
 
 // The digest of a program contains this text, and tokens contain the digest. So the text of a program that uses only
-// what the language had at first must not change: later fields are written only if they are used. Uses are left out: they
-// follow from the instructions, and no run depends on them.
+// what the language had at first must not change: later fields are written only if they are used. Uses are left out:
+// they follow from the instructions, and no run depends on them.
 impl std::fmt::Debug for Setup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut text = f.debug_struct("Setup");
@@ -93,6 +101,9 @@ impl std::fmt::Debug for Setup {
             .field("instants", &self.instants)
             .field("absolute_until", &self.absolute_until)
             .field("uncaught_ends_thread", &self.uncaught_ends_thread);
+        if self.caught_fails {
+            text.field("caught_fails", &true);
+        }
         if !self.platform.is_empty() {
             text.field("platform", &self.platform);
         }

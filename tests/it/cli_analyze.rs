@@ -209,7 +209,8 @@ fn a_guard_that_is_no_tested_read_of_the_location_is_refused() {
 #[test]
 fn options_of_cafas_rules_are_refused_for_others() {
     for option in [&["--guarded"][..], &["--external", "free"]] {
-        let told = call_with(&[&["analyze", "-"], option].concat(), USES);
+        // The trace is not read.
+        let told = call(&[&["analyze", "-"], option].concat());
         assert_eq!(told.status, 2, "{}", told.out);
         assert!(told.err.contains("add `--rules cafa`"), "{}", told.err);
     }
@@ -221,7 +222,7 @@ fn detection_prints_use_free_pairs_and_why_others_are_filtered() {
     let text = call(&["detect", model, "--detector", "cafa"]).out;
     let filtered = "2 use-free pairs filtered: 1 allocated before the use, 1 allocated after the free (`raceflip detect --guarded` shows them)\n";
     assert!(text.contains("1 potential pair from ") && text.contains(filtered), "{text}");
-    assert!(text.contains("\nA  r  ") && text.ends_with("  use-free, intra-thread\n"), "{text}");
+    assert!(text.contains("\nA  r  ") && text.contains("  use-free, intra-thread\n"), "{text}");
     let text = call(&["detect", model, "--detector", "cafa", "--guarded"]).out;
     assert_eq!(text.matches("\nD  ").count(), 2, "{text}");
     assert!(text.contains("  use-free, intra-thread, allocated after the free\n"), "{text}");

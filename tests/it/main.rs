@@ -4,10 +4,16 @@ mod agree;
 
 mod allocations;
 mod analyze;
+mod atomicity;
+mod atomicity_compare;
+mod atomicity_models;
+mod atomicity_naive;
+mod atomicity_traces;
 mod bounded;
 mod bounds_hold;
 mod bugs_confirmed;
 mod cafa;
+mod caught;
 mod causal_compare;
 mod causal_rules;
 mod causal_traces;

@@ -135,7 +135,7 @@ fn what_a_file_leaves_open_is_decided_and_noted() {
         trace.notes,
         [
             "2 threads have no fork: they are taken to have started before the trace",
-            "3 marks of transactions, which no detector reads",
+            "3 marks of transactions, which only the analysis of atomicity reads",
             "1 line with `dummy` skipped",
             "1 line with `req` skipped",
             "2 releases of a lock that the thread did not hold: they are left out",

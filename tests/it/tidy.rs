@@ -159,7 +159,7 @@ const ROOMS: [(&str, &[&str], (&str, &str)); 3] = [
         &["plan", "run", "order", "report", "ring", "runs", "find", "drive", "judge", "finding", "confirm", "expect"],
         ("CampaignPlan", "plan"),
     ),
-    ("detect", &["detector_id", "relation", "pairs", "traces", "detectors", "hybrid"], ("Rank", "pairs")),
+    ("detect", &["detector_id", "relation", "pairs", "atomicity", "traces", "detectors", "hybrid"], ("Rank", "pairs")),
     ("cli", &["io", "args", "run", "models", "confirm", "explore", "test", "trace", "command"], ("Output", "io")),
 ];
 
@@ -359,6 +359,7 @@ const DOORS: [(&str, &[&str]); 8] = [
             "src/cli/models/fmt.rs",
             "src/cli/command/man.rs",
             "src/cli/trace/convert.rs",
+            "src/cli/trace/to_model.rs",
         ],
     ),
     // Documents whose renderers escape what the formats require.

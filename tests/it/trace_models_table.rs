@@ -12,7 +12,7 @@ const HEAD: &str = "\
 # Verdicts on recorded traces
 
 Written by `cargo test --release --test it trace_models_table -- --ignored`: eight logs that DroidRacer wrote of real apps (`tests/it/traces`). The races are those under the rules of DroidRacer's program (`raceflip analyze LOG --rules source --confirm`),
-which reproduce the races that DroidRacer reports ([results/droidracer.md](droidracer.md)); each pair of operations counts. *Bodies* and *statements* are the size of the [model of the log](../from_trace.md). *Seconds* are of the whole command, on a shared machine (AMD EPYC, 2 cores).
+which reproduce the races that DroidRacer reports ([results/droidracer.md](droidracer.md)); each pair of operations counts. *Bodies* and *statements* are the size of the [model of the log](../from_trace.md). *Seconds* are of the whole command, on a shared machine (AMD EPYC, 2 cores). It ends after two minutes (`--time 2m`): races that it has not reached by then are unconfirmed.
 
 A model of a log has neither values nor branches, and its locks and signals are those of one run. So *real* means that the app can perform the two accesses side by side, or in both orders, if what it does does not depend on what it reads; and *refuted* means that forks, joins, posts, queues,
 enables, signals and locks that this run had allow only one order.
@@ -24,7 +24,7 @@ enables, signals and locks that this run had allow only one order.
 /// Returns the row of a log, without its seconds.
 fn row(log: &Log) -> String {
     let path = log.path();
-    let judged = call(&["analyze", &path, "--rules", "source", "--confirm", "--format", "json"]);
+    let judged = call(&["analyze", &path, "--rules", "source", "--confirm", "--time", "2m", "--format", "json"]);
     let report: serde_json::Value = serde_json::from_str(&judged.out).unwrap_or_else(|_| panic!("{}", judged.err));
     let races = report["races"].as_array().unwrap();
     let count = |verdict: &str| races.iter().filter(|race| race["verdict"] == verdict).count();

@@ -151,8 +151,8 @@ impl Graph {
     }
 }
 
-/// Returns the name by which a campaign tells failures apart: threads and tasks of a deadlock are named by what they run,
-/// without their ordinals (`docs/verdicts.md`).
+/// Returns the name by which a campaign tells failures apart: threads and tasks of a deadlock are named by what they
+/// run, without their ordinals (`docs/verdicts.md`).
 pub(crate) fn key(failure: &str) -> String {
     of_threads(failure, |name| {
         let parts = name.split('/').map(|part| part.split('#').next().unwrap_or(part));

@@ -10,7 +10,8 @@ const PRELUDE: &str = "class Node { var next: Node = null; var other: Node = nul
     task both() { clear(); skip }; event tap on main initially 1 { heard_it() }; task heard_it() { perform heard() }; \
     thread starter { post body(q) to main; post body2() to main; register clear to heard }; async task pause() { sleep 1 }; async task calm() { skip }; ";
 
-// The rows of the reads of a body, which starts in line 2: `line:column place`, `test`, `use`, and the guards of the use.
+// The rows of the reads of a body, which starts in line 2: `line:column place`, `test`, `use`, and the guards of the
+// use.
 fn rows(body: &str) -> String {
     let (mode, body) = body.strip_prefix("async ").map_or(("task", body), |body| ("async task", body));
     let text = format!(

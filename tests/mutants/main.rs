@@ -1,12 +1,18 @@
 //! Mutation tests: mistakes that are made on purpose in the search, the canonical state, the message queue, jobs and
-//! components, and in CAFA's order over traces. Each mistake must be noticed by an oracle of the search, or by the
-//! rules of the order.
+//! components, in CAFA's order over traces, and in the analysis of atomicity. Each mistake must be noticed by an oracle
+//! of the search, by the rules of the order, or by the definition of a violation.
 //!
 //! This is a separate program, because it builds the library with the feature `mutants`:
 //! `cargo test --features mutants --test mutants -- --nocapture`.
 
 #[path = "../it/agree.rs"]
 mod agree;
+#[path = "../it/atomicity_compare.rs"]
+mod atomicity_compare;
+#[path = "../it/atomicity_naive.rs"]
+mod atomicity_naive;
+#[path = "../it/atomicity_traces.rs"]
+mod atomicity_traces;
 #[path = "../it/causal_compare.rs"]
 mod causal_compare;
 #[allow(dead_code, reason = "other tests use the rest")]
@@ -32,6 +38,7 @@ use raceflip::vm::Model;
 use stateless::{Facts, facts, words};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
 
 /// Number of small models that are compared.
 const MODELS: u64 = 1_200;
@@ -143,9 +150,33 @@ impl Held {
     }
 }
 
-// A mistake is switched on in the whole process, so that this is one test.
+/// Holds the mistake that is switched on: it is one for the whole process.
+static MISTAKE: Mutex<()> = Mutex::new(());
+
+/// Number of random traces on which a mistake in the analysis of atomicity must be noticed.
+const TRACES: u64 = 400;
+
+#[test]
+fn each_mistake_in_the_analysis_of_atomicity_is_noticed() {
+    let _mistake = MISTAKE.lock().unwrap_or_else(PoisonError::into_inner);
+    make(Mutant::None);
+    assert_eq!(atomicity_compare::compare_all(0..TRACES, 40).map(|seen| seen.certain > 0), Ok(true));
+    std::panic::set_hook(Box::new(|_| {}));
+    let noticed = Mutant::OF_ATOMICITY.map(|mutant| {
+        make(mutant);
+        let differs = |seed: &u64| !matches!(catch_unwind(|| atomicity_compare::compare(*seed, 40)), Ok(Ok(_)));
+        (mutant, (0..TRACES).find(differs))
+    });
+    make(Mutant::None);
+    drop(std::panic::take_hook());
+    noticed.iter().for_each(|(mutant, seed)| println!("{mutant:?}: trace {seed:?}"));
+    let missed: Vec<_> = noticed.iter().filter(|(_, seed)| seed.is_none()).collect();
+    assert!(missed.is_empty(), "not noticed: {missed:?}");
+}
+
 #[test]
 fn each_mistake_is_noticed() {
+    let _mistake = MISTAKE.lock().unwrap_or_else(PoisonError::into_inner);
     mistakes_in_the_order_of_traces();
     let held = Held::new();
     println!(

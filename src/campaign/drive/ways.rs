@@ -158,8 +158,9 @@ fn ways<P: Program>(plan: &CampaignPlan<P>, stream: &Stream, pair: Pair, profile
     first.into_iter().chain(later.into_iter().flatten()).collect()
 }
 
-/// Returns the ways to let the write of a pair come first and to keep other writes out between it and the read, untried,
-/// as the detection run with the seed `profile` shows them. `None` if the run shows no other writes to the location.
+/// Returns the ways to let the write of a pair come first and to keep other writes out between it and the read,
+/// untried, as the detection run with the seed `profile` shows them. `None` if the run shows no other writes to the
+/// location.
 pub(super) fn prepare_between<P: Program>(
     plan: &CampaignPlan<P>,
     stream: &Stream,

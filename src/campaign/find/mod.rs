@@ -1,4 +1,5 @@
 //! Phase 1: finds potential pairs.
 
+pub(super) mod atomicity;
 pub(super) mod detection;
 pub(super) mod flips;

@@ -91,7 +91,8 @@ pub(in crate::campaign) fn compare<P: Program>(pair_trials: &mut PairTrials<'_, 
         };
         let passes = tally.passes.as_ref().map(|run| shows(run, None).0);
         let failures = tally.failures.finish_with(|trial| shows(&trial.run, Some(trial)));
-        OrderReport { first, runs: tally.runs, cut_off: tally.cut_off, failures, passes }
+        let caught = tally.caught.into_iter().map(|((name, site), runs)| (name, site, runs)).collect();
+        OrderReport { first, runs: tally.runs, cut_off: tally.cut_off, failures, passes, caught }
     });
     Comparison { orders, undecided, harms, more_often, either }
 }
@@ -112,6 +113,7 @@ pub(in crate::campaign) fn seen<P: Program>(pair_trials: &PairTrials<'_, P>) -> 
         cut_off: tally.cut_off,
         failures: tally.failures.finish(pair_trials.plan),
         passes: tally.passes.map(|run| evidence(pair_trials.plan, &run)),
+        caught: Vec::new(),
     });
     Comparison { orders, undecided, ..Comparison::nothing() }
 }

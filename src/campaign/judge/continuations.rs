@@ -10,6 +10,7 @@ use crate::campaign::drive::ways::HoldTrials;
 use crate::campaign::order::{First, InstancePair};
 use crate::campaign::report::Proof;
 use crate::campaign::run::RunSource;
+use crate::campaign::runs::caught::{CaughtException, CaughtWatch};
 use crate::campaign::runs::copies::state_key;
 use crate::campaign::runs::observations::Observations;
 use crate::campaign::runs::orders::ObservedOrder;
@@ -224,7 +225,9 @@ impl<'c, 'd, P: Program> Continuations<'c, 'd, P> {
     fn go_on(&mut self, work: &[Work]) -> Vec<ContinuationRun> {
         let context = self.pair_trials.context;
         context.progress.phase("both orders", work.len() as u64);
-        let results: Vec<Option<(Trial, Option<Observations>)>> = parallel::map(
+        // Without a handler for them no exception of a reference is caught.
+        let catches = self.pair_trials.plan.setup().catches_references;
+        let results: Vec<Option<(Trial, Option<Observations>, BTreeSet<CaughtException>)>> = parallel::map(
             self.pair_trials.plan.jobs,
             work.len(),
             context.stop,
@@ -234,18 +237,27 @@ impl<'c, 'd, P: Program> Continuations<'c, 'd, P> {
                 let strategy = self.strategy(at, first);
                 // Both orders use the same seeds.
                 let seed = mix(mix(self.pair_trials.plan.seed, 1 << 48 | at as u64), seed);
+                let mut caught = CaughtWatch::default();
                 if self.points[at].threads.is_some() {
-                    return (worker.make(strategy, seed, &mut NoObserver, context.stop), None);
+                    let trial = match catches {
+                        true => worker.make(strategy, seed, &mut caught, context.stop),
+                        false => worker.make(strategy, seed, &mut NoObserver, context.stop),
+                    };
+                    return (trial, None, caught.finish());
                 }
                 let mut watch = self.pair_trials.watch();
-                let trial = worker.make(strategy, seed, &mut watch, context.stop);
-                (trial, Some(watch.finish(&worker.machine.world)))
+                let trial = match catches {
+                    true => worker.make(strategy, seed, &mut (&mut watch, &mut caught), context.stop),
+                    false => worker.make(strategy, seed, &mut watch, context.stop),
+                };
+                (trial, Some(watch.finish(&worker.machine.world)), caught.finish())
             },
             || context.progress.done(),
         );
         let mut all = Vec::new();
         for (result, (at, wanted, _)) in results.into_iter().zip(work) {
-            let Some((trial, observations)) = result.filter(|(t, _)| t.summary.end != LoopEnd::Interrupted) else {
+            let Some((trial, observations, caught)) = result.filter(|(t, ..)| t.summary.end != LoopEnd::Interrupted)
+            else {
                 self.pair_trials.complete = false;
                 continue;
             };
@@ -255,6 +267,7 @@ impl<'c, 'd, P: Program> Continuations<'c, 'd, P> {
                 _ => Some(ObservedOrder::both(*wanted)),
             };
             self.of_points[*at].add(observed, &trial);
+            self.of_points[*at].add_caught(observed, caught);
             all.push(ContinuationRun { at: *at, first: observed.map(|observed| observed.first), trial });
         }
         all

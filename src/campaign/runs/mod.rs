@@ -1,6 +1,7 @@
 //! Runs of a campaign: performs them in parallel, and notes what each of them shows.
 
 pub(super) mod alike;
+pub(super) mod caught;
 pub(super) mod copies;
 pub(super) mod endless;
 pub(super) mod failures;

@@ -1,12 +1,13 @@
 //! Counts runs by their order, with the failures of each order.
 
 use super::alike::{key, swapped};
+use super::caught::CaughtException;
 use super::failures::Failures;
 use super::orders::ObservedOrder;
 use super::trial::Trial;
 use crate::campaign::order::First;
 use crate::campaign::run::RunSource;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Runs of one order.
 #[derive(Clone, Default)]
@@ -17,6 +18,8 @@ pub(in crate::campaign) struct Tally {
     pub(in crate::campaign) failures: Failures,
     /// First run that did not fail.
     pub(in crate::campaign) passes: Option<RunSource>,
+    /// Exceptions that the app has caught, with the number of runs. Only continuations are watched for them.
+    pub(in crate::campaign) caught: BTreeMap<CaughtException, u32>,
 }
 
 impl Tally {
@@ -55,6 +58,18 @@ impl Tallies {
         }
     }
 
+    /// Counts the exceptions that the app has caught in a run.
+    pub(in crate::campaign) fn add_caught(
+        &mut self,
+        observed: Option<ObservedOrder>,
+        caught: BTreeSet<CaughtException>,
+    ) {
+        let Some(ObservedOrder { first, .. }) = observed else { return };
+        for exception in caught {
+            *self.of[first as usize].caught.entry(exception).or_default() += 1;
+        }
+    }
+
     /// Returns whether a run of either order fails.
     pub(in crate::campaign) fn fail(&self) -> bool {
         self.of.iter().any(|tally| tally.failures.shown().next().is_some())
@@ -66,6 +81,9 @@ impl Tallies {
             mine.cut_off += theirs.cut_off;
             mine.failures.join(theirs.failures);
             mine.passes = mine.passes.take().or(theirs.passes);
+            for (exception, runs) in theirs.caught {
+                *mine.caught.entry(exception).or_default() += runs;
+            }
         }
         self.undecided += other.undecided;
     }

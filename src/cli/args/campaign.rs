@@ -56,32 +56,50 @@ impl CampaignArgs {
     }
 }
 
-/// Detectors of a campaign, the value of `--detector`: one of them, or all (`None`).
+/// Detectors of a campaign, the value of `--detector`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::cli) struct DetectorArg(Option<DetectorId>);
+pub(in crate::cli) enum DetectorArg {
+    /// A detector of potential pairs.
+    Pairs(DetectorId),
+    /// The analysis of atomicity, which finds no pairs.
+    Atomicity,
+    /// All of them.
+    All,
+}
 
 impl Default for DetectorArg {
     fn default() -> Self {
-        Self(Some(DetectorId::HYBRID))
+        Self::Pairs(DetectorId::HYBRID)
     }
 }
 
 impl DetectorArg {
+    /// Returns the detectors of potential pairs.
     pub(in crate::cli) fn resolve(self) -> Vec<DetectorId> {
-        self.0.map_or_else(|| DetectorId::of_runs().collect(), |by| vec![by])
+        match self {
+            Self::Pairs(by) => vec![by],
+            Self::Atomicity => Vec::new(),
+            Self::All => DetectorId::of_runs().collect(),
+        }
     }
 }
 
 impl ValueEnum for DetectorArg {
     fn value_variants<'a>() -> &'a [Self] {
-        static ALL: LazyLock<Vec<DetectorArg>> =
-            LazyLock::new(|| DetectorId::of_runs().map(Some).chain([None]).map(DetectorArg).collect());
+        static ALL: LazyLock<Vec<DetectorArg>> = LazyLock::new(|| {
+            DetectorId::of_runs().map(DetectorArg::Pairs).chain([DetectorArg::Atomicity, DetectorArg::All]).collect()
+        });
         &ALL
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
-        let Some(by) = self.0 else { return Some(PossibleValue::new("all").help("All of them")) };
-        Some(PossibleValue::new(by.name()).help(by.row()?.help?))
+        Some(match self {
+            Self::Pairs(by) => PossibleValue::new(by.name()).help(by.row()?.help?),
+            Self::Atomicity => {
+                PossibleValue::new("atomicity").help("Parts that are meant to happen in one piece and do not")
+            }
+            Self::All => PossibleValue::new("all").help("All of them"),
+        })
     }
 }
 

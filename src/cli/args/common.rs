@@ -2,6 +2,7 @@
 
 use super::head;
 use crate::cli::io::reports::ReportFormat;
+use crate::lang::program::CAUGHT;
 use clap::{Args, ValueEnum};
 
 /// Option `-D NAME=VALUE`.
@@ -12,12 +13,19 @@ pub(in crate::cli) struct DefineArgs {
     /// VALUE is an integer, `true` or `false`. If a constant is set more than once, the last value counts.
     #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = define, help_heading = head::MODEL)]
     defines: Vec<(String, i64)>,
+    /// A NullPointer or UseAfterFree is a failure also where a handler catches it
+    ///
+    /// Without this option an exception that the app catches is no failure of the app. The option is short for
+    /// `-D app.caught=1`, so that tokens know it.
+    #[arg(long, help_heading = head::MODEL)]
+    caught: bool,
 }
 
 impl DefineArgs {
     /// Returns the given constants, sorted by name. The last value of a constant counts.
     pub(in crate::cli) fn resolve(&self) -> Vec<(String, i64)> {
-        let last: std::collections::BTreeMap<_, _> = self.defines.iter().cloned().collect();
+        let caught = self.caught.then(|| (CAUGHT.to_owned(), 1));
+        let last: std::collections::BTreeMap<_, _> = self.defines.iter().cloned().chain(caught).collect();
         last.into_iter().collect()
     }
 }

@@ -1,12 +1,14 @@
 //! What the user typed: the groups of options that several commands share, with their parsers, and the headings of the
 //! help. An option of a single command is in the file of that command.
 
+mod atomicity;
 mod campaign;
 mod common;
 mod limits;
 mod report;
 
-pub(in crate::cli) use campaign::{CampaignArgs, number_of_runs, workers};
+pub(in crate::cli) use atomicity::AtomicityArgs;
+pub(in crate::cli) use campaign::{CampaignArgs, DetectorArg, number_of_runs, workers};
 pub(in crate::cli) use common::{DefineArgs, Format, JobArgs, ResultArgs, SeedArgs, ToolArgs};
 pub(in crate::cli) use limits::LimitArgs;
 pub(in crate::cli) use report::{ReportArgs, RunFormat, ViewArgs};

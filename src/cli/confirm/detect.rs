@@ -2,7 +2,7 @@
 
 use crate::base::counted;
 use crate::campaign::{self, Phase1, TrialPlan};
-use crate::cli::args::{CampaignArgs, Format, ResultArgs, head};
+use crate::cli::args::{AtomicityArgs, CampaignArgs, DetectorArg, Format, ResultArgs, head};
 use crate::cli::confirm::found::{failure, kinds, pair, potential};
 use crate::cli::io::bar::CampaignBar;
 use crate::cli::io::exit::ExitStatus;
@@ -11,7 +11,9 @@ use crate::cli::io::output::{BAD, BOLD, Output, paint};
 use crate::cli::io::{files, interrupt};
 use crate::cli::models::per_model::CommandModels;
 use crate::cli::{CommandContext, Refusal};
+use crate::detect::atomicity::Specification;
 use crate::detect::{Candidate, DetectorId};
+use crate::formats::atomicity::{AtomicityReport, SpecificationReport};
 use crate::formats::detect::DetectReport;
 use crate::formats::pairs::PairsFile;
 use crate::formats::report::rings;
@@ -30,6 +32,7 @@ Examples:
   raceflip detect app.race
   raceflip detect app.race --runs 200 --seed 1
   raceflip detect app.race --detector all   each pair with the detectors that report it
+  raceflip detect app.race --detector atomicity   components and blocks that runs show not to be in one piece
   raceflip detect app.race --format json
   raceflip detect models                    all models below a folder (an array in JSON)
   raceflip detect app.race --out pairs.json && raceflip confirm app.race --pairs-from pairs.json";
@@ -52,6 +55,11 @@ pub(in crate::cli) struct Args {
     #[arg(long, help_heading = head::RESULT)]
     guarded: bool,
     #[command(flatten)]
+    atomic: AtomicityArgs,
+    /// Print all cycles of each violation of atomicity, and those of causes only
+    #[arg(long, help_heading = head::RESULT)]
+    all: bool,
+    #[command(flatten)]
     campaign: CampaignArgs,
 }
 
@@ -68,6 +76,14 @@ fn seen_in(candidate: &Candidate) -> String {
 }
 
 pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
+    if args.campaign.detector == DetectorArg::Atomicity && args.out.is_some() {
+        return Err(Refusal::new("`--out` is a list of pairs, and the analysis of atomicity finds none: leave it out"));
+    }
+    if matches!(args.campaign.detector, DetectorArg::Pairs(_)) && (args.atomic.is_given() || args.all) {
+        return Err(Refusal::new(
+            "`--atomic`, `--edges` and `--all` are options of the analysis of atomicity: add `--detector atomicity`",
+        ));
+    }
     let models = CommandModels::find(&args.paths, args.campaign.defines.resolve())?;
     if let Some(path) = &args.out {
         if models.many {
@@ -88,6 +104,26 @@ fn one(
     context: &mut CommandContext,
 ) -> Result<(ExitStatus, Option<String>), Refusal> {
     let plan = args.campaign.plan(model, TrialPlan { count: 0, ..TrialPlan::default() });
+    if args.campaign.detector == DetectorArg::Atomicity {
+        let Shown { report, lines, complete } = violations(args, model, &plan, stop);
+        let status = match (complete, report.is_violated()) {
+            (false, _) => ExitStatus::Interrupted,
+            (true, true) => ExitStatus::Found,
+            (true, false) => ExitStatus::Nothing,
+        };
+        let is_json = args.result.format == Format::Json;
+        if !is_json {
+            lines.iter().for_each(|line| writeln!(context.out, "{line}"));
+        }
+        if !complete {
+            context.out.note(format_args!(
+                "interrupted after {} of {} runs",
+                report.runs.unwrap_or(0),
+                plan.detection.runs
+            ));
+        }
+        return Ok((status, is_json.then(|| report.to_json())));
+    }
     let bar = CampaignBar::new("run");
     let found = campaign::detect(&plan, campaign::CampaignContext { stop, progress: &bar });
     bar.finish();
@@ -95,18 +131,54 @@ fn one(
         let list = PairsFile::new(model.name(), model.digest(), &model.code.setup.sites, &found.candidates);
         files::write(path, &format!("{}\n", list.to_json()))?;
     }
+    // A model that declares no transactions has no violations.
+    let shown = (args.campaign.detector == DetectorArg::All
+        && found.coverage.complete
+        && (model.program.declares_transactions || !args.atomic.specifications().is_empty()))
+    .then(|| violations(args, model, &plan, stop));
     let out = &mut context.out;
-    let json = (args.result.format == Format::Json)
-        .then(|| DetectReport::new(model.name(), model.digest(), &plan, &found).to_json());
+    let json = (args.result.format == Format::Json).then(|| {
+        let report = DetectReport::new(model.name(), model.digest(), &plan, &found);
+        DetectReport { atomicity: shown.as_ref().map(|shown| shown.report.clone()), ..report }.to_json()
+    });
     if json.is_none() {
         print_pairs(model, &plan, &found, args, out);
+        shown.iter().flat_map(|shown| &shown.lines).for_each(|line| writeln!(out, "{line}"));
     }
     if !found.coverage.complete {
         out.note(format_args!("interrupted after {} of {} runs", found.runs, plan.detection.runs));
         return Ok((ExitStatus::Interrupted, json));
     }
-    let nothing = found.candidates.is_empty() && found.rings.is_empty() && found.failures.is_empty();
+    let violated = shown.is_some_and(|shown| shown.report.is_violated());
+    let nothing = found.candidates.is_empty() && found.rings.is_empty() && found.failures.is_empty() && !violated;
     Ok((if nothing { ExitStatus::Nothing } else { ExitStatus::Found }, json))
+}
+
+// The violations of atomicity that the runs of a model show.
+struct Shown {
+    report: AtomicityReport,
+    lines: Vec<String>,
+    complete: bool,
+}
+
+fn violations(args: &Args, model: &Model, plan: &campaign::CampaignPlan, stop: &AtomicBool) -> Shown {
+    let (options, asked) = (args.atomic.options(), args.atomic.specifications());
+    let usual = [Specification::Lifecycle, Specification::Blocks];
+    let specifications = if asked.is_empty() { &usual[..] } else { &asked };
+    let bar = CampaignBar::new("run");
+    let campaign_context = campaign::CampaignContext { stop, progress: &bar };
+    let found = campaign::detect_violations(plan, specifications, options, campaign_context);
+    bar.finish();
+    // Of the usual specifications only those count that the model uses.
+    let declared = found.specifications.iter().filter(|of| !asked.is_empty() || of.seen.transactions > 0);
+    let reports: Vec<SpecificationReport> = declared.map(SpecificationReport::of_runs).collect();
+    let mut lines = vec![format!("atomicity, in {}", counted(u64::from(found.runs), "run"))];
+    if reports.is_empty() {
+        lines.push("the model declares no transactions: `--atomic tree` takes trees of tasks as such".to_owned());
+    }
+    let report = AtomicityReport::new(model.name(), Some(found.runs), options.edges, reports);
+    lines.extend(if args.result.quiet { report.counts() } else { report.text(args.all) });
+    Shown { report, lines, complete: found.complete }
 }
 
 fn print_pairs(model: &Model, plan: &campaign::CampaignPlan, found: &Phase1, args: &Args, out: &mut Output) {

@@ -13,7 +13,7 @@ mod pair_options;
 mod text;
 
 use crate::campaign::{self, Explore, PairFacts, RingFacts, StatePlan, Subject, TrialPlan};
-use crate::cli::args::{CampaignArgs, ToolArgs, head, number_of_runs};
+use crate::cli::args::{CampaignArgs, DetectorArg, ToolArgs, head, number_of_runs};
 use crate::cli::io::bar::CampaignBar;
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::load::{self, Model};
@@ -191,6 +191,11 @@ fn plan(args: &Args, model: &Model) -> campaign::CampaignPlan {
 }
 
 pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
+    if args.campaign.detector == DetectorArg::Atomicity {
+        return Err(Refusal::new(
+            "`confirm` drives pairs, and the analysis of atomicity finds none: use `raceflip detect --detector atomicity`",
+        ));
+    }
     let gate = args.gate.resolve()?;
     if args.is_of_many() { campaigns::run(&args, &gate, context) } else { one(&args, &gate, context) }
 }

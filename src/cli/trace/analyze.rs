@@ -2,12 +2,12 @@
 
 use crate::base::counted;
 use crate::campaign::Verdict;
-use crate::cli::args::{Format, ResultArgs, head};
+use crate::cli::args::{AtomicityArgs, Format, ResultArgs, head};
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::interrupt;
 use crate::cli::io::output::{BOLD, paint};
 use crate::cli::io::timer::{Timer, duration};
-use crate::cli::trace::verdicts;
+use crate::cli::trace::{atomicity, verdicts};
 use crate::cli::{CommandContext, Refusal, trace};
 use crate::detect::causality::External;
 use crate::detect::happens_before::{Options, RaceClass};
@@ -41,10 +41,11 @@ Examples:
   raceflip analyze trace.std --rules fasttrack     the races of RAPID's HB, and its counts
   raceflip run app.race --trace run.jsonl --quiet; raceflip analyze run.jsonl
   raceflip analyze run.jsonl --rules cafa          uses and frees of references without an order
+  raceflip analyze abc_log.txt --atomicity         components that did not act in one piece
   raceflip analyze abc_log.txt --confirm           a verdict for each race, on a model of the trace
   raceflip analyze abc_log.txt --format json
 
-Exit status: 0 no race was found (ranks B and D do not count; nor does a refuted race with --confirm), 1 races were found, 2 the input is not a trace.";
+Exit status: 0 no race was found (ranks B and D do not count; nor does a refuted race with --confirm), 1 races were found (with --atomicity: a violation of priority 1 to 3 and of certain blame), 2 the input is not a trace.";
 
 /// Rules of a detector that reads traces.
 #[derive(Clone, Copy, Debug)]
@@ -116,7 +117,7 @@ pub(in crate::cli) struct Args {
     /// Print only races that no other race covers
     #[arg(long, help_heading = head::RESULT)]
     uncovered: bool,
-    /// Print all pairs of statements, not only one for each location and class
+    /// Print all pairs of statements, not only one for each location and class; with `--atomicity` all cycles
     #[arg(long, alias = "all", help_heading = head::RESULT)]
     all_pairs: bool,
     /// Make a model of the trace, and confirm or refute each race on it
@@ -124,6 +125,13 @@ pub(in crate::cli) struct Args {
     /// The model has neither values nor branches: a verdict says what the app can do if it does the same in each order.
     #[arg(long, help_heading = head::EFFORT)]
     confirm: bool,
+    /// Print which transactions did not happen in one piece, instead of races
+    ///
+    /// Life cycles of components are transactions, and blocks, if the trace has any; trees of tasks otherwise.
+    #[arg(long, conflicts_with_all = ["rules", "locked", "uncovered", "confirm"], help_heading = head::EFFORT)]
+    atomicity: bool,
+    #[command(flatten)]
+    atomic: AtomicityArgs,
     #[command(flatten)]
     result: ResultArgs,
 }
@@ -146,9 +154,18 @@ pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<Ex
         ExternalArg::Free => External::Free,
     });
     let options = Options { external, ..Options::default() };
+    if args.atomic.is_given() && !args.atomicity {
+        return Err(Refusal::new(
+            "`--atomic` and `--edges` are options of the analysis of atomicity: add `--atomicity`",
+        ));
+    }
     let trace = trace::read(&args.file, args.from)?;
     let stop = interrupt::install();
     let timer = Timer::start(args.time, stop.clone());
+    if args.atomicity {
+        let status = atomicity::run((&name, &trace), (&args.atomic, args.all_pairs), &args.result, &stop, context);
+        return status.map_or_else(|| stopped(&timer, context), Ok);
+    }
     let Some(found) = rules.analyze(&trace, options, &stop).map_err(Refusal::new)? else {
         return stopped(&timer, context);
     };

@@ -1,9 +1,10 @@
 //! `raceflip trace`: works on execution traces, in raceflip's format and in others.
 //!
-//! The room of recorded traces: `trace stat`, `trace convert` and `trace to-model`, and `analyze`, which finds the races
-//! of a trace.
+//! The room of recorded traces: `trace stat`, `trace convert` and `trace to-model`, and `analyze`, which finds the
+//! races of a trace.
 
 pub(super) mod analyze;
+mod atomicity;
 mod convert;
 mod stat;
 mod to_model;

@@ -53,7 +53,8 @@ impl UseFreeFilter {
 /// What a detector of use-free races says about a pair.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UseFree {
-    /// The first class, in the order of [`UseFreeClass`], of all occurrences.
+    /// The last class, in the order of [`UseFreeClass`], of all occurrences: a conventional detector finds the pair if
+    /// it finds one of them.
     pub class: UseFreeClass,
     /// The filters of all occurrences. Empty if some occurrence passes all filters.
     pub filters: BTreeSet<UseFreeFilter>,
@@ -62,7 +63,7 @@ pub struct UseFree {
 impl UseFree {
     /// Adds other occurrences of the same pair.
     pub(in crate::detect) fn join(&mut self, other: UseFree) {
-        self.class = self.class.min(other.class);
+        self.class = self.class.max(other.class);
         if self.filters.is_empty() || other.filters.is_empty() {
             self.filters.clear();
         } else {

@@ -18,7 +18,7 @@ use crate::detect::relation::signals::{EventChannels, Signals};
 use crate::event::{
     CANCELLED, Cause, ContextId, Event, EventId, EventKind, LaunchPlace, Op, PostTime, SiteId, Suspension, ThreadId,
 };
-use crate::trace::{Action, Builder, ChannelNo, EventNo, SiteNo, TaskNo, ThreadNo, Trace, TraceError};
+use crate::trace::{Action, Builder, ChannelNo, EventNo, LocationNo, SiteNo, TaskNo, ThreadNo, Trace, TraceError};
 use crate::world::World;
 use marks::Tests;
 use pools::PoolTasks;
@@ -50,6 +50,8 @@ pub struct TraceRecorder {
     suspended: BTreeMap<ContextId, EventNo>,
     // Jobs whose resumption has been recorded and has not begun.
     resumed: BTreeSet<ContextId>,
+    // The last value of each location that was read or written, as far as it is known.
+    values: IndexVec<LocationNo, Option<i64>>,
     // Jobs whose tasks have ended. Each is a thread of the trace, so that others can join it.
     ended: BTreeMap<ThreadId, Vec<ThreadId>>,
     // The site of the event that is being recorded.
@@ -90,6 +92,7 @@ impl TraceRecorder {
             ended: BTreeMap::new(),
             here: None,
             tests: Tests::default(),
+            values: IndexVec::new(),
         }
     }
 
@@ -135,6 +138,11 @@ impl TraceRecorder {
                 self.builder.channel();
                 self.channels += 1;
             }
+            if let EventKind::Performed { op, .. } = &event.what
+                && matches!(op, Op::ReadLock(_) | Op::ReadUnlock(_) | Op::WriteLock(_) | Op::WriteUnlock(_))
+            {
+                self.builder.is_lock(ChannelNo(*channel));
+            }
         }
         self.here = event.site;
         let site = event.site.map_or(SiteNo::NONE, |site| self.site(world, site));
@@ -174,6 +182,7 @@ impl TraceRecorder {
         queued.sort_by_key(|(context, ..)| *context);
         for (context, thread, time, is_async) in queued {
             self.post(world, INIT, (context, thread), (time, is_async), SiteNo::NONE);
+            self.belongs(world, context, thread);
         }
         for event in world.setup().events.ids() {
             for _ in 0..world.enables_left(event) {
@@ -217,6 +226,7 @@ impl TraceRecorder {
             EventKind::Repeated { task, time, is_async } => {
                 if let Some(live) = event.thread {
                     self.post(world, thread, (*task, live), (*time, *is_async), site);
+                    self.belongs(world, *task, live);
                 }
             }
             EventKind::Fire(event, context) => {
@@ -227,6 +237,12 @@ impl TraceRecorder {
                 let task = self.task(world, *context, looper, (PostTime::Now, false));
                 causes.into_iter().for_each(|cause| self.builder.handles(task, cause));
                 self.push(ENVIRONMENT, Action::Post(task), site);
+                self.belongs(world, *context, looper);
+            }
+            EventKind::Transaction { begins, name } => {
+                let name = Some(name.as_str()).filter(|name| !name.is_empty());
+                let marked = self.builder.transaction(thread, *begins, name, site);
+                debug_assert!(marked.is_ok(), "{marked:?}");
             }
             // An access that is refused has read the life of its object.
             EventKind::Performed { op, value, refused: true, .. } => self.access(world, thread, (op, *value), site),
@@ -277,9 +293,10 @@ impl TraceRecorder {
                 self.post(world, thread, (context, looper), (PostTime::Now, true), site);
             }
             Op::AttachQueue => self.push(thread, Action::AttachQueue, site),
-            Op::Post { target, time, is_async, .. } => {
+            Op::Post { target, time, is_async, instance, .. } => {
                 if let Some(context) = made {
                     self.post(world, thread, (context, world.thread_of(target)), (time, is_async), site);
+                    self.belongs_to(context, world.instance_text(instance));
                 }
             }
             Op::Begin if world.shares_queue(live) => {
@@ -316,6 +333,18 @@ impl TraceRecorder {
                 }
             }
             None => self.push(thread, Action::Leave, site),
+        }
+    }
+
+    // Records the instance that a message in the queue belongs to, if it belongs to one.
+    fn belongs(&mut self, world: &World, context: ContextId, looper: ThreadId) {
+        self.belongs_to(context, world.instance_of_message(looper, context));
+    }
+
+    fn belongs_to(&mut self, context: ContextId, instance: Option<String>) {
+        if let (Some(task), Some(instance)) = (self.tasks.get(&context), instance) {
+            let instance = self.builder.instance(&instance);
+            self.builder.belongs(*task, instance);
         }
     }
 

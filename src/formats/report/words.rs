@@ -9,6 +9,7 @@ use crate::campaign::{PairFacts, RunKind, SEARCHED, Verdict, best_way};
 use crate::formats::campaign::{
     About, Access, ConfirmReport, Endless, Evidence, Failure, Harm, Order, Pair, Proof, Way,
 };
+use crate::formats::caught::Caught;
 use crate::formats::failure_place::stalls;
 use crate::formats::harms::{HarmClaim, MoreOften};
 use std::collections::BTreeSet;
@@ -288,6 +289,12 @@ pub(super) fn orders<'r>(report: &ConfirmReport, pair: &'r Pair, replays: &mut d
         if order.failures.is_empty() {
             let commands = order.passes.as_ref().map_or_else(Vec::new, |again| commands(report, again, replays));
             examples.push(Example { head: ReportLine::new(format!("{head}, none fails")), commands, failing: None });
+        }
+        for Caught { exception, line, column, runs: n, .. } in &order.caught {
+            let runs = counted(*n, runs);
+            let head =
+                clean(&format!("{} first: caught {exception} at :{line}:{column} in {runs}", side(pair, &order.first)));
+            examples.push(Example { head: ReportLine::new(head), commands: Vec::new(), failing: None });
         }
     }
     examples

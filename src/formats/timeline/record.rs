@@ -181,7 +181,7 @@ impl Observer for TimelineRecorder<'_> {
         let new = match &event.what {
             // The row of the fork, or the declaration, already says that the thread starts, and the row of the post
             // that it was refused.
-            EventKind::ThreadInit | EventKind::Lets(_) => return,
+            EventKind::ThreadInit | EventKind::Lets(_) | EventKind::Transaction { .. } => return,
             EventKind::Repeated { task, .. } => {
                 self.made.insert(*task, world.steps());
                 self.queued.extend(event.thread.map(|looper| (*task, world.queue_owner(looper))));

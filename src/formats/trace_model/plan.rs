@@ -110,7 +110,7 @@ impl Plan {
     fn task(&self, kept: &Kept<'_>, task: TaskNo) -> TaskForm {
         let about = &kept.trace.tasks[task];
         let is_event =
-            matches!(self.threads[about.looper], ThreadForm::Looper { .. }) && kept.times.is_now(kept.trace, task);
+            matches!(self.threads[about.looper], ThreadForm::Looper { .. }) && kept.times.is_plain(kept.trace, task);
         let Some(post) = about.post else {
             let context = kept.contexts.tasks[task];
             let causes = about.begin.map_or(0, |begin| needs(kept, begin).count());
@@ -142,8 +142,8 @@ impl Plan {
             let (Some(op), None, true) = (ops.next(), ops.next(), is_plain) else { continue };
             let Action::Post(task) = kept.action(op) else { continue };
             let about = &kept.trace.tasks[task];
-            let is_event =
-                matches!(self.threads[about.looper], ThreadForm::Looper { .. }) && kept.times.is_now(kept.trace, task);
+            let is_event = matches!(self.threads[about.looper], ThreadForm::Looper { .. })
+                && kept.times.is_plain(kept.trace, task);
             if !is_event {
                 continue;
             }

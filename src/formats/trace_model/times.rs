@@ -40,9 +40,10 @@ impl Times {
         self.large.get(&time).copied().unwrap_or(time)
     }
 
-    /// Whether the message is due at once, behind those that are due.
-    pub(super) fn is_now(&self, trace: &Trace, task: TaskNo) -> bool {
-        trace.tasks[task].time == PostTime::Now && !self.overtaking.contains(&task)
+    /// Whether the message is like that of an event: due at once, behind those that are due, and not asynchronous.
+    pub(super) fn is_plain(&self, trace: &Trace, task: TaskNo) -> bool {
+        let about = &trace.tasks[task];
+        about.time == PostTime::Now && !about.is_async && !self.overtaking.contains(&task)
     }
 
     /// Returns the options of a post. Only the looper itself can post a microtask.

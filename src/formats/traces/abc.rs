@@ -18,7 +18,7 @@ use super::grammar::{self, OperationLine};
 use super::lines::{Lines, column, error};
 use super::{DISORDER, LineError, ReadError};
 use crate::event::PostTime;
-use crate::trace::{Action, Builder, ChannelNo, EventNo, SiteNo, TaskNo, ThreadNo, Trace, TraceError};
+use crate::trace::{Action, Builder, ChannelNo, EventNo, InstanceNo, SiteNo, TaskNo, ThreadNo, Trace, TraceError};
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
@@ -93,6 +93,7 @@ enum LineKind {
     Enter,
     Exit,
     Handles(EventNo),
+    Belongs(InstanceNo),
 }
 
 #[derive(Clone, Copy, Default, Debug)]
@@ -159,6 +160,10 @@ impl LogContent {
         for event in meaning.handles {
             let event = self.builder.event(&event);
             self.add(thread, LineKind::Handles(event), place);
+        }
+        if let Some(instance) = meaning.instance {
+            let instance = self.builder.instance(&instance);
+            self.add(thread, LineKind::Belongs(instance), place);
         }
         Ok(true)
     }
@@ -401,6 +406,12 @@ impl LogContent {
                 match builder.running(thread) {
                     Some(task) => builder.handles(task, event),
                     None => *outside += 1,
+                }
+                Ok(())
+            }
+            LineKind::Belongs(instance) => {
+                if let Some(task) = builder.running(thread) {
+                    builder.belongs(task, instance);
                 }
                 Ok(())
             }

@@ -22,6 +22,9 @@
 //! An activity is enabled under the number of its intent before it has a number of its own (`INSTANCE-INTENT` has
 //! both). Its `RESUME-ACT` and its steps are therefore named by the intent.
 //!
+//! The running task belongs to the instance of the component whose step or callback it handles: an activity with its
+//! number, a service or a receiver.
+//!
 //! Only true causes are enables: a receiver runs after it was registered, and after its intent was sent.
 //! `REQUEST_UNBIND_SERVICE`, `ABC_UNREGISTER_RECEIVER` and `ABC_TRIGGER_ONRECIEVE_LATER` (the system forwards the
 //! intent; its post follows) have no meaning here. The first word of an event's name is its category.
@@ -36,6 +39,8 @@ pub(super) struct LineMeaning {
     pub(super) tid: u32,
     pub(super) enables: Vec<String>,
     pub(super) handles: Vec<String>,
+    /// The instance of a component that the running task belongs to.
+    pub(super) instance: Option<String>,
 }
 
 /// State of the services and activities of the app.
@@ -101,6 +106,7 @@ impl Services {
             return Ok(meaning);
         }
         meaning.handles.push(name);
+        meaning.instance = Some(format!("{}#{}", component.text, id.text));
         if state.text.ends_with("-ACT") {
             let step = format!("lifecycle {intent} steps");
             if state.text != "LAUNCH-ACT" {
@@ -154,6 +160,8 @@ impl Services {
             other if other.starts_with("REQUEST") => {}
             other => meaning.handles.push(one(other)),
         }
+        // A request is a step of its caller, not of the service.
+        meaning.instance = (!state.text.starts_with("REQUEST")).then(|| component.text.to_owned());
         Ok(meaning)
     }
 
@@ -177,6 +185,7 @@ fn broadcast(line: &OperationLine<'_>) -> Result<LineMeaning, LineError> {
         "ABC_ONRECEIVE" => {
             meaning.handles.push(receiver);
             meaning.handles.extend(sent);
+            meaning.instance = Some(component.text.to_owned());
         }
         _ => {}
     }

@@ -9,6 +9,7 @@
 //! for all operations.
 
 mod accesses;
+mod atomicity;
 mod jobs;
 mod pools;
 
@@ -137,6 +138,7 @@ struct Rows {
     tested: accesses::TestedReads,
     jobs: jobs::JobRows,
     pools: pools::PoolRows,
+    values: atomicity::Values,
 }
 
 // The state of a thread with respect to its queue, according to the rows so far.
@@ -176,6 +178,7 @@ impl Rows {
             None => self.environment(),
         };
         let (thread, pooled) = self.pool(row, thread, line)?;
+        self.aside(row, thread)?;
         let actions = match pooled {
             Some(actions) => actions,
             None => match self.job(row, thread, line)? {
@@ -215,6 +218,7 @@ impl Rows {
             "section" => {
                 let name = need(&row.made, "made")?;
                 let task = self.builder.begin_unposted(thread, name, line)?;
+                self.belongs(row, task);
                 self.tasks.insert(name.clone(), task);
                 return Ok(Actions::new());
             }
@@ -316,6 +320,7 @@ impl Rows {
             Some(task) => *task,
             None => self.builder.task(made, looper, time, row.is_async),
         };
+        self.belongs(row, task);
         self.tasks.insert(made.clone(), task);
         if row.kind == "fire" {
             let place = need(&row.place, "place")?;

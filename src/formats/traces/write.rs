@@ -31,7 +31,9 @@ pub fn write(trace: &Trace, name: &str, to: impl Write) -> io::Result<()> {
     let mut writer = TraceWriter::new(to, &header);
     let names = Names::of(trace);
     let mut running: Vec<Option<TaskNo>> = vec![None; trace.threads.len()];
+    let mut asides = Asides { trace, names: &names, marks: 0, atomics: 0 };
     for (i, op) in trace.ops.iter().enumerate() {
+        asides.rows(OpNo::new(i), &mut writer);
         let current = &mut running[op.thread.index()];
         if let Action::Begin(task) = op.action {
             *current = Some(task);
@@ -52,7 +54,48 @@ pub fn write(trace: &Trace, name: &str, to: impl Write) -> io::Result<()> {
             _ => {}
         }
     }
+    asides.rows(OpNo::new(trace.ops.len()), &mut writer);
     writer.finish()
+}
+
+// Writes what stands between the operations: marks of transactions, and operations on atomics.
+struct Asides<'t> {
+    trace: &'t Trace,
+    names: &'t Names,
+    marks: usize,
+    atomics: usize,
+}
+
+impl Asides<'_> {
+    fn rows<W: Write>(&mut self, before: OpNo, writer: &mut TraceWriter<W>) {
+        let step = u64::from(before.0) + 1;
+        let row = |thread: ThreadNo, kind: &str, place: Option<&str>| {
+            let thread = Some(self.names.thread(thread));
+            let (kind, place) = (kind.to_owned(), place.map(str::to_owned));
+            Row { step, context: thread.clone(), thread, kind, place, ..Row::default() }
+        };
+        loop {
+            let access = self.trace.atomics.get(self.atomics).filter(|access| access.before <= before);
+            let mark = self.trace.transactions.get(self.marks).filter(|mark| mark.before <= before);
+            match (access, mark) {
+                (Some(access), _) if access.marks as usize <= self.marks => {
+                    let kind = if access.writes { "atomic-write" } else { "atomic-read" };
+                    let mut row = row(access.thread, kind, Some(&self.trace.atomic_names[access.at]));
+                    if access.site != SiteNo::NONE {
+                        row.label = Some(self.trace.sites[access.site].to_owned());
+                    }
+                    writer.row(&row);
+                    self.atomics += 1;
+                }
+                (_, Some(mark)) => {
+                    let kind = if mark.begins { "transactionbegin" } else { "transactionend" };
+                    writer.row(&row(mark.thread, kind, mark.name.as_deref()));
+                    self.marks += 1;
+                }
+                _ => return,
+            }
+        }
+    }
 }
 
 // The names of the tasks and threads of a trace. All parts of a job have one name in the trace of a run; a converted
@@ -129,6 +172,7 @@ fn row(trace: &Trace, names: &Names, op: &Operation, running: Option<TaskNo>, st
             row.made = task(t);
             if trace.tasks[t].post.is_none() {
                 row.kind = "section".to_owned();
+                row.instance = trace.tasks[t].instance.map(|instance| trace.instances[instance].to_owned());
             }
         }
         Action::Post(t) => post(trace, names, op, t, &mut row),
@@ -146,6 +190,12 @@ fn row(trace: &Trace, names: &Names, op: &Operation, running: Option<TaskNo>, st
         Action::Send(channel) => row.sends.push(channel.0),
         Action::Receive(channel) => row.receives.push(channel.0),
     }
+    // Readers know by the kind that a channel stands for a reader-writer lock.
+    if let Action::Send(channel) | Action::Receive(channel) = op.action
+        && trace.lock_channels.binary_search(&channel).is_ok()
+    {
+        row.kind = if row.sends.is_empty() { "read-lock" } else { "read-unlock" }.to_owned();
+    }
     row
 }
 
@@ -162,6 +212,7 @@ fn post(trace: &Trace, names: &Names, op: &Operation, task: TaskNo, row: &mut Ro
     row.made = Some(names.task(task));
     row.target = Some(names.thread(about.looper));
     row.is_async = about.is_async;
+    row.instance = about.instance.map(|instance| trace.instances[instance].to_owned());
     row.due(about.time);
     if fires(trace, op, task) {
         row.kind = "fire".to_owned();

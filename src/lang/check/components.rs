@@ -59,6 +59,7 @@ impl Checker {
         let component =
             ComponentDef { name: name.text.clone(), kind, class, params: Vec::new(), fields: Vec::new(), single };
         // What an instance does is meant to be atomic, as a transaction with the component's name.
+        self.out.declares_transactions = true;
         self.transactions.insert(name.text.clone());
         let id = self.out.components.all.add(component);
         self.components.of_class.insert(class, id);

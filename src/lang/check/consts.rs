@@ -6,6 +6,7 @@ use super::types::constant;
 use super::{Checker, did_you_mean};
 use crate::lang::Diagnostic;
 use crate::lang::ast::{self, ExprKind, ItemKind};
+use crate::lang::program::CAUGHT;
 use crate::lang::program::Type;
 use indexmap::IndexMap;
 use std::collections::BTreeMap;
@@ -59,7 +60,12 @@ impl Checker {
         }
         let given: BTreeMap<&str, i64> = defines.iter().map(|(n, v)| (n.as_str(), *v)).collect();
         let mut wrong: Vec<DefineError> = Vec::new();
-        for &name in given.keys().filter(|n| !consts.contains_key(**n)) {
+        match given.get(CAUGHT) {
+            None => {}
+            Some(value @ (0 | 1)) => self.out.caught_fails = *value == 1,
+            Some(value) => wrong.push(DefineError::NotBool { name: CAUGHT.to_owned(), value: *value }),
+        }
+        for &name in given.keys().filter(|n| **n != CAUGHT && !consts.contains_key(**n)) {
             let unknown = || DefineError::Unknown {
                 name: name.into(),
                 near: super::near(name, consts.keys().copied()).map(str::to_owned),

@@ -55,6 +55,7 @@ impl Checker {
                 self.select(cases, out)?;
             }
             Ast::Transaction { name, body } => {
+                self.out.declares_transactions = true;
                 let name = name.as_ref().map(|name| {
                     self.transactions.insert(name.text.clone());
                     self.text(&name.text)

@@ -66,6 +66,7 @@ impl Checker {
     pub(super) fn instance(&mut self, instance: Option<&InstanceName>) -> Option<TextId> {
         match instance? {
             InstanceName::Name(text) => {
+                self.out.declares_transactions = true;
                 self.transactions.insert(text.text.clone());
                 Some(self.text(&text.text))
             }

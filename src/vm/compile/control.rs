@@ -10,7 +10,7 @@ use super::super::jobs::{CloseAt, SuspendAt};
 use super::Compiler;
 use crate::base::Id;
 use crate::event::{BlockKind, SiteId};
-use crate::lang::program::{ExceptionId, Stmt};
+use crate::lang::program::{ExceptionId, Stmt, TextId};
 use crate::world::{ThrownException, WordKind};
 
 /// A block that break, continue, return or an exception may leave.
@@ -36,6 +36,8 @@ pub(super) enum Exit<'p> {
     CloseBlock { block: Reg, site: SiteId },
     /// A `finally` block.
     Finally(&'p [Stmt]),
+    /// The end of a `transaction` block.
+    Transaction(Option<TextId>),
 }
 
 impl<'p> Compiler<'p> {
@@ -51,6 +53,9 @@ impl<'p> Compiler<'p> {
             }
             Exit::CloseBlock { block, site } => self.close_block(block, CloseAt::Normal, site),
             Exit::Finally(block) => self.block(block),
+            Exit::Transaction(name) => {
+                self.emit(Instr::Transaction { begins: false, name });
+            }
         }
     }
 
@@ -171,12 +176,22 @@ impl<'p> Compiler<'p> {
         ranges
     }
 
-    /// Starts a handler: exceptions of the ranges that match `catch` continue here. Returns the register that keeps the
-    /// exception.
+    /// Starts a handler that throws the exception again: exceptions of the ranges that match `catch` continue here.
+    /// Returns the register that keeps the exception.
     pub(super) fn handle(&mut self, ranges: &[(u32, u32)], catch: Option<ExceptionId>) -> Reg {
+        self.handler(ranges, catch, false)
+    }
+
+    /// Starts a `catch`: exceptions of the ranges that match `catch` continue here.
+    pub(super) fn catch(&mut self, ranges: &[(u32, u32)], catch: Option<ExceptionId>) {
+        self.handler(ranges, catch, true);
+    }
+
+    fn handler(&mut self, ranges: &[(u32, u32)], catch: Option<ExceptionId>, catches: bool) -> Reg {
         let save = self.regs.temp(WordKind::Word);
         let target = self.here();
-        self.handlers.extend(ranges.iter().map(|(from, to)| Handler { from: *from, to: *to, target, catch, save }));
+        let of = |(from, to): &(u32, u32)| Handler { from: *from, to: *to, target, catch, save, catches };
+        self.handlers.extend(ranges.iter().map(of));
         save
     }
 

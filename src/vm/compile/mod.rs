@@ -21,8 +21,8 @@ use crate::base::{Id, IndexVec};
 use crate::event::{BodyId, NULL, SiteId};
 use crate::lang::Program;
 use crate::lang::ast::When;
-use crate::lang::program::{self, LocalId, Type};
-use crate::world::WordKind;
+use crate::lang::program::{self, ExceptionId, LocalId, Type};
+use crate::world::{REFERENCE_EXCEPTIONS, WordKind};
 use control::Scope;
 use regs::Registers;
 use std::collections::BTreeMap;
@@ -57,11 +57,23 @@ const MOST_REGISTERS: usize = 30_000;
 ///
 /// Returns a [`CompileError`] if a part of the program exceeds a limit.
 pub fn compile(program: &Program) -> Result<Code, CompileError> {
+    let code = translate(program, true)?;
+    // The marks of `transaction` blocks are no steps. The digest is that of the code without them, so that tokens of
+    // versions without marks fit.
+    if code.instrs.iter().any(|instr| matches!(instr, Instr::Transaction { .. })) {
+        let digest = translate(program, false)?.digest();
+        code.digest.get_or_init(|| digest);
+    }
+    Ok(code)
+}
+
+// Compiles a program, with or without the marks of `transaction` blocks.
+fn translate(program: &Program, marks_blocks: bool) -> Result<Code, CompileError> {
     if program.exceptions.len() > MOST_EXCEPTIONS {
         let body = program.exceptions.last().cloned().unwrap_or_default();
         return Err(CompileError::TooLarge { body, what: "exception names", limit: MOST_EXCEPTIONS });
     }
-    let mut shared = ProgramTables { blames: Blames::new(&program.source), ..ProgramTables::default() };
+    let mut shared = ProgramTables { blames: Blames::new(&program.source), marks_blocks, ..ProgramTables::default() };
     let mut bodies: IndexVec<BodyId, BodyCode> = IndexVec::new();
     let mut setup = setup::setup(program);
     for (id, body) in program.bodies.enumerate() {
@@ -103,8 +115,15 @@ pub fn compile(program: &Program) -> Result<Code, CompileError> {
         makers::without_needless_requests(&mut shared.instrs, &bodies);
         makers::name_makers(&mut setup.platform, &shared.instrs, &bodies, &starts);
     }
-    let ProgramTables { fragments, times, instrs, blamed, fragments_blamed, blames } = shared;
+    let ProgramTables { fragments, times, instrs, blamed, fragments_blamed, blames, .. } = shared;
     times.write_to(&mut setup);
+    let references: Vec<Option<ExceptionId>> = (program.exceptions.iter().enumerate())
+        .filter(|(_, name)| REFERENCE_EXCEPTIONS.contains(&name.as_str()))
+        .map(|(id, _)| Some(ExceptionId::new(id)))
+        .chain([None])
+        .collect();
+    let handlers = bodies.iter().flat_map(|body| &body.handlers);
+    setup.catches_references = handlers.filter(|h| h.catches).any(|h| references.contains(&h.catch));
     setup.waits_park = instrs.iter().any(Instr::suspends_at_channel);
     Ok(Code {
         setup: Arc::new(setup),
@@ -148,6 +167,8 @@ struct ProgramTables {
     blamed: BlameList,
     fragments_blamed: Vec<BlameList>,
     blames: Blames,
+    /// Whether the code has the marks of `transaction` blocks.
+    marks_blocks: bool,
 }
 
 /// The state of the compilation of one body.

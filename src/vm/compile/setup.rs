@@ -101,6 +101,7 @@ pub(super) fn setup(program: &Program) -> Setup {
         classes: program.classes.iter().map(|c| (c.name.clone(), first_values(&c.fields))).collect(),
         objects: program.objects.iter().map(|c| c.0).collect(),
         uncaught_ends_thread: program.uncaught == ExceptionScope::Thread,
+        caught_fails: program.caught_fails,
         platform: platform(program),
         pools: program
             .pools
@@ -113,6 +114,7 @@ pub(super) fn setup(program: &Program) -> Setup {
             })
             .collect(),
         mixed: mixed(program),
+        texts: program.texts.iter().cloned().collect(),
         // [`Times`] sets the remaining fields.
         ..Setup::default()
     }

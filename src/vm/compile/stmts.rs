@@ -137,7 +137,12 @@ impl<'p> Compiler<'p> {
                 self.visible(op, WordKind::Word, *acquire);
                 self.guarded(Exit::Unlock { lock, write: *write, site: *release }, |c| c.block(body));
             }
-            Stmt::Transaction { body, .. } | Stmt::Block(body) => self.block(body),
+            Stmt::Transaction { body, .. } if !self.shared.marks_blocks => self.block(body),
+            Stmt::Transaction { name, body } => {
+                self.emit(Instr::Transaction { begins: true, name: *name });
+                self.guarded(Exit::Transaction(*name), |c| c.block(body));
+            }
+            Stmt::Block(body) => self.block(body),
             Stmt::JobBlock { kind, body, open, close } => self.job_block(*kind, body, (*open, *close)),
             Stmt::Do { op, site } => self.simple(op, *site),
             Stmt::Platform(stmt) => self.platform_stmt(stmt),
@@ -222,7 +227,7 @@ impl<'p> Compiler<'p> {
         let ranges = self.unprotect();
         let mut ends = vec![self.emit(Instr::Jump(0))];
         for (name, block) in catch {
-            self.handle(&ranges, *name);
+            self.catch(&ranges, *name);
             self.block(block);
             ends.push(self.emit(Instr::Jump(0)));
         }

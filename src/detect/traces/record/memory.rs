@@ -1,8 +1,10 @@
 //! Accesses of memory, and locks, in a recorded trace.
 
 use super::TraceRecorder;
+use crate::base::Id;
+use crate::detect::relation::signals::atomic;
 use crate::event::{AccessKind, AccessPlace, Location, LockId, Op};
-use crate::trace::{Action, LockNo, SiteNo, ThreadNo};
+use crate::trace::{Action, LocationNo, LockNo, SiteNo, ThreadNo};
 use crate::world::World;
 
 impl TraceRecorder {
@@ -26,7 +28,9 @@ impl TraceRecorder {
     /// Records the access of an operation, if it can race. A common lock keeps two operations on an atomic apart, but
     /// not a plain access of it.
     pub(super) fn access(&mut self, world: &World, thread: ThreadNo, (op, value): (&Op, i64), site: SiteNo) {
-        let Some(access) = world.performed_access(op, value) else { return };
+        let Some(access) = world.performed_access(op, value) else {
+            return self.atomic(world, thread, (op, value), site);
+        };
         let name = world.place_name(access.place);
         let lock = access.atomic.then(|| self.builder.lock(&name));
         lock.into_iter().for_each(|lock| self.push(thread, Action::Acquire(lock), site));
@@ -40,12 +44,38 @@ impl TraceRecorder {
             AccessPlace::Cell(_) => name.rsplit('/').next().unwrap_or(&name),
         };
         let at = self.builder.location(&name, field);
-        let action = if access.kind == AccessKind::Write { Action::Write(at) } else { Action::Read(at) };
+        let writes = access.kind == AccessKind::Write;
+        let action = if writes { Action::Write(at) } else { Action::Read(at) };
         let mark = match access.place {
             AccessPlace::Life(_) => self.life_mark(world, access.kind),
             AccessPlace::Cell(_) => self.mark(world, thread, (op, value), access.kind),
         };
         self.push_access(thread, action, mark, site);
+        self.value(at, op, value);
         lock.into_iter().for_each(|lock| self.push(thread, Action::Release(lock), site));
+    }
+
+    // An operation on an atomic that cannot race.
+    fn atomic(&mut self, world: &World, thread: ThreadNo, (op, value): (&Op, i64), site: SiteNo) {
+        if let Some((at, writes)) = atomic(world, op, value) {
+            let name = world.place_name(AccessPlace::Cell(at));
+            self.builder.atomic(thread, &name, writes, site);
+        }
+    }
+
+    // Keeps the value of a location, and records a write that has written the value that was there.
+    fn value(&mut self, at: LocationNo, op: &Op, value: i64) {
+        let now = match *op {
+            Op::Read(_) => Some(value),
+            Op::Write(_, new) => Some(new),
+            _ => None,
+        };
+        while self.values.len() <= at.index() {
+            self.values.push(None);
+        }
+        let before = std::mem::replace(&mut self.values[at], now);
+        if now.is_some() && before == now && matches!(op, Op::Write(..)) {
+            self.builder.changes_nothing();
+        }
     }
 }

@@ -134,8 +134,9 @@ impl StdFile {
             (started > 1)
                 .then(|| format!("{started} threads have no fork: they are taken to have started before the trace")),
             (held > 0).then(|| format!("the trace ends while {} held: it may be cut off", are(held, "lock"))),
-            (self.marks > 0)
-                .then(|| format!("{} of transactions, which no detector reads", counted(self.marks, "mark"))),
+            (self.marks > 0).then(|| {
+                format!("{} of transactions, which only the analysis of atomicity reads", counted(self.marks, "mark"))
+            }),
             skipped(self.dummies, Word::Dummy.text()),
             skipped(self.requests, Word::Request.text()),
         ];

@@ -27,6 +27,7 @@ impl Rows {
             let uses = Mark { uses: true, ..Mark::default() };
             let mark = if Some(i) == own { self.mark(row, thread, access)? } else { uses };
             self.builder.push_marked(thread, action, mark, site, line)?;
+            self.value(row, action);
         }
         Ok(())
     }

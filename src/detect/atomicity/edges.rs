@@ -1,0 +1,186 @@
+//! The direct edges of a trace, one by one, for the paths of cycles. `bits` decides without them what is violated.
+//!
+//! Of the accesses of one party (a transaction, or a context outside transactions) by one statement only the last one
+//! has an edge to a later access: an earlier one leads to it. The same holds for sends.
+
+use super::spec::Transactions;
+use super::steps::{ContextNo, StepKind, StepNo, Steps};
+use super::{EdgeKind, EdgeRules};
+use crate::base::{Id, IndexVec};
+use crate::trace::{SiteNo, TaskNo};
+
+/// A direct edge from a step.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Edge {
+    pub(super) to: StepNo,
+    pub(super) kind: EdgeKind,
+}
+
+/// Direct edges, by the step that they come from.
+pub(super) struct Edges {
+    // The edges of step i are those from `starts[i]` to `starts[i + 1]`, ascending.
+    starts: Vec<u32>,
+    all: Vec<Edge>,
+    /// For each step the next one of its context.
+    next: IndexVec<StepNo, Option<StepNo>>,
+}
+
+impl Edges {
+    pub(super) fn of(steps: &Steps<'_>, transactions: &Transactions, rules: EdgeRules) -> Self {
+        let mut maker = Maker::new(steps, transactions, rules);
+        steps.all.ids().for_each(|at| maker.step(at));
+        let mut found = maker.found;
+        found.sort_unstable();
+        found.dedup_by_key(|(from, edge)| (*from, edge.to));
+        let mut starts = vec![0; steps.all.len() + 1];
+        found.iter().for_each(|(from, _)| starts[from.index() + 1] += 1);
+        (1..starts.len()).for_each(|i| starts[i] += starts[i - 1]);
+        Self { starts, all: found.into_iter().map(|(_, edge)| edge).collect(), next: maker.next }
+    }
+
+    /// Returns the edges from a step, without program order.
+    pub(super) fn from(&self, step: StepNo) -> &[Edge] {
+        &self.all[self.starts[step.index()] as usize..self.starts[step.index() + 1] as usize]
+    }
+
+    /// Returns the next step of the context of a step.
+    pub(super) fn next(&self, step: StepNo) -> Option<StepNo> {
+        self.next[step]
+    }
+}
+
+// An access or a send that later steps may have an edge from.
+#[derive(Clone, Copy)]
+struct Source {
+    step: StepNo,
+    context: ContextNo,
+    // A transaction, or behind all transactions a context.
+    party: u32,
+    // The statement; without one, a number of the context.
+    statement: u64,
+    writes: bool,
+}
+
+struct Maker<'a> {
+    steps: &'a Steps<'a>,
+    transactions: &'a Transactions,
+    rules: EdgeRules,
+    found: Vec<(StepNo, Edge)>,
+    next: IndexVec<StepNo, Option<StepNo>>,
+    // The last step of each context, the fork of each thread, and so on.
+    last: Vec<Option<StepNo>>,
+    forks: Vec<Option<StepNo>>,
+    posts: Vec<Option<StepNo>>,
+    enables: Vec<Option<StepNo>>,
+    releases: Vec<Option<StepNo>>,
+    sends: Vec<Vec<Source>>,
+    accesses: Vec<Vec<Source>>,
+}
+
+impl<'a> Maker<'a> {
+    fn new(steps: &'a Steps<'a>, transactions: &'a Transactions, rules: EdgeRules) -> Self {
+        let trace = steps.trace;
+        Self {
+            steps,
+            transactions,
+            rules,
+            found: Vec::new(),
+            next: steps.all.iter().map(|_| None).collect(),
+            last: vec![None; steps.contexts()],
+            forks: vec![None; trace.threads.len()],
+            posts: vec![None; trace.tasks.len()],
+            enables: vec![None; trace.events.len()],
+            releases: vec![None; trace.locks.len()],
+            sends: vec![Vec::new(); trace.channels as usize],
+            accesses: vec![Vec::new(); steps.locations()],
+        }
+    }
+
+    fn edge(&mut self, from: Option<StepNo>, to: StepNo, kind: EdgeKind) {
+        if let Some(from) = from {
+            self.found.push((from, Edge { to, kind }));
+        }
+    }
+
+    fn source(&self, step: StepNo, writes: bool) -> Source {
+        let context = self.steps.all[step].context;
+        let outside = || self.transactions.all.len() as u32 + context.0.min(u32::MAX / 2);
+        let site = self.steps.site_of(step);
+        let statement = if site == SiteNo::NONE { 1 << 32 | u64::from(context.0) } else { u64::from(site.0) };
+        let party = self.transactions.of_step(step).map_or_else(outside, |transaction| transaction.0);
+        Source { step, context, party, statement, writes }
+    }
+
+    fn step(&mut self, at: StepNo) {
+        let step = self.steps.all[at];
+        if step.context != ContextNo::NONE {
+            let context = step.context.index();
+            let before = self.last[context].replace(at);
+            match before {
+                Some(before) => self.next[before] = Some(at),
+                None if context < self.forks.len() => self.edge(self.forks[context], at, EdgeKind::Cause),
+                None => {}
+            }
+        }
+        match step.kind {
+            StepKind::Read(place) => self.access(place as usize, self.source(at, false)),
+            StepKind::Write(place) => self.access(place as usize, self.source(at, true)),
+            StepKind::Fork(thread) => self.forks[thread as usize] = Some(at),
+            StepKind::Join(thread) => self.edge(self.last[thread as usize], at, EdgeKind::Cause),
+            StepKind::Post(task) => {
+                self.after_events(TaskNo(task), at);
+                self.posts[task as usize] = Some(at);
+            }
+            StepKind::Begin(task) => {
+                self.edge(self.posts[task as usize], at, EdgeKind::Cause);
+                if self.steps.trace.tasks[TaskNo(task)].post.is_none() {
+                    self.after_events(TaskNo(task), at);
+                }
+            }
+            StepKind::Enable(event) => self.enables[event as usize] = Some(at),
+            StepKind::Send(channel) => {
+                let source = self.source(at, true);
+                let sends = &mut self.sends[channel as usize];
+                sends.retain(|other| (other.party, other.statement) != (source.party, source.statement));
+                sends.push(source);
+            }
+            StepKind::Receive(channel) => {
+                let is_lock = self.steps.trace.lock_channels.binary_search(&crate::trace::ChannelNo(channel)).is_ok();
+                let kind = if is_lock { EdgeKind::Lock } else { EdgeKind::Signal };
+                if kind == EdgeKind::Signal || self.rules == EdgeRules::Paper {
+                    for i in 0..self.sends[channel as usize].len() {
+                        self.edge(Some(self.sends[channel as usize][i].step), at, kind);
+                    }
+                }
+            }
+            StepKind::Acquire(lock) if self.rules == EdgeRules::Paper => {
+                self.edge(self.releases[lock as usize], at, EdgeKind::Lock);
+            }
+            StepKind::Release(lock) => self.releases[lock as usize] = Some(at),
+            StepKind::Acquire(_) | StepKind::Other => {}
+        }
+    }
+
+    fn after_events(&mut self, task: TaskNo, at: StepNo) {
+        for i in 0..self.steps.trace.tasks[task].events.len() {
+            let event = self.steps.trace.tasks[task].events[i];
+            self.edge(self.enables[event.index()], at, EdgeKind::Cause);
+        }
+    }
+
+    fn access(&mut self, place: usize, access: Source) {
+        let mut earlier = std::mem::take(&mut self.accesses[place]);
+        for other in &earlier {
+            if (other.writes || access.writes) && other.context != access.context {
+                self.edge(Some(other.step), access.step, EdgeKind::Conflict);
+            }
+        }
+        // No edge jumps over a write by a third party.
+        earlier.retain(|other| {
+            let same = (other.party, other.statement, other.writes);
+            !(access.writes && other.party != access.party) && same != (access.party, access.statement, access.writes)
+        });
+        earlier.push(access);
+        self.accesses[place] = earlier;
+    }
+}

@@ -1,0 +1,147 @@
+//! Steps and edges in words, for cycles: names of threads, tasks, locations and statements.
+
+use super::cycle::Hop;
+use super::spec::{TransactionNo, Transactions, declared_name};
+use super::steps::{ContextNo, StepKind, StepNo, Steps};
+use super::{CycleEdge, EdgeKind, Moment};
+use crate::base::Id;
+use crate::trace::{EventNo, LocationNo, LockNo, SiteNo, TaskNo, ThreadNo};
+use std::collections::BTreeMap;
+
+/// Edges of one class count as one: their bodies (by number) and statements, kind, and location without its object.
+pub(super) type EdgeClass = ((u32, SiteNo), (u32, SiteNo), EdgeKind, Option<String>);
+
+/// The words for one trace.
+pub(super) struct Words<'a> {
+    steps: &'a Steps<'a>,
+    transactions: &'a Transactions,
+    // The first write of each location.
+    first_writes: Vec<Option<StepNo>>,
+    // The body of each thread and then of each task, by number.
+    bodies: Vec<u32>,
+}
+
+impl<'a> Words<'a> {
+    pub(super) fn new(steps: &'a Steps<'a>, transactions: &'a Transactions) -> Self {
+        let mut first_writes = vec![None; steps.locations()];
+        for (at, step) in steps.all.enumerate() {
+            if let StepKind::Write(place) = step.kind {
+                first_writes[place as usize].get_or_insert(at);
+            }
+        }
+        let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
+        let threads = steps.trace.threads.iter().map(|thread| &thread.name);
+        let bodies = threads.chain(steps.trace.tasks.iter().map(|task| &task.name)).map(|name| {
+            let next = numbers.len() as u32;
+            *numbers.entry(declared_name(name)).or_insert(next)
+        });
+        let bodies = bodies.collect();
+        Self { steps, transactions, first_writes, bodies }
+    }
+
+    /// Whether a step is the first write of its location in the run.
+    pub(super) fn is_first_write(&self, step: StepNo) -> bool {
+        matches!(self.steps.all[step].kind, StepKind::Write(place) if self.first_writes[place as usize] == Some(step))
+    }
+
+    /// Whether a write is known to have written the value that was there.
+    pub(super) fn is_unchanged(&self, step: StepNo) -> bool {
+        let Some(op) = self.steps.op_of(step) else { return false };
+        self.steps.trace.unchanged.binary_search(&op).is_ok()
+    }
+
+    // What runs at a step: a task, which for a firing is the one that it makes, or a thread.
+    fn running(&self, step: StepNo) -> Result<TaskNo, ThreadNo> {
+        let at = &self.steps.all[step];
+        match (self.steps.task_of(at.context), at.kind) {
+            (Some(task), _) => Ok(task),
+            (None, StepKind::Post(task)) if at.context == ContextNo::NONE => Ok(TaskNo(task)),
+            _ => Err(self.steps.thread_of(step)),
+        }
+    }
+
+    fn body(&self, step: StepNo) -> String {
+        declared_name(match self.running(step) {
+            Ok(task) => &self.steps.trace.tasks[task].name,
+            Err(thread) => &self.steps.trace.threads[thread].name,
+        })
+    }
+
+    fn moment(&self, step: StepNo, transaction: TransactionNo) -> Moment {
+        let trace = self.steps.trace;
+        let at = &self.steps.all[step];
+        let site = self.steps.site_of(step);
+        Moment {
+            step,
+            line: self.steps.op_of(step).map_or(0, |op| trace.lines[op.index()]),
+            thread: trace.threads[self.steps.thread_of(step)].name.clone(),
+            task: self.steps.task_of(at.context).map(|task| trace.tasks[task].name.clone()),
+            body: self.body(step),
+            site: (site != SiteNo::NONE).then(|| trace.sites[site].to_owned()),
+            what: match at.kind {
+                StepKind::Read(_) => "read",
+                StepKind::Write(_) => "write",
+                StepKind::Fork(_) => "fork",
+                StepKind::Join(_) => "join",
+                StepKind::Post(_) if at.context == ContextNo::NONE => "fire",
+                StepKind::Post(_) => "post",
+                StepKind::Begin(_) => "begin",
+                StepKind::Enable(_) => "enable",
+                StepKind::Send(_) => "send",
+                StepKind::Receive(_) => "receive",
+                StepKind::Acquire(_) => "acquire",
+                StepKind::Release(_) => "release",
+                StepKind::Other => "step",
+            },
+            inside: self.transactions.of_step(step) == Some(transaction),
+        }
+    }
+
+    // What an edge is about, by the operation at its end: the name, and the part of it that does not depend on the run.
+    fn about(&self, (from, to, kind): Hop) -> (Option<String>, Option<String>) {
+        let trace = self.steps.trace;
+        let named = |name: &str| (Some(name.to_owned()), Some(declared_name(name)));
+        if kind == EdgeKind::Program {
+            return (None, None);
+        }
+        match (self.steps.all[to].kind, self.steps.all[from].kind) {
+            (StepKind::Read(place) | StepKind::Write(place), StepKind::Read(_) | StepKind::Write(_)) => {
+                match (place as usize).checked_sub(trace.places.len()) {
+                    None => {
+                        let at = &trace.places[LocationNo(place)];
+                        (Some(at.name.clone()), Some(trace.fields[at.field].to_owned()))
+                    }
+                    Some(atomic) => named(&trace.atomic_names[LocationNo::new(atomic)]),
+                }
+            }
+            (StepKind::Join(thread), _) | (_, StepKind::Fork(thread)) => named(&trace.threads[ThreadNo(thread)].name),
+            (StepKind::Begin(task), StepKind::Post(_)) => named(&trace.tasks[TaskNo(task)].name),
+            // Each enable of a run is an event of its own, with a number behind the name.
+            (StepKind::Post(_) | StepKind::Begin(_), StepKind::Enable(event)) => {
+                let name = &trace.events[EventNo(event)];
+                let numbered = name.rsplit_once(" #").map_or(name, |(name, _)| name);
+                named(numbered)
+            }
+            (StepKind::Acquire(lock), _) => named(&trace.locks[LockNo(lock)]),
+            _ => (None, None),
+        }
+    }
+
+    /// Returns the class of an edge: two edges with the same class count as one.
+    pub(super) fn class(&self, hop: Hop) -> EdgeClass {
+        let (from, to, kind) = hop;
+        let body = |step: StepNo| match self.running(step) {
+            Ok(task) => self.bodies[self.steps.trace.threads.len() + task.index()],
+            Err(thread) => self.bodies[thread.index()],
+        };
+        let statement = |step: StepNo| (body(step), self.steps.site_of(step));
+        (statement(from), statement(to), kind, self.about(hop).1)
+    }
+
+    /// Returns an edge in words.
+    pub(super) fn edge(&self, hop: Hop, transaction: TransactionNo) -> CycleEdge {
+        let (about, field) = self.about(hop);
+        let (from, to, kind) = hop;
+        CycleEdge { from: self.moment(from, transaction), to: self.moment(to, transaction), kind, about, field }
+    }
+}

@@ -1,0 +1,31 @@
+//! Compares the analysis of atomicity with its definition, and with all orders of small traces.
+
+use crate::atomicity_compare::{Seen, compare_all};
+
+fn all(seeds: std::ops::Range<u64>, most: u32) -> Seen {
+    compare_all(seeds, most).unwrap_or_else(|wrong| panic!("{wrong}"))
+}
+
+#[test]
+fn the_analysis_finds_what_the_definition_says() {
+    let seen = all(0..600, 50);
+    // Neither answer is rare, and neither are cases that need a second pass.
+    assert!(seen.certain > 2_000 && seen.joint > 100 && seen.many_passes > 300, "{seen:?}");
+    assert!(seen.transactions > 3 * (seen.certain + seen.joint) / 2 && seen.cycles > 2_000, "{seen:?}");
+    let long = all(10_000..10_010, 200);
+    assert!(long.certain > 100, "{long:?}");
+}
+
+#[test]
+fn a_violated_transaction_is_in_one_piece_in_no_order() {
+    let seen = all(20_000..22_000, 14);
+    assert!(seen.orders_tried > 10_000 && seen.certain > 300, "{seen:?}");
+}
+
+#[test]
+#[ignore = "minutes: 20,000 traces; in release"]
+fn the_analysis_finds_what_the_definition_says_of_twenty_thousand_traces() {
+    let seen = all(100_000..120_000, 60);
+    println!("{seen:?}");
+    assert!(seen.steps > 5_000_000 && seen.certain > 50_000, "{seen:?}");
+}
