@@ -186,14 +186,20 @@ fn an_announced_writer_is_part_of_a_ring() {
 const SIGNALLED: &str = "lock l; lock m; semaphore s = 0
     thread a { sync l { sync m { skip } }; up s }; thread b { down s; sync m { sync l { skip } } }";
 
-/// A semaphore orders the two sections. Only a search knows that no run turns them.
+const FLAGGED: &str = "lock l; lock m; var done = false
+    thread a { sync l { sync m { skip } }; done = true }
+    thread b { skip; skip; if done { sync m { sync l { skip } } } }";
+
+/// A semaphore or a variable orders the two sections. Only a search knows that no run turns them.
 #[test]
 fn a_search_refutes_a_ring_that_cannot_close() {
-    let model = model(SIGNALLED);
-    let found = confirmed(&CampaignPlan::new(&model));
-    let [ring] = found.rings.as_slice() else { panic!("{:?}", found.rings) };
-    assert!(matches!(ring.proof, RingProof::Refuted { states: 10.. }), "{:?}", ring.proof);
-    assert!(ring.deadlocks.is_empty() && found.complete());
+    for text in [SIGNALLED, FLAGGED] {
+        let found = confirmed(&CampaignPlan::new(&model(text)));
+        let [ring] = found.rings.as_slice() else { panic!("{:?}", found.rings) };
+        assert!(matches!(ring.proof, RingProof::Refuted { states: 10.. }), "{:?}", ring.proof);
+        assert!(ring.deadlocks.is_empty() && found.complete());
+    }
+    let model = model(FLAGGED);
     let search = StatePlan { explore: Explore::Off, ..StatePlan::default() };
     let plan = CampaignPlan { search, ..CampaignPlan::new(&model) };
     let report = ConfirmReport::new("rings.race", 0, &plan, &confirmed(&plan));

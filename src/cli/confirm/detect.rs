@@ -25,7 +25,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const ABOUT: &str = "\
 Runs a model with several seeds and prints the pairs of accesses that may race. It uses hybrid detection, extended to loopers. Two accesses \
 are a potential pair if they touch the same memory, one writes, they belong to different threads or tasks, no common lock guards \
-them, and no operation of the run orders them. A potential pair may be false: `raceflip confirm` decides that.";
+them, and no operation of the run orders them. A potential pair may be false: `raceflip confirm` decides that. It also prints deadlock rings: threads or tasks each of which holds a lock \
+and wants one that the next of them holds.";
 
 const AFTER: &str = "\
 Examples:

@@ -41,7 +41,8 @@ Detects potential pairs, directs the scheduler at each pair, and prints which pa
 
 RaceFuzzer's directed scheduler drives two threads until both statements are pending at once. Where that is impossible (two tasks of \
 one looper, or a post that would have to wait), one access is held until the other one has been performed. So two runs show the same two accesses in both orders. \
-Then both orders are continued with the same seeds, from the state in which the order of the pair is decided.
+Then both orders are continued with the same seeds, from the state in which the order of the pair is decided. Deadlock rings are driven as well: \
+each thread waits before the lock that it wants until its neighbour holds that lock.
 
   HARMFUL      confirmed, and some failure occurs with one order and not with the other
   REAL         confirmed; both orders fail in the same ways, or none fails
