@@ -277,31 +277,45 @@ fn rings_do_not_depend_on_the_number_of_workers() {
     assert_eq!(one, report(2));
 }
 
-/// Returns a model with threads that acquire some of three locks and both sides of a reader-writer lock in nested
-/// sections, some of them one after the other, some in tasks and behind signals.
+/// Returns nested sections of three locks and both sides of a reader-writer lock.
+fn section(rng: &mut Rng, depth: u32) -> String {
+    const AROUND: [&str; 11] = [
+        "sync l",
+        "sync l",
+        "sync l",
+        "sync m",
+        "sync m",
+        "sync m",
+        "sync n",
+        "sync n",
+        "read r",
+        "write r",
+        "sync m for 3",
+    ];
+    let mut text = String::from("skip");
+    for _ in 0..depth {
+        text = format!("{} {{ {text} }}", AROUND[rng.below(AROUND.len() as u32) as usize]);
+    }
+    text
+}
+
+/// Returns a model with threads that acquire locks in nested sections, some of them one after the other, some in tasks
+/// and some behind a semaphore.
 fn nested(number: u64) -> String {
     let mut rng = Rng::seeded(number);
-    let mut section = |depth: u32| {
-        let mut text = String::from("skip");
-        for _ in 0..depth {
-            let around = ["sync l", "sync m", "sync n", "read r", "write r", "sync m for 3"][rng.below(6) as usize];
-            text = format!("{around} {{ {text} }}");
-        }
-        text
-    };
     let mut text = String::from("lock l\nlock m\nlock n\nrwlock r\nsemaphore s = 0\nlooper main\n");
-    let mut rng = Rng::seeded(number + 1_000_000);
-    text += &format!("task other() {{ {} }}\n", section(2));
-    for thread in 0..2 + rng.below(2) {
-        let mut body = section(2);
-        match rng.below(6) {
-            0 => body = format!("{body}; {}", section(1)),
-            1 => body = format!("{body}; up s"),
-            2 => body = format!("down s; {body}"),
-            3 => body = format!("post other() to main; {body}"),
-            4 => body = format!("let t = fork other(); {body}; join t"),
-            _ => {}
-        }
+    text += &format!("task other() {{ {} }}\n", section(&mut rng, 2));
+    let (threads, signalled) = (2 + u32::from(rng.below(4) > 0), rng.below(3) == 0);
+    for thread in 0..threads {
+        let body = section(&mut rng, 2);
+        let body = match (thread, rng.below(5)) {
+            (0, _) if signalled => format!("{body}; up s"),
+            (1, _) if signalled => format!("down s; {body}"),
+            (_, 0) => format!("{body}; {}", section(&mut rng, 1)),
+            (_, 1) => format!("post other() to main; {body}"),
+            (_, 2) => format!("let t = fork other(); {body}; join t"),
+            _ => body,
+        };
         text += &format!("thread t{thread} {{ {body} }}\n");
     }
     text
@@ -360,5 +374,5 @@ fn rings_are_the_deadlocks_of_an_exhaustive_search() {
             }
         }
     }
-    assert!(deadlocks > 30 && closed > 30 && refuted > 2, "{deadlocks} deadlocks, {closed} closed, {refuted} refuted");
+    assert!(deadlocks > 20 && closed > 20 && refuted > 2, "{deadlocks} deadlocks, {closed} closed, {refuted} refuted");
 }

@@ -80,6 +80,11 @@ impl<'d, P: Program> RingTrials<'d, P> {
             ways.iter_mut().for_each(|way| way.guided = true);
             self.try_ways(&ways);
         }
+        // The bound on a ring that does not close needs as many trials as a ring that does.
+        if let Some(nearest) = ways.first_mut().filter(|_| !self.is_confirmed()) {
+            nearest.guided = false;
+            self.try_way(nearest, self.plan.trials.count.saturating_sub(self.report.trials));
+        }
     }
 
     // Tries these ways. Returns whether the best of them is reliable.
