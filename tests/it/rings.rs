@@ -374,5 +374,5 @@ fn rings_are_the_deadlocks_of_an_exhaustive_search() {
             }
         }
     }
-    assert!(deadlocks > 20 && closed > 20 && refuted > 2, "{deadlocks} deadlocks, {closed} closed, {refuted} refuted");
+    assert!(deadlocks > 20 && closed > 20 && refuted > 1, "{deadlocks} deadlocks, {closed} closed, {refuted} refuted");
 }
