@@ -5,22 +5,23 @@
 
 use crate::campaign::drive::pair_trials::PairTrials;
 use crate::campaign::drive::portfolio::try_portfolio;
+use crate::campaign::drive::ring_trials::RingTrials;
 use crate::campaign::find::detection::{add_searched, detect_in, may_add};
-use crate::campaign::finding::Confirmation;
-use crate::campaign::finding::is_explained;
+use crate::campaign::finding::{Confirmation, PairFacts, is_explained};
 use crate::campaign::judge::compare::{compare, seen};
 use crate::campaign::judge::livelocks::endless;
 use crate::campaign::report::{
     Comparison, Discovery, MadeTrial, PairReport, PairSide, Proof, Refutation, SearchSize, Trials, UndecidedReason,
 };
+use crate::campaign::ring::{RingProof, RingReport};
 use crate::campaign::run::{RunId, RunSource};
-use crate::campaign::runs::alike::role;
+use crate::campaign::runs::alike::{role, same_failure};
 use crate::campaign::runs::endless::bounded;
 use crate::campaign::runs::failures::{Failures, evidence};
 use crate::campaign::runs::states::{States, states};
 use crate::campaign::runs::stream::Stream;
 use crate::campaign::{CampaignContext, CampaignPlan, Explore};
-use crate::detect::{Candidate, Candidates, DetectorId, Pair};
+use crate::detect::{Candidate, Candidates, DetectorId, Pair, RingCandidate};
 use crate::event::{Outcome, Site, SiteId};
 use crate::sched::site_text;
 use crate::world::Program;
@@ -56,11 +57,12 @@ pub fn confirm<P: Program>(plan: &CampaignPlan<P>, context: CampaignContext<'_>)
     let (runs, longest) = (phase1.runs, phase1.longest);
     let mut campaign = Campaign { plan, context, stream: &stream, runs, longest, states, others: Failures::default() };
     let mut pairs = campaign.pairs(&phase1.candidates, 0);
-    let orders = if plan.trials.orders && plan.search.explore != Explore::Only {
+    let mut orders = if plan.trials.orders && plan.search.explore != Explore::Only {
         campaign.pairs(&phase1.orders, phase1.candidates.len())
     } else {
         Vec::new()
     };
+    let rings = campaign.rings(&phase1.rings);
     // The trials may have led to a search of more states than detection did, and that may show further pairs.
     let stopped = context.stop.load(Ordering::Relaxed);
     if let Some(Ok(states)) = campaign.states.as_ref().filter(|_| may_add(plan, &phase1.coverage.left_out) && !stopped)
@@ -79,10 +81,13 @@ pub fn confirm<P: Program>(plan: &CampaignPlan<P>, context: CampaignContext<'_>)
         Err(states) => SearchSize { states, complete: false },
     });
     let mut unexplained = others.finish(plan);
-    unexplained.retain(|f| !is_explained(f, &phase1.failures, (&pairs, &orders)));
+    unexplained.retain(|f| !is_explained(f, &phase1.failures, (&pairs, &orders, &rings)));
+    for order in &mut orders {
+        order.ring = part_of(order, &rings);
+    }
     let livelocks = if context.stop.load(Ordering::Relaxed) { None } else { endless(plan, &phase1, context) };
     let interrupted = context.stop.load(Ordering::Relaxed);
-    Confirmation { phase1, pairs, orders, unexplained, searched, livelocks, interrupted }
+    Confirmation { phase1, pairs, orders, rings, unexplained, searched, livelocks, interrupted }
 }
 
 struct Campaign<'c, P> {
@@ -132,6 +137,30 @@ impl<'c, P: Program> Campaign<'c, P> {
         }
         self.try_portfolio(candidates, &mut open, &mut reports);
         reports.into_values().collect()
+    }
+
+    // Reports these deadlock rings, until the stop flag is set.
+    fn rings(&mut self, candidates: &[RingCandidate]) -> Vec<RingReport> {
+        let (plan, context, stream) = (self.plan, self.context, self.stream);
+        let mut reports = Vec::new();
+        let numbered = (0..).zip(candidates);
+        for (number, candidate) in numbered.take_while(|_| !context.stop.load(Ordering::Relaxed)) {
+            let mut ring = RingTrials::new(plan, context, candidate, number);
+            ring.look_at_detection(stream);
+            if plan.search.explore != Explore::Only {
+                ring.drive(stream);
+            }
+            if !ring.is_confirmed() && plan.search.explore != Explore::Off && ring.is_complete() {
+                self.states = self.states.take().or_else(|| states(plan, plan.search.states, context));
+                self.states.iter().for_each(|states| ring.judge(states));
+            }
+            let (report, others) = ring.finish();
+            let failures =
+                others.iter().filter(|trial| report.deadlocks.iter().all(|f| f.signature != trial.signature));
+            failures.for_each(|trial| self.others.add(trial));
+            reports.push(report);
+        }
+        reports
     }
 
     // Performs further trials of the open pairs, and reports them.
@@ -220,6 +249,7 @@ impl<'c, P: Program> Campaign<'c, P> {
             undecided_by_search,
             trials: trials(&pair_trials),
             comparison,
+            ring: None,
             complete: pair_trials.complete && !self.context.stop.load(Ordering::Relaxed),
         }
     }
@@ -241,6 +271,17 @@ fn sides<P: Program>(plan: &CampaignPlan<P>, candidate: &Candidate, proof: &Proo
     };
     let [a, b] = contexts;
     [side(candidate.pair.a, a), side(candidate.pair.b, b)]
+}
+
+// Returns the index of the confirmed ring with which an order pair is told: the pair is the acquisitions of one lock by
+// two neighbours of the ring, and has no other harm than its deadlock. `None` if there is no such ring.
+fn part_of(order: &PairReport, rings: &[RingReport]) -> Option<u32> {
+    let explains = |ring: &RingReport| {
+        let deadlocks: BTreeSet<String> = ring.deadlocks.iter().map(|f| same_failure(&f.signature)).collect();
+        PairFacts::harms(order).into_iter().all(|harm| deadlocks.contains(&same_failure(harm)))
+    };
+    let is_it = |ring: &RingReport| ring.proof == RingProof::Closed && ring.has(order.pair) && explains(ring);
+    rings.iter().position(is_it).map(|at| at as u32)
 }
 
 // Returns the runs that prove the verdict.

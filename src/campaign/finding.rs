@@ -6,6 +6,7 @@
 
 use crate::campaign::cause::{Effect, groups};
 use crate::campaign::report::{FailureReport, LivelockCycle, PairReport, PairSide, Phase1, Proof, SearchSize};
+use crate::campaign::ring::{RingProof, RingReport};
 use crate::campaign::runs::alike::same_failure;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -88,6 +89,9 @@ pub trait PairFacts {
     /// Report of a failure.
     type Failure: fmt::Debug;
 
+    /// Report of a deadlock ring.
+    type Ring: RingFacts<Failure = Self::Failure> + fmt::Debug;
+
     /// Returns the state of the proof.
     fn status(&self) -> PairStatus;
 
@@ -96,6 +100,9 @@ pub trait PairFacts {
 
     /// Returns the failures of the runs of both orders.
     fn failures(&self) -> Vec<&Self::Failure>;
+
+    /// Returns whether the pair is told with a confirmed deadlock ring: its harm is the deadlock.
+    fn is_of_ring(&self) -> bool;
 
     /// Returns the signature of a failure.
     fn signature(failure: &Self::Failure) -> &str;
@@ -129,8 +136,37 @@ pub trait PairFacts {
     }
 }
 
+/// Deadlock ring with what its verdict rests on.
+pub trait RingFacts {
+    /// Report of a failure.
+    type Failure;
+
+    /// Returns the verdict on the ring. A confirmed ring is harmful.
+    fn verdict(&self) -> Verdict;
+
+    /// Returns the deadlocks of the runs that closed the ring.
+    fn deadlocks(&self) -> &[Self::Failure];
+}
+
+impl RingFacts for RingReport {
+    type Failure = FailureReport;
+
+    fn verdict(&self) -> Verdict {
+        match self.proof {
+            RingProof::Closed => Verdict::Harmful,
+            RingProof::Refuted { .. } => Verdict::Refuted,
+            RingProof::Unconfirmed => Verdict::Unconfirmed,
+        }
+    }
+
+    fn deadlocks(&self) -> &[FailureReport] {
+        &self.deadlocks
+    }
+}
+
 impl PairFacts for PairReport {
     type Failure = FailureReport;
+    type Ring = RingReport;
 
     fn status(&self) -> PairStatus {
         match &self.proof {
@@ -146,6 +182,10 @@ impl PairFacts for PairReport {
 
     fn failures(&self) -> Vec<&FailureReport> {
         self.comparison.failures().collect()
+    }
+
+    fn is_of_ring(&self) -> bool {
+        self.ring.is_some()
     }
 
     fn signature(failure: &FailureReport) -> &str {
@@ -233,6 +273,8 @@ pub enum Subject<'r, P: PairFacts> {
         /// Whether it is an order pair.
         order: bool,
     },
+    /// A deadlock ring.
+    Ring(&'r P::Ring),
     /// A failure that no order of a confirmed pair is to blame for, and the kind of the runs that are counted.
     Failure(&'r P::Failure, RunKind),
 }
@@ -256,11 +298,12 @@ pub struct Finding<'r, P: PairFacts> {
 }
 
 impl<P: PairFacts> Finding<'_, P> {
-    /// Returns the verdict on the pair; `None` for a failure.
+    /// Returns the verdict on the pair or the ring; `None` for a failure.
     #[must_use]
     pub fn verdict(&self) -> Option<Verdict> {
         match self.subject {
             Subject::Pair { pair, .. } => Some(pair.verdict()),
+            Subject::Ring(ring) => Some(ring.verdict()),
             Subject::Failure(..) => None,
         }
     }
@@ -278,7 +321,7 @@ impl<P: PairFacts> Finding<'_, P> {
     pub fn count(&self) -> u64 {
         match self.subject {
             Subject::Pair { .. } => 1 + self.pairs.len() as u64,
-            Subject::Failure(..) => 1,
+            Subject::Ring(_) | Subject::Failure(..) => 1,
         }
     }
 }
@@ -290,6 +333,8 @@ pub struct Results<'r, P: PairFacts> {
     pub pairs: &'r [P],
     /// Order pairs.
     pub orders: &'r [P],
+    /// Deadlock rings.
+    pub rings: &'r [P::Ring],
     /// Failures of detection runs.
     pub detection: &'r [P::Failure],
     /// Failures of trials that no order of a pair has.
@@ -317,6 +362,7 @@ impl<'r, P: PairFacts> Results<'r, P> {
             }
             findings.push(Finding { subject: Subject::Pair { pair, order }, pairs });
         }
+        findings.extend(self.rings.iter().map(|ring| Finding { subject: Subject::Ring(ring), pairs: Vec::new() }));
         findings.extend(self.failures());
         findings
     }
@@ -326,7 +372,9 @@ impl<'r, P: PairFacts> Results<'r, P> {
     fn failures(&self) -> Vec<Finding<'r, P>> {
         let confirmed: Vec<&P> = reported(self.pairs, self.orders).filter(|p| p.verdict().confirmed()).collect();
         let name = |f: &P::Failure| same_failure(P::signature(f));
-        let harms: BTreeSet<String> = confirmed.iter().flat_map(|p| p.harms()).map(same_failure).collect();
+        let deadlocks = self.rings.iter().flat_map(|ring| ring.deadlocks()).map(P::signature);
+        let harms = confirmed.iter().flat_map(|p| p.harms()).chain(deadlocks);
+        let harms: BTreeSet<String> = harms.map(same_failure).collect();
         let detection = self.detection.iter().map(|f| (f, RunKind::Detection));
         let trials = self.trials.iter().map(|f| (f, RunKind::Trial));
         let continued = confirmed.iter().flat_map(|p| p.failures()).map(|f| (f, RunKind::Continuation));
@@ -357,18 +405,19 @@ fn reported<'r, P: PairFacts>(pairs: &'r [P], orders: &'r [P]) -> impl Iterator<
 }
 
 fn harmful<P: PairFacts>(orders: &[P]) -> impl Iterator<Item = &P> {
-    orders.iter().filter(|p| p.verdict() == Verdict::Harmful)
+    orders.iter().filter(|p| p.verdict() == Verdict::Harmful && !p.is_of_ring())
 }
 
 /// Returns whether the failure of a trial is also the failure of a detection run, or of a run with a known order of a
-/// reported pair. `(pairs, orders)` are all pairs and all order pairs.
+/// reported pair, or the deadlock of a ring. `(pairs, orders, rings)` are all of them.
 pub(super) fn is_explained(
     failure: &FailureReport,
     detection: &[FailureReport],
-    (pairs, orders): (&[PairReport], &[PairReport]),
+    (pairs, orders, rings): (&[PairReport], &[PairReport], &[RingReport]),
 ) -> bool {
     let of_orders = reported(pairs, orders).flat_map(|p| p.comparison.failures());
-    detection.iter().chain(of_orders).any(|f| f.signature == failure.signature)
+    let deadlocks = rings.iter().flat_map(|ring| &ring.deadlocks);
+    detection.iter().chain(of_orders).chain(deadlocks).any(|f| f.signature == failure.signature)
 }
 
 /// Result of a whole campaign.
@@ -380,6 +429,8 @@ pub struct Confirmation {
     pub pairs: Vec<PairReport>,
     /// Report of each order pair, in the order of `phase1.orders`; empty if order pairs were not driven.
     pub orders: Vec<PairReport>,
+    /// Report of each deadlock ring, in the order of `phase1.rings`.
+    pub rings: Vec<RingReport>,
     /// Failures of trials that no order of any pair has, and no detection run either. Of order pairs only the harmful
     /// ones explain a failure.
     pub unexplained: Vec<FailureReport>,
@@ -399,7 +450,9 @@ impl Confirmation {
         !self.interrupted
             && self.phase1.coverage.complete
             && self.pairs.len() == self.phase1.candidates.len()
+            && self.rings.len() == self.phase1.rings.len()
             && self.pairs.iter().chain(&self.orders).all(|p| p.complete)
+            && self.rings.iter().all(|ring| ring.complete)
     }
 }
 
@@ -407,7 +460,7 @@ impl Confirmation {
     /// Returns the findings of the campaign. See [`Results::findings`].
     #[must_use]
     pub fn findings(&self) -> Vec<Finding<'_, PairReport>> {
-        let (pairs, orders) = (&self.pairs, &self.orders);
-        Results { pairs, orders, detection: &self.phase1.failures, trials: &self.unexplained }.findings()
+        let Self { pairs, orders, rings, .. } = self;
+        Results { pairs, orders, rings, detection: &self.phase1.failures, trials: &self.unexplained }.findings()
     }
 }

@@ -22,6 +22,7 @@ mod judge;
 mod order;
 mod plan;
 mod report;
+mod ring;
 mod run;
 mod runs;
 
@@ -38,7 +39,7 @@ pub use expect::truth::Truth;
 pub use expect::variant::{RARE, test};
 pub use find::atomicity::{DetectedViolations, ShownViolations, detect_violations};
 pub use find::detection::detect;
-pub use finding::{Confirmation, Finding, Harm, PairFacts, PairStatus, Results, RunKind, Subject, Verdict};
+pub use finding::{Confirmation, Finding, Harm, PairFacts, PairStatus, Results, RingFacts, RunKind, Subject, Verdict};
 pub use judge::claims::{BELOW, CHANCE};
 pub use judge::continuations::SEEDS;
 pub use judge::violations::{
@@ -55,6 +56,7 @@ pub use report::{
     OrderReport, PairReport, PairSide, Phase1, Proof, Refutation, Risk, RunEvidence, SearchSize, Trials,
     UndecidedReason, WayReport,
 };
+pub use ring::{RingProof, RingReport};
 pub use run::{CONTINUED, RunId, RunSource, SEARCHED};
 pub(crate) use runs::alike::key as failure_key;
 pub use runs::alike::same_failure;

@@ -1,7 +1,7 @@
 //! Defines what a campaign reports about a program: plain data that other modules print or write.
 
 use crate::campaign::order::{First, Flip};
-use crate::detect::{Candidate, ContextKind, Pair, Rank, UseFree};
+use crate::detect::{Candidate, ContextKind, Pair, Rank, RingCandidate, UseFree};
 use crate::event::{LimitKind, Outcome, SiteId};
 use crate::sched::ReleaseReason;
 use crate::token::Token;
@@ -18,6 +18,8 @@ pub struct Phase1 {
     pub filtered: Vec<Candidate>,
     /// Order pairs: pairs of operations that are not a race, but whose order may matter.
     pub orders: Vec<Candidate>,
+    /// Deadlock rings that may close, the shortest and nearest first. None if the plan names the pairs to drive.
+    pub rings: Vec<RingCandidate>,
     /// Failures of the detection runs.
     pub failures: Vec<FailureReport>,
     /// Number of steps of the longest detection run.
@@ -137,6 +139,8 @@ pub struct PairReport {
     pub trials: Trials,
     /// Comparison of both orders.
     pub comparison: Comparison,
+    /// Index of the confirmed ring with which an order pair is told; `None` for any other pair.
+    pub ring: Option<u32>,
     /// Whether all planned trials were performed.
     pub complete: bool,
 }
@@ -290,6 +294,9 @@ pub enum UndecidedReason {
     CutOff,
     /// There are too many states.
     Cut,
+    /// Runs end with threads blocked at the statements of a deadlock ring, and in the run that the search has kept for
+    /// these ends the threads hold their locks since other statements.
+    OtherDeadlock,
 }
 
 impl UndecidedReason {
@@ -300,6 +307,7 @@ impl UndecidedReason {
             UndecidedReason::BothOrders => "both-orders",
             UndecidedReason::CutOff => "cut-off",
             UndecidedReason::Cut => "cut",
+            UndecidedReason::OtherDeadlock => "other-deadlock",
         }
     }
 }

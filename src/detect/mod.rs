@@ -39,6 +39,11 @@
 //! enables against disables, sends against receives (`order_pairs` lists them). Their order is decided in the hybrid
 //! relation, as for races. [`Hybrid::with_order_pairs`] finds both in one pass.
 //!
+//! # Deadlock rings
+//!
+//! [`Rings`] finds threads and tasks each of which may hold a lock and want one that the next of them holds, in the
+//! lock order of a run. [`Hybrid::with_order_pairs`] finds them as well.
+//!
 //! # Where it departs from the paper
 //!
 //! - Notify to wait is not an edge (in the paper it is SND and RCV), nor is any other order that the scheduler chose:
@@ -66,7 +71,7 @@
 //! - Atomics that are never accessed plainly (`plain n`): they do not race. Two operations on an atomic never do.
 //! - Order pairs of an await whose condition no operation turned while a thread was pending there: the memory that
 //!   the condition reads is not known.
-//! - Deadlocks other than those of two locks: longer cycles, and a reader that reads again while a writer waits.
+//! - Deadlocks over other things than locks, and rings of more than six threads (`rings` has the other bounds).
 //! - Order pairs with the begin of a task, which has no site (a quit that drops a message that the same thread has
 //!   posted).
 //!
@@ -107,6 +112,7 @@ pub use pairs::candidate::{Candidate, Candidates, ConflictPlace, ContextKind, Fi
 pub(crate) use pairs::executions::MOST_PAIRS;
 pub use pairs::order_pairs::OrderPairs;
 pub use pairs::partners::things;
+pub use pairs::rings::{Ring, RingCandidate, RingCandidates, RingPart, RingSites, Rings};
 pub use pairs::use_free::{UseFree, UseFreeClass, UseFreeFilter};
 pub use relation::references::References;
 pub use relation::signals::{EventChannels, Signals};

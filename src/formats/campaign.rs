@@ -9,6 +9,7 @@ pub use super::harms::Harm;
 use super::harms::{HarmClaim, MoreOften, hurts, often, rounded, side};
 pub use super::limits::LimitedRuns;
 use super::limits::cuts;
+use super::ring::{JudgedRing, judged};
 use super::violations::ViolationsReport;
 use crate::base::{at_most, interval};
 use crate::campaign::{
@@ -107,6 +108,9 @@ pub struct ConfirmReport {
     pub pairs: Vec<Pair>,
     /// Pairs of operations that are not accesses and whose order may matter.
     pub order_pairs: Vec<Pair>,
+    /// Deadlock rings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rings: Vec<JudgedRing>,
     /// Failures of detection runs.
     pub detection_failures: Vec<Failure>,
     /// Detection runs that ended at a limit.
@@ -148,6 +152,9 @@ pub struct Pair {
     #[serde(flatten)]
     pub use_free: super::use_free::UseFreeFields,
     pub location: String,
+    /// Index of the confirmed deadlock ring with which an order pair is told, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ring: Option<u32>,
     pub contexts: Vec<String>,
     /// What the contexts of `a` and of `b` run. Older files lack it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -354,7 +361,7 @@ fn order(plan: &CampaignPlan, report: &OrderReport) -> Order {
     }
 }
 
-fn way(report: &WayReport) -> Way {
+pub(super) fn way(report: &WayReport) -> Way {
     let released = report.released.iter().map(|(why, n)| (why.to_string(), *n)).collect();
     let (trials, hits) = (report.trials, report.hits);
     let (low, high) = interval(hits, trials);
@@ -390,6 +397,7 @@ fn pair_entry(plan: &CampaignPlan, report: &PairReport) -> Pair {
         rank: discovery.rank.letter(),
         use_free: super::use_free::UseFreeFields::of(discovery.use_free.as_ref()),
         location: discovery.place.clone(),
+        ring: report.ring,
         contexts: discovery.kinds.iter().map(context).collect(),
         between: discovery.sides.iter().map(|side| side.context.clone()).collect(),
         leader: None,
@@ -423,6 +431,7 @@ impl ConfirmReport {
             searched: found.searched.map(|s| SearchExtent { states: s.states, complete: s.complete }),
             pairs: found.pairs.iter().map(|p| pair_entry(plan, p)).collect(),
             order_pairs: found.orders.iter().map(|p| pair_entry(plan, p)).collect(),
+            rings: found.rings.iter().map(|ring| judged(plan, ring)).collect(),
             detection_failures: found.phase1.failures.iter().map(|f| fails(plan, f)).collect(),
             detection_limits: cuts(&found.phase1),
             unexplained: found.unexplained.iter().map(|f| fails(plan, f)).collect(),

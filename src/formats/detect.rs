@@ -4,6 +4,7 @@ use super::campaign::{
     About, Access, Failure, LimitedRuns, VERSION, about, access, context, fails, is_usual, names, usual,
 };
 use super::limits::cuts;
+use super::ring::{self, PotentialRing};
 use super::use_free::UseFreeFields;
 use crate::campaign::{CampaignPlan, Phase1};
 use crate::detect::Candidate;
@@ -23,6 +24,9 @@ pub struct DetectReport {
     pub filtered: Vec<Potential>,
     /// Pairs of operations that are not accesses and whose order may matter.
     pub order_pairs: Vec<Potential>,
+    /// Deadlock rings that may close.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rings: Vec<PotentialRing>,
     pub failures: Vec<Failure>,
     pub limits: Vec<LimitedRuns>,
     /// With `--detector all`, if something is declared to happen in one piece: the violations of it.
@@ -89,6 +93,7 @@ impl DetectReport {
             pairs: found.candidates.iter().map(|c| potential(plan, c)).collect(),
             filtered: found.filtered.iter().map(|c| potential(plan, c)).collect(),
             order_pairs: found.orders.iter().map(|c| potential(plan, c)).collect(),
+            rings: found.rings.iter().map(|ring| ring::potential(plan, ring)).collect(),
             failures: found.failures.iter().map(|f| fails(plan, f)).collect(),
             limits: cuts(found),
             atomicity: None,

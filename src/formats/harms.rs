@@ -2,6 +2,7 @@
 //! the pairs of such a report as a campaign judges its pairs.
 
 use super::campaign::{Access, ConfirmReport, Failure, Pair, Proof};
+use super::ring::JudgedRing;
 use crate::campaign::{self, CHANCE, Claim, FailureReport, First, PairReport};
 use crate::campaign::{Finding, PairFacts, PairSide, PairStatus, Results, Subject, Verdict};
 use serde::{Deserialize, Serialize};
@@ -111,6 +112,7 @@ impl From<campaign::Harm> for Harm {
 
 impl PairFacts for Pair {
     type Failure = Failure;
+    type Ring = JudgedRing;
 
     fn status(&self) -> PairStatus {
         match &self.proof {
@@ -126,6 +128,10 @@ impl PairFacts for Pair {
 
     fn failures(&self) -> Vec<&Failure> {
         self.orders.iter().flat_map(|order| &order.failures).collect()
+    }
+
+    fn is_of_ring(&self) -> bool {
+        self.ring.is_some()
     }
 
     fn signature(failure: &Failure) -> &str {
@@ -159,8 +165,8 @@ impl ConfirmReport {
     /// Returns the findings of the report. See [`Results::findings`].
     #[must_use]
     pub fn findings(&self) -> Vec<Finding<'_, Pair>> {
-        let (pairs, orders) = (&self.pairs, &self.order_pairs);
-        Results { pairs, orders, detection: &self.detection_failures, trials: &self.unexplained }.findings()
+        let Self { pairs, order_pairs: orders, rings, .. } = self;
+        Results { pairs, orders, rings, detection: &self.detection_failures, trials: &self.unexplained }.findings()
     }
 
     /// Returns the report with the pair that leads the group of its cause noted in each harmful pair.

@@ -10,6 +10,7 @@
 //! | a run for readers: text, Mermaid, Perfetto | [`timeline`] |
 //! | the results of `detect`, `confirm` | [`mod@detect`], [`mod@campaign`] |
 //! | the evidence for the harm of a pair | [`harms`] |
+//! | deadlock rings in these results | [`mod@ring`] |
 //! | the results of `confirm` over many models, and of `merge` | [`campaigns`] |
 //! | the judgment of `--fail-on` in these results | [`gate::GateReport`] |
 //! | the finished part of such a campaign | [`journal`] |
@@ -37,6 +38,7 @@ mod limits;
 pub mod pairs;
 pub mod report;
 pub mod result;
+pub mod ring;
 pub mod seed;
 pub mod shell;
 pub mod shrink;

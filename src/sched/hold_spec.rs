@@ -25,20 +25,23 @@ pub struct HoldSpec {
     /// Which pair of instances of the first two statements is meant: 0 for the first pair that the run performs on one
     /// location, n for the n-th later pair.
     pub later: u32,
+    /// `ring`: whether the operations are those of a deadlock ring that the profile run shows. The orders are those of
+    /// its neighbours ([`Ring::orders`](crate::detect::Ring::orders)).
+    pub ring: bool,
     /// The ways, once the profile run has been performed
     /// ([`StrategySpec::with_holds`](super::StrategySpec::with_holds)).
     pub holds: Option<Arc<HoldOrders>>,
 }
 
 // The options, for errors.
-const OPTIONS: &str = "`SITE<SITE`, `without=SITE`, `way=2` (from 1), `guided`, `later=1` or `profile=SEED`";
+const OPTIONS: &str = "`SITE<SITE`, `without=SITE`, `way=2` (from 1), `guided`, `later=1`, `ring` or `profile=SEED`";
 
 impl Spec for HoldSpec {
     type Strategy = Holding;
 
     const NAME: &'static str = "hold";
     const SYNTAX: &'static str =
-        "hold:SITE<SITE[<..][,SITE<SITE][,without=SITE][,way=N][,guided][,later=N][,profile=SEED]";
+        "hold:SITE<SITE[<..][,..][,without=SITE][,way=N][,guided][,later=N][,ring][,profile=SEED]";
     const EXAMPLES: &'static [&'static str] = &["hold:SITE<SITE"];
 
     fn parse(text: Option<&str>) -> Result<Option<Self>, SpecError> {
@@ -55,12 +58,14 @@ impl Spec for HoldSpec {
             guided: false,
             profile: 0,
             later: 0,
+            ring: false,
             holds: None,
         };
         for option in options.iter().flat_map(|o| o.split(',')) {
             let bad = || Self::no_option(option, OPTIONS);
             match option.split_once('=') {
                 None if option == "guided" => spec.guided = true,
+                None if option == "ring" => spec.ring = true,
                 None if option.contains('<') => spec.sequences.push(sequence(option)?),
                 Some(("without", site)) => spec.without.push(site.trim().parse()?),
                 Some(("way", n)) => spec.way = Some(n.parse().ok().filter(|n| *n > 0).ok_or_else(bad)?),
@@ -100,7 +105,7 @@ impl HoldSpec {
     /// Returns whether the goal is one order of two statements.
     #[must_use]
     pub fn is_of_two(&self) -> bool {
-        self.without.is_empty() && matches!(self.sequences.as_slice(), [sequence] if sequence.len() == 2)
+        !self.ring && self.without.is_empty() && matches!(self.sequences.as_slice(), [sequence] if sequence.len() == 2)
     }
 }
 
@@ -128,6 +133,9 @@ impl fmt::Display for HoldSpec {
         }
         if self.later != 0 {
             write!(f, ",later={}", self.later)?;
+        }
+        if self.ring {
+            f.write_str(",ring")?;
         }
         if self.profile != 0 { write!(f, ",profile={}", self.profile) } else { Ok(()) }
     }

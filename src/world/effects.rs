@@ -302,6 +302,15 @@ impl LockHold {
         }
     }
 
+    /// Returns the lock.
+    #[must_use]
+    pub fn thing(self) -> Thing {
+        match self {
+            LockHold::Lock(lock) => Thing::Lock(lock),
+            LockHold::Read(lock) | LockHold::Write(lock) => Thing::RwLock(lock),
+        }
+    }
+
     /// Returns the name of the hold: `lock l`, `read rw`.
     #[must_use]
     pub fn name(self, world: &World) -> String {

@@ -1,7 +1,7 @@
 //! Decides how a run ends (at rest, stuck, or in a deadlock), and reports which thread waits for which.
 
-use super::World;
 use super::threads::ThreadStage;
+use super::{LockHold, World};
 use crate::event::{BlockedThread, ChannelId, DeadlockReport, LockId, Op, Outcome, Target, ThreadId, WaitSet};
 use smallvec::SmallVec;
 
@@ -44,6 +44,20 @@ impl World {
             Op::Acquire(lock) => Some(*lock),
             Op::Reacquire { lock, .. } if self.woken(thread) => Some(*lock),
             _ => None,
+        }
+    }
+
+    /// Returns the lock, or the side of a reader-writer lock, for which a blocked thread waits without a limit of time.
+    /// `None` if the thread is not blocked, or is blocked at something else.
+    #[must_use]
+    pub fn wanted(&self, thread: ThreadId) -> Option<LockHold> {
+        if self.threads[thread].status != ThreadStage::Alive || self.enabled.contains(thread) {
+            return None;
+        }
+        match self.threads[thread].pending {
+            Op::ReadLock(lock) => Some(LockHold::Read(lock)),
+            Op::WriteLock(lock) => Some(LockHold::Write(lock)),
+            _ => self.wanted_lock(thread).map(LockHold::Lock),
         }
     }
 

@@ -5,7 +5,7 @@ use raceflip::sched::StrategySpec;
 
 #[test]
 fn the_help_has_the_syntax_of_each_strategy() {
-    let syntax = "random, round-robin, pct[:DEPTH[,steps=N]], pctcp[:DEPTH[,steps=N]], delay[:DELAYS[,steps=N]], pos, surw[:SITE,...], directed:SITE~SITE[,patience=N][,visits=N/M], hold:SITE<SITE[<..][,SITE<SITE][,without=SITE][,way=N][,guided][,later=N][,profile=SEED], or avoid:SITE,...";
+    let syntax = "random, round-robin, pct[:DEPTH[,steps=N]], pctcp[:DEPTH[,steps=N]], delay[:DELAYS[,steps=N]], pos, surw[:SITE,...], directed:SITE~SITE[,patience=N][,visits=N/M], hold:SITE<SITE[<..][,..][,without=SITE][,way=N][,guided][,later=N][,ring][,profile=SEED], or avoid:SITE,...";
     assert_eq!(StrategySpec::syntax(), syntax);
     let help = call(&["run", "--help"]).out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(help.contains(&format!("Strategy that makes the choices: {syntax}")), "{help}");
@@ -49,7 +49,7 @@ fn runs_of_bounded_strategies_come_back() {
         ("directed:@a~@b,guided", "`guided` is no option of `directed`: use `patience=20000` or `visits=40/3`"),
         (
             "hold:@a<@b,foo=1",
-            "`foo=1` is no option of `hold`: use `SITE<SITE`, `without=SITE`, `way=2` (from 1), `guided`, `later=1` or `profile=SEED`",
+            "`foo=1` is no option of `hold`: use `SITE<SITE`, `without=SITE`, `way=2` (from 1), `guided`, `later=1`, `ring` or `profile=SEED`",
         ),
         ("explore", "`explore` draws no run"),
     ] {

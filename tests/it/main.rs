@@ -112,6 +112,7 @@ mod readme;
 mod recall;
 mod reports;
 mod reports_hostile;
+mod rings;
 mod rust_version;
 mod scaling;
 mod scaling_models;

@@ -156,7 +156,10 @@ fn modules_use_only_those_below_them() {
 const ROOMS: [(&str, &[&str], (&str, &str)); 3] = [
     (
         "campaign",
-        &["plan", "run", "order", "report", "runs", "find", "drive", "judge", "cause", "finding", "confirm", "expect"],
+        &[
+            "plan", "run", "order", "report", "ring", "runs", "find", "drive", "judge", "cause", "finding", "confirm",
+            "expect",
+        ],
         ("CampaignPlan", "plan"),
     ),
     ("detect", &["detector_id", "relation", "pairs", "atomicity", "traces", "detectors", "hybrid"], ("Rank", "pairs")),

@@ -157,7 +157,7 @@ impl Causes {
     }
 
     // Returns the accesses at these two steps.
-    fn at_steps(&self, steps: (u64, u64)) -> Option<(usize, usize)> {
+    pub(super) fn at_steps(&self, steps: (u64, u64)) -> Option<(usize, usize)> {
         Some((*self.at_step.get(&steps.0)?, *self.at_step.get(&steps.1)?))
     }
 

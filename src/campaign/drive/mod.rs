@@ -1,4 +1,4 @@
-//! Phase 2: drives each pair to both orders.
+//! Phase 2: drives each pair to both orders, and each deadlock ring to its deadlock.
 
 pub(super) mod causes;
 pub(super) mod cuts;
@@ -6,4 +6,6 @@ mod held_trials;
 mod holds;
 pub(super) mod pair_trials;
 pub(super) mod portfolio;
+pub(super) mod ring_trials;
+mod ring_ways;
 pub(super) mod ways;

@@ -2,11 +2,12 @@
 
 use super::causes::Causes;
 use super::holds::Goal;
+use super::ring_ways::{is_ring_of, ring_holds};
 use crate::campaign::CampaignPlan;
 use crate::campaign::order::{First, InstancePair};
 use crate::campaign::runs::stream::Stream;
 use crate::campaign::runs::trial::Worker;
-use crate::detect::{Hybrid, Pair};
+use crate::detect::{Hybrid, Pair, Ring};
 use crate::event::{Event, SiteId};
 use crate::exec::{Observer, run};
 use crate::sched::{
@@ -185,6 +186,7 @@ pub(super) fn prepare_between<P: Program>(
         guided: false,
         profile,
         later: 0,
+        ring: false,
         holds: Some(holds.clone()),
     };
     let way = |i: usize| HoldSpec { way: Some(i as u32 + 1), ..spec.clone() };
@@ -221,7 +223,7 @@ fn of_ways<P: Program>(plan: &CampaignPlan<P>, pair: Pair, profile: u64, ways: W
         for (i, wanted) in wanted.into_iter().enumerate() {
             let (sequences, holds) = (vec![vec![first.clone(), then.clone()]], Some(holds.clone()));
             let (way, without) = (Some(i as u32 + 1), Vec::new());
-            let spec = HoldSpec { sequences, without, way, guided: false, profile, later, holds };
+            let spec = HoldSpec { sequences, without, way, guided: false, profile, later, ring: false, holds };
             all.push((i, HoldTrial { spec, wanted, trials: 0, hits: 0 }));
         }
     }
@@ -253,6 +255,10 @@ pub fn holds<P: Program>(plan: &CampaignPlan<P>, spec: &HoldSpec) -> Result<Hold
     };
     let stop = AtomicBool::new(false);
     let stream = Stream::new(plan, &stop);
+    if spec.ring {
+        let is_it = |ring: &Ring| is_ring_of(ring, &sequences);
+        return Ok(ring_holds(plan, &stream, is_it, spec.profile, &stop).unwrap_or_default());
+    }
     for first in firsts {
         for then in thens {
             let pair = Pair::new(*first, *then);

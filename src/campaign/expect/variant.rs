@@ -275,8 +275,10 @@ impl Test<'_> {
     fn campaign(&mut self, plan: &CampaignPlan) -> bool {
         let found = confirm(plan, self.context);
         self.trials += found.phase1.runs + found.pairs.iter().map(|p| p.trials.count).sum::<u32>();
+        self.trials += found.rings.iter().map(|ring| ring.trials).sum::<u32>();
         let of_pairs = found.pairs.iter().flat_map(|p| p.comparison.failures());
-        for failure in found.phase1.failures.iter().chain(of_pairs).chain(&found.unexplained) {
+        let of_rings = found.rings.iter().flat_map(|ring| &ring.deadlocks);
+        for failure in found.phase1.failures.iter().chain(of_pairs).chain(of_rings).chain(&found.unexplained) {
             let end = RunResult { kind: EndKind::of(&failure.outcome), values: BTreeMap::new(), stuck: false };
             let seen = EndGroup {
                 outcome: failure.outcome.clone(),

@@ -12,7 +12,7 @@ use crate::campaign::runs::states::{self, States};
 use crate::campaign::runs::stream::{Stream, seed_of};
 use crate::campaign::runs::trial::Worker;
 use crate::campaign::{CampaignContext, CampaignPlan, Explore};
-use crate::detect::{Candidate, Candidates, DetectorId, Findings, FirstOccurrence, Hybrid, Pair, Rank};
+use crate::detect::{Candidate, Candidates, DetectorId, Findings, FirstOccurrence, Hybrid, Pair, Rank, RingCandidates};
 use crate::event::{Event, Outcome, SiteId};
 use crate::exec::{LoopEnd, Observer};
 use crate::sched::StrategySpec;
@@ -147,7 +147,7 @@ pub(in crate::campaign) fn detect_in<P: Program>(
     let sites: Vec<SiteId> = accesses.map(|(site, _)| site).collect();
     let new = || Candidates::at_most(plan.detection.most_pairs);
     let (mut candidates, mut orders, mut left_out) = (new(), new(), BTreeSet::new());
-    let mut flips = Flips::default();
+    let (mut flips, mut rings) = (Flips::default(), RingCandidates::default());
     // No detector of a single run reports a flip of two tasks. Such pairs count as findings of the hybrid detector,
     // which is the one for recall.
     let hybrid = plan.detection.detectors.contains(&DetectorId::HYBRID);
@@ -189,6 +189,7 @@ pub(in crate::campaign) fn detect_in<P: Program>(
                     seen.into_iter().for_each(|pair| *observations.entry(pair).or_default() += 1);
                 }
                 let known = candidates.len() + failures.len() + flips.len();
+                rings.add(number, found.rings);
                 candidates.add(number, found.races);
                 orders.add(number, found.orders);
                 left_out.extend(found.left_out);
@@ -242,9 +243,10 @@ pub(in crate::campaign) fn detect_in<P: Program>(
         None => orders.iter().cloned().collect(),
         Some(pairs) => given_orders(plan, &orders, pairs),
     };
+    let rings = if plan.trials.pairs.is_none() { rings.finish() } else { Vec::new() };
     let (failures, risk) = (failures.finish(plan), Risk { once, walks });
     let coverage = Coverage { risk, limits, left_out, complete };
-    let phase1 = Phase1 { runs, candidates, filtered, orders, failures, longest, searched, coverage };
+    let phase1 = Phase1 { runs, candidates, filtered, orders, rings, failures, longest, searched, coverage };
     // The smaller bound of this search was exceeded, not that of the plan: a later search may visit more states.
     (phase1, states.filter(|states| states.is_ok() || most == plan.search.states))
 }

@@ -247,8 +247,16 @@ impl<P: Program> Violations<'_, P> {
         }
         let sequences = orders.iter().map(|of| of.iter().map(|site| self.plan.site(*site)).collect()).collect();
         let profile = seed_of(self.plan, profile as u64);
-        let spec =
-            HoldSpec { sequences, without: Vec::new(), way: None, guided: false, profile, later: 0, holds: None };
+        let spec = HoldSpec {
+            sequences,
+            without: Vec::new(),
+            way: None,
+            guided: false,
+            ring: false,
+            profile,
+            later: 0,
+            holds: None,
+        };
         let found = holds(self.plan, &spec).ok().filter(|found| !found.ways.is_empty())?;
         Some(StrategySpec::Hold(HoldSpec { holds: Some(Arc::new(found)), ..spec }))
     }

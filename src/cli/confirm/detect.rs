@@ -16,6 +16,8 @@ use crate::detect::{Candidate, DetectorId};
 use crate::formats::atomicity::{AtomicityReport, SpecificationReport};
 use crate::formats::detect::DetectReport;
 use crate::formats::pairs::PairsFile;
+use crate::formats::report::rings;
+use crate::formats::ring;
 use crate::formats::use_free::UseFreeFields;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +25,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const ABOUT: &str = "\
 Runs a model with several seeds and prints the pairs of accesses that may race. It uses hybrid detection, extended to loopers. Two accesses \
 are a potential pair if they touch the same memory, one writes, they belong to different threads or tasks, no common lock guards \
-them, and no operation of the run orders them. A potential pair may be false: `raceflip confirm` decides that.";
+them, and no operation of the run orders them. A potential pair may be false: `raceflip confirm` decides that. It also prints deadlock rings: threads or tasks each of which holds a lock \
+and wants one that the next of them holds.";
 
 const AFTER: &str = "\
 Examples:
@@ -148,7 +151,7 @@ fn one(
         return Ok((ExitStatus::Interrupted, json));
     }
     let violated = shown.is_some_and(|shown| shown.report.is_violated());
-    let nothing = found.candidates.is_empty() && found.failures.is_empty() && !violated;
+    let nothing = found.candidates.is_empty() && found.rings.is_empty() && found.failures.is_empty() && !violated;
     Ok((if nothing { ExitStatus::Nothing } else { ExitStatus::Found }, json))
 }
 
@@ -204,6 +207,16 @@ fn print_pairs(model: &Model, plan: &campaign::CampaignPlan, found: &Phase1, arg
     for order in shown {
         let (rank, place) = (order.rank.letter(), paint(BOLD, &order.evidence.location));
         writeln!(out, "{rank}  {place}  {}  ({})", pair(model, order.pair), kinds(&order.kinds));
+    }
+    if !found.rings.is_empty() {
+        let colon = if quiet { "" } else { ":" };
+        writeln!(out, "{} that may close{colon}", counted(found.rings.len() as u64, "deadlock ring"));
+    }
+    let shown = if quiet { &[] } else { found.rings.as_slice() };
+    for (number, found) in (1..).zip(shown) {
+        for part in ring::potential(plan, found).parts {
+            writeln!(out, "{number}  {}", rings::part(&part));
+        }
     }
     for f in &found.failures {
         let text = paint(BAD, failure(model, f));

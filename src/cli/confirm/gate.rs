@@ -1,6 +1,6 @@
 //! Implements gates (`--fail-on`): the conditions that decide the exit status, which a build depends on.
 
-use crate::campaign::{PairFacts, Verdict, same_failure};
+use crate::campaign::{PairFacts, RingFacts, Verdict, same_failure};
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::output::Output;
 use crate::formats::campaign::ConfirmReport;
@@ -21,11 +21,11 @@ In CI:
 /// Conditions on which a campaign fails: the values of `--fail-on`.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(in crate::cli) enum FailOn {
-    /// A harmful pair or order: runs fail with one order and not with the other
+    /// A harmful pair or order (runs fail with one order and not with the other), or a confirmed deadlock ring
     Harmful,
     /// A pair that was confirmed, harmful or not
     Real,
-    /// A pair that was neither confirmed nor refuted
+    /// A pair or a deadlock ring that was neither confirmed nor refuted
     Unconfirmed,
     /// A failing run, whatever the verdicts: also if both orders of a pair fail, or if no pair explains the failure
     AnyFailure,
@@ -97,10 +97,15 @@ impl Gate {
                 let violated = report.atomicity.as_ref().map_or(0, |found| found.violated());
                 report.pairs.iter().filter(|p| p.verdict().confirmed()).count() as u64 + violated
             }
-            FailOn::Unconfirmed => report.pairs.iter().filter(|p| p.verdict() == Verdict::Unconfirmed).count() as u64,
+            FailOn::Unconfirmed => {
+                let pairs = report.pairs.iter().map(PairFacts::verdict);
+                let rings = report.rings.iter().map(RingFacts::verdict);
+                pairs.chain(rings).filter(|verdict| *verdict == Verdict::Unconfirmed).count() as u64
+            }
             FailOn::AnyFailure => {
                 let of_pairs = pairs().flat_map(|p| p.failures());
                 let all = report.detection_failures.iter().chain(&report.unexplained).chain(of_pairs);
+                let all = all.chain(report.rings.iter().flat_map(RingFacts::deadlocks));
                 all.map(|f| same_failure(&f.signature)).collect::<BTreeSet<_>>().len() as u64
             }
             FailOn::Limits => cut(),
@@ -115,7 +120,9 @@ impl Gate {
     /// Returns the judgment of the gate on these reports.
     pub(in crate::cli) fn judge<'r>(&self, reports: impl Iterator<Item = &'r ConfirmReport> + Clone) -> GateReport {
         let searched = reports.clone().any(|r| r.livelocks.as_ref().is_some_and(|all| !all.is_empty()));
+        let rings = reports.clone().flat_map(|r| &r.rings).any(|ring| ring.verdict() == Verdict::Harmful);
         let why = |on: FailOn| match on {
+            FailOn::Harmful if rings => "one order of a pair causes a failure, or a deadlock ring closes",
             FailOn::Harmful => "one order of a pair causes a failure",
             FailOn::Real => "a pair was confirmed",
             FailOn::Unconfirmed => "a pair was neither confirmed nor refuted",

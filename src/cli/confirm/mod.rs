@@ -13,7 +13,7 @@ mod pair_options;
 mod text;
 mod violations;
 
-use crate::campaign::{self, Explore, StatePlan, Subject, TrialPlan};
+use crate::campaign::{self, Explore, PairFacts, RingFacts, StatePlan, Subject, TrialPlan};
 use crate::cli::args::{AtomicityArgs, CampaignArgs, DetectorArg, ToolArgs, head, number_of_runs};
 use crate::cli::io::bar::CampaignBar;
 use crate::cli::io::exit::ExitStatus;
@@ -42,7 +42,8 @@ Detects potential pairs, directs the scheduler at each pair, and prints which pa
 
 RaceFuzzer's directed scheduler drives two threads until both statements are pending at once. Where that is impossible (two tasks of \
 one looper, or a post that would have to wait), one access is held until the other one has been performed. So two runs show the same two accesses in both orders. \
-Then both orders are continued with the same seeds, from the state in which the order of the pair is decided.
+Then both orders are continued with the same seeds, from the state in which the order of the pair is decided. Deadlock rings are driven as well: \
+each thread waits before the lock that it wants until its neighbour holds that lock.
 
   HARMFUL      confirmed, and some failure occurs with one order and not with the other
   REAL         confirmed; both orders fail in the same ways, or none fails
@@ -320,12 +321,17 @@ fn one(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitSta
 // files.
 fn save(seeds: &Seeds, model: &Model, report: &ConfirmReport) -> Result<BTreeSet<String>, Refusal> {
     let mut files = BTreeSet::new();
-    for pair in report.pairs.iter().chain(&report.order_pairs) {
+    let orders = report.order_pairs.iter().filter(|pair| !pair.is_of_ring());
+    for pair in report.pairs.iter().chain(orders) {
         for (_, harm) in words::hurting(pair) {
             let what = words::failure(harm);
             let run = (harm.signature.as_str(), harm.again.token.as_str());
             files.insert(seeds.keep(model, format!("{} ~ {}: harmful", pair.a.site, pair.b.site), run, &what)?);
         }
+    }
+    for deadlock in report.rings.iter().flat_map(RingFacts::deadlocks) {
+        let run = (deadlock.signature.as_str(), deadlock.again.token.as_str());
+        files.insert(seeds.keep(model, "no deadlock ring".to_owned(), run, &words::failure(deadlock))?);
     }
     for finding in report.findings() {
         if let Subject::Failure(fails, _) = finding.subject {

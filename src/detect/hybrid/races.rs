@@ -8,7 +8,9 @@ use crate::detect::DetectorId;
 use crate::detect::pairs::candidate::{Candidate, ConflictPlace};
 use crate::detect::pairs::executions::{ExecutionQuery, Executions};
 use crate::detect::pairs::findings::PairFindings;
+use crate::detect::pairs::lock_order::LockOrder;
 use crate::detect::pairs::order_pairs::OrderPairFinder;
+use crate::detect::pairs::rings::{RingCandidate, rings};
 use crate::detect::pairs::watch::{Act, RunState};
 use crate::event::{Access, AccessKind, AccessPlace, Event, Location, ObjectId};
 use crate::exec::Observer;
@@ -36,6 +38,8 @@ pub struct Hybrid {
     watch: RunState,
     races: Races,
     orders: Option<OrderPairFinder>,
+    // The lock order, if order pairs are wanted.
+    locks: Option<LockOrder>,
     tape: Option<Tape>,
 }
 
@@ -46,6 +50,8 @@ pub struct Findings {
     pub races: Vec<Candidate>,
     /// Order pairs, in the order of their pairs.
     pub orders: Vec<Candidate>,
+    /// Deadlock rings, the shortest and nearest first. Only [`Hybrid::finish_for`] finds them.
+    pub rings: Vec<RingCandidate>,
     /// Names of locations, locks, queues and the like that have more pairs than are kept for one of them.
     pub left_out: BTreeSet<String>,
 }
@@ -69,7 +75,7 @@ impl Hybrid {
     /// Returns a detector that has seen no event, for races only.
     #[must_use]
     pub fn new() -> Self {
-        Self { watch: RunState::new(true), races: Races::default(), orders: None, tape: None }
+        Self { watch: RunState::new(true), races: Races::default(), orders: None, locks: None, tape: None }
     }
 
     /// Returns a detector that has seen no event, for races and order pairs: it finds the same order pairs as a
@@ -92,7 +98,7 @@ impl Hybrid {
     /// ```
     #[must_use]
     pub fn with_order_pairs() -> Self {
-        Self { orders: Some(OrderPairFinder::default()), ..Self::new() }
+        Self { orders: Some(OrderPairFinder::default()), locks: Some(LockOrder::default()), ..Self::new() }
     }
 
     /// Keeps at most `most` pairs of statements of one location, and at most `most` order pairs of one object,
@@ -128,6 +134,9 @@ impl Hybrid {
             if let Some(orders) = &mut self.orders {
                 orders.compare(world, &self.watch, (op, value, &act), &changes);
             }
+            if let Some(locks) = &mut self.locks {
+                locks.observe(world, &mut self.watch, (op, value, &act));
+            }
         }
         if let Some(tape) = &mut self.tape {
             tape.observe(world, event, self.watch.passed(), touched);
@@ -149,7 +158,7 @@ impl Hybrid {
         (races, orders)
     }
 
-    /// Returns the races that these detectors find, each of them on its own, with all order pairs. A pair that two
+    /// Returns the races that these detectors find, each of them on its own, with all order pairs and rings. A pair that two
     /// detectors report is among the races twice. `world` is the state after the run. Detectors besides
     /// [`DetectorId::HYBRID`] must have been given to [`Hybrid::record_for`].
     ///
@@ -172,7 +181,8 @@ impl Hybrid {
     #[must_use]
     pub fn finish_for(mut self, detectors: &[DetectorId], world: &World) -> Findings {
         let more = self.tape.take().map(|tape| tape.finish(&self.watch, world));
-        let mut found = self.finish_all();
+        let rings = self.locks.take().map_or_else(Vec::new, |locks| rings(&locks, &mut self.watch, world));
+        let mut found = Findings { rings, ..self.finish_all() };
         if !detectors.contains(&DetectorId::HYBRID) {
             found.races.clear();
         }
@@ -186,7 +196,7 @@ impl Hybrid {
         let (races, mut left_out) = self.races.found.finish();
         let (orders, more) = self.orders.map_or_else(Default::default, |orders| orders.found.finish());
         left_out.extend(more);
-        Findings { races, orders, left_out }
+        Findings { races, orders, rings: Vec::new(), left_out }
     }
 }
 

@@ -118,13 +118,6 @@ struct OpenSection {
     compared: BTreeSet<u32>,
 }
 
-fn thing(hold: LockHold) -> Thing {
-    match hold {
-        LockHold::Lock(lock) => Thing::Lock(lock),
-        LockHold::Read(lock) | LockHold::Write(lock) => Thing::RwLock(lock),
-    }
-}
-
 impl Sections {
     /// Processes an operation of a thread. `watch.held` has the lock sets before the operation.
     pub(in crate::detect) fn compare(
@@ -171,7 +164,7 @@ impl Sections {
 
     fn begin(&mut self, world: &World, watch: &RunState, hold: LockHold, act: Act, found: &mut PairFindings) {
         let now = watch.now(act.when.context);
-        let begun = self.locks.get(&thing(hold)).and_then(|lock| now.filter(|now| now.misses(&lock.last))).cloned();
+        let begun = self.locks.get(&hold.thing()).and_then(|lock| now.filter(|now| now.misses(&lock.last))).cloned();
         let mut open = OpenSection { hold, act, footprint: Footprint::new(), begun, compared: BTreeSet::new() };
         let Self { open: nests, locks, footprints, .. } = self;
         for around in watch.held.holds(act.by.lockset) {
@@ -188,7 +181,7 @@ impl Sections {
     // Ends the section and keeps it. Returns the operation that began it.
     fn end(&mut self, thread: ThreadId, hold: LockHold) -> Option<Act> {
         let OpenSection { hold, act, footprint, .. } = self.open.get_mut(&thread)?.remove(hold)?;
-        let lock = self.locks.entry(thing(hold)).or_default();
+        let lock = self.locks.entry(hold.thing()).or_default();
         let mut what = (hold, self.footprints.id(footprint));
         let of_site = lock.of_site.entry(act.by.site).or_default();
         if !lock.compared.is_known(act.by, what) && *of_site >= MOST_FOOTPRINTS {
@@ -351,7 +344,7 @@ impl OpenSection {
         }
         self.footprint.insert(touch.0, touch.1);
         let Self { hold, act, begun: Some(now), compared, .. } = self else { return };
-        let Some(lock) = locks.get_mut(&thing(*hold)) else { return };
+        let Some(lock) = locks.get_mut(&hold.thing()) else { return };
         let mut classes = lock.conflicting(footprints, touch);
         classes.retain(|class| compared.insert(*class));
         // Two readers do not conflict here, nor two tasks of one looper, nor sections under a common outer lock.
@@ -361,7 +354,7 @@ impl OpenSection {
             hold.excludes(what.0) && !same && !watch.guarded(by, &act.by)
         });
         let query = ExecutionQuery { world, watch, act, now, is_access: false };
-        let name = || thing(*hold).name(world);
+        let name = || hold.thing().name(world);
         let classes = classes.into_iter().map(|class| class as usize);
         lock.compared.compare_classes(query, classes, 0, found, || (ConflictPlace::Object { name: name() }, name()));
     }

@@ -51,6 +51,11 @@ pub(in crate::detect) struct OperationKey {
 }
 
 impl OperationKey {
+    /// Whether both operations belong to tasks of one looper, which never run at once.
+    pub(in crate::detect) fn is_same_looper(&self, other: &OperationKey) -> bool {
+        self.kind(other) == ContextKind::SameLooper
+    }
+
     pub(in crate::detect) fn kind(&self, other: &OperationKey) -> ContextKind {
         match (self.looper, other.looper) {
             (None, None) => ContextKind::ThreadThread,
@@ -151,11 +156,16 @@ impl RunState {
             *visits += 1;
         }
         let visit = *visits;
-        let looper = (world.thread(thread).home != context && !world.shares_queue(thread)).then_some(thread);
+        let looper = Self::looper(world, thread, context);
         let by = OperationKey { site, looper, lockset: self.held.lockset(thread) };
         let at = self.before.or_else(|| self.points(context))?;
         let when = ExecutionTime { at, context, step: event.step, visit };
         Some((op, *value, Act { thread, refused: *refused, by, when }))
+    }
+
+    /// Returns the looper of a task, as in [`OperationKey::looper`].
+    pub(in crate::detect) fn looper(world: &World, thread: ThreadId, context: ContextId) -> Option<ThreadId> {
+        (world.thread(thread).home != context && !world.shares_queue(thread)).then_some(thread)
     }
 
     fn points(&self, context: ContextId) -> Option<Points> {

@@ -117,6 +117,18 @@ impl HeldLocksets {
         id
     }
 
+    /// Returns the set without a hold.
+    pub(in crate::detect) fn without(&mut self, set: LocksetId, hold: LockHold) -> LocksetId {
+        let Lockset { mut locks, mut reads, mut writes } = self.all[set];
+        let (of, number) = match hold {
+            LockHold::Lock(LockId(number)) => (&mut locks, number),
+            LockHold::Read(RwLockId(number)) => (&mut reads, number),
+            LockHold::Write(RwLockId(number)) => (&mut writes, number),
+        };
+        *of = self.sets.without(*of, number);
+        self.intern(Lockset { locks, reads, writes })
+    }
+
     /// Whether two threads cannot have these two sets at once.
     pub(in crate::detect) fn exclude(&self, a: LocksetId, b: LocksetId) -> bool {
         let (a, b, sets) = (&self.all[a], &self.all[b], &self.sets);

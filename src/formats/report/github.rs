@@ -4,7 +4,8 @@
 //! An annotation is placed at the line of the real source if the model names it (`from "Main.java:12"`), else at the
 //! line of the model. The kind depends on the finding:
 //!
-//! - error: a harmful pair, or a failure, whatever the verdicts of the pairs in whose runs it occurs
+//! - error: a harmful pair, a confirmed deadlock ring, or a failure, whatever the verdicts of the pairs in whose runs it
+//!   occurs
 //! - warning: a confirmed pair without known harm
 //! - notice: an unconfirmed pair
 //! - none: a refuted pair
@@ -13,9 +14,9 @@
 //! how many are left out.
 
 use super::words::{self, Example};
-use super::{Replays, ReportEntry, Subject, all, counted, place};
+use super::{Replays, ReportEntry, Subject, all, counted, place, rings};
 use crate::base::clean;
-use crate::campaign::Verdict;
+use crate::campaign::{RingFacts, Verdict};
 use crate::formats::campaign::ConfirmReport;
 use crate::formats::gate::GateFailure;
 use std::fmt::Write as _;
@@ -115,6 +116,14 @@ fn annotation(text: &mut String, entry: &ReportEntry<'_>, replays: &mut dyn Repl
             let lines: Vec<String> = words::source(pair).into_iter().chain([head, harm]).collect();
             let at = Some((pair.a.line, Some(pair.a.column)));
             ((at, pair.a.from.clone()), format!("{what} on {}", clean(&pair.location)), lines)
+        }
+        Subject::Ring(ring) => {
+            let first = ring.parts.first().map(|part| &part.wants);
+            let at = first.map(|wants| (wants.line, Some(wants.column)));
+            let open = if ring.verdict() == Verdict::Harmful { "" } else { "unconfirmed " };
+            let title = format!("{open}deadlock ring of {}", rings::locks(&ring.parts));
+            let lines = ring.parts.iter().map(rings::part).chain([rings::proof(report, ring)]).collect();
+            ((at, first.and_then(|wants| wants.from.clone())), title, lines)
         }
         Subject::Failure(fails, _) => {
             let (at, from) = words::place(report, fails, replays);

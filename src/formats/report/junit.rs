@@ -5,6 +5,7 @@
 //! - Each failure of a run makes a case fail: the pair whose harm it is, or else a case of its own, whatever the
 //!   verdicts of the pairs in whose runs it occurs. The harmful pairs of one cause are one case, of the pair that leads
 //!   them, and the others are listed there.
+//! - A deadlock ring is a case like a pair: a confirmed one fails, an unconfirmed one is skipped.
 //! - An unconfirmed pair is a skipped case.
 //! - A confirmed pair without known harm passes, because it is no reason to break a build, and so does a refuted pair.
 //!   Both have their verdict in the property `verdict` and in their output.
@@ -15,11 +16,12 @@
 //! There are no times and no host names: the same campaign gives the same bytes.
 
 use super::words::{self, Example};
-use super::{Replays, ReportEntry, Subject, entries, place};
+use super::{Replays, ReportEntry, Subject, entries, place, rings};
 use crate::base::clean;
-use crate::campaign::{PairFacts, Verdict};
+use crate::campaign::{PairFacts, RingFacts, Verdict};
 use crate::formats::campaign::ConfirmReport;
 use crate::formats::gate::GateFailure;
+use crate::formats::ring::JudgedRing;
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 use std::collections::BTreeMap;
 
@@ -108,6 +110,7 @@ fn case(entry: &ReportEntry<'_>, replays: &mut dyn Replays) -> TestCase {
     words::belonging(entry).iter().for_each(|line| body.push_str(&format!("\n{line}")));
     let (pair, order) = match finding.subject {
         Subject::Pair { pair, order } => (pair, order),
+        Subject::Ring(ring) => return ring_case(report, ring, &body),
         Subject::Failure(fails, runs) => {
             let head = words::fails(report, fails, runs, replays).head.plain();
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
@@ -152,6 +155,35 @@ fn case(entry: &ReportEntry<'_>, replays: &mut dyn Replays) -> TestCase {
     for (name, value) in [("verdict", verdict.word().to_owned()), ("rank", pair.rank.to_string())] {
         case.add_property(Property::new(name, clean(&value)));
     }
+    case
+}
+
+fn ring_case(report: &ConfirmReport, ring: &JudgedRing, body: &str) -> TestCase {
+    let (verdict, proof) = (ring.verdict(), rings::proof(report, ring));
+    let parts: Vec<String> = ring.parts.iter().map(rings::part).collect();
+    let text = format!("{}\n{proof}\n{body}", parts.join("\n"));
+    let status = match verdict {
+        Verdict::Harmful => {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+            status.set_type("ring/harmful").set_message(parts.join("; ")).set_description(text.as_str());
+            status
+        }
+        Verdict::Unconfirmed => {
+            let mut status = TestCaseStatus::skipped();
+            status.set_type("ring/unconfirmed").set_message(format!("unconfirmed: {proof}"));
+            status
+        }
+        Verdict::Real | Verdict::Refuted => TestCaseStatus::success(),
+    };
+    let mut case =
+        TestCase::new(format!("deadlock ring of {}: {}", rings::locks(&ring.parts), rings::name(ring)), status);
+    if verdict == Verdict::Refuted {
+        case.set_system_out(text.trim_end());
+    }
+    if let Some(first) = ring.parts.first() {
+        case.extra.insert("line".into(), first.wants.line.to_string().into());
+    }
+    case.add_property(Property::new("verdict", verdict.word()));
     case
 }
 

@@ -7,8 +7,8 @@
 
 use super::counts::{VerdictCounts, grouped};
 use super::words::{self, Example};
-use super::{Replays, ReportEntry, Subject, all, counted, place};
-use crate::campaign::{PairFacts, Verdict};
+use super::{Replays, ReportEntry, Subject, all, counted, place, rings};
+use crate::campaign::{PairFacts, RingFacts, Verdict};
 use crate::formats::campaign::ConfirmReport;
 use crate::formats::gate::GateFailure;
 use std::fmt::Write as _;
@@ -53,9 +53,14 @@ pub(super) fn gate(failures: &[GateFailure]) -> String {
 // Returns the counts for the heading, failures first.
 fn headline(reports: &[ConfirmReport], found: &[ReportEntry<'_>]) -> String {
     let of = |verdict: Option<Verdict>| found.iter().filter(move |e| e.finding.verdict() == verdict);
-    let harmful = of(Some(Verdict::Harmful)).map(|e| e.finding.count()).sum::<u64>();
+    let is_ring = |e: &&ReportEntry<'_>| matches!(e.finding.subject, Subject::Ring(_));
+    let harmful = of(Some(Verdict::Harmful)).filter(|e| !is_ring(e)).map(|e| e.finding.count()).sum::<u64>();
     let grouped = grouped(found.iter().map(|e| &e.finding));
     let mut parts = vec![grouped.unwrap_or_else(|| counted(harmful, "harmful pair"))];
+    let rings = of(Some(Verdict::Harmful)).filter(is_ring).count() as u64;
+    if rings > 0 {
+        parts.insert(0, counted(rings, "deadlock ring"));
+    }
     let failures = of(None).count() as u64;
     if failures > 0 {
         parts.insert(0, counted(failures, "failure"));
@@ -120,10 +125,12 @@ fn table(text: &mut String, found: &[ReportEntry<'_>], replays: &mut dyn Replays
             Subject::Failure(fails, runs) => words::fails(report, fails, runs, replays).head.plain(),
             Subject::Pair { pair, .. } if pair.verdict() == Verdict::Harmful => words::harm(pair),
             Subject::Pair { pair, .. } => words::proof(report, pair),
+            Subject::Ring(ring) => rings::proof(report, ring),
         };
         let known = code(&known);
         let (location, pair) = match finding.subject {
             Subject::Pair { pair, .. } => (code(&pair.location), code(&words::pair(pair))),
+            Subject::Ring(ring) => (code(&rings::locks(&ring.parts)), code(&rings::name(ring))),
             Subject::Failure(..) => {
                 (String::new(), finding.pairs.first().map_or(String::new(), |p| code(&words::pair(p))))
             }
@@ -152,6 +159,8 @@ fn table(text: &mut String, found: &[ReportEntry<'_>], replays: &mut dyn Replays
 fn verdict(subject: Subject<'_>) -> &'static str {
     match subject {
         Subject::Failure(..) => "**failure**",
+        Subject::Ring(ring) if ring.verdict() == Verdict::Harmful => "**deadlock ring**",
+        Subject::Ring(ring) => ring.verdict().word(),
         Subject::Pair { pair, order } => match (pair.verdict(), order) {
             (Verdict::Harmful, true) => "**harmful order**",
             (Verdict::Harmful, false) => "**harmful**",
@@ -172,6 +181,7 @@ fn details(entry: &ReportEntry<'_>, replays: &mut dyn Replays) -> String {
             let order = if order { "order " } else { "" };
             format!("harmful {order}{} {}", html(&pair.location), html(&words::pair(pair)))
         }
+        Subject::Ring(ring) => format!("deadlock ring of {}", html(&rings::locks(&ring.parts))),
         Subject::Failure(..) if finding.pairs.is_empty() => "failure".to_owned(),
         Subject::Failure(..) => "failure in either order".to_owned(),
     };
@@ -184,6 +194,12 @@ fn details(entry: &ReportEntry<'_>, replays: &mut dyn Replays) -> String {
         }
         let lead = if pair.detectors.is_empty() { "Seen in" } else { "Pair" };
         let _ = writeln!(text, "{lead} {}: {}.\n", plain(&seen), code(&proof));
+    }
+    if let Subject::Ring(ring) = finding.subject {
+        for part in &ring.parts {
+            let _ = writeln!(text, "- {}\n", code(&rings::part(part)));
+        }
+        let _ = writeln!(text, "{}\n", code(&rings::proof(report, ring)));
     }
     for example in entry.examples(replays) {
         list_item(&mut text, &example);
@@ -215,6 +231,7 @@ fn diagram(entry: &ReportEntry<'_>, replays: &mut dyn Replays) -> Option<String>
             let (_, fails) = words::hurting(pair).into_iter().next()?;
             replays.run(about, &fails.again, &[&pair.a, &pair.b])?.diagram
         }
+        Subject::Ring(ring) => replays.run(about, &ring.deadlocks.first()?.again, &rings::statements(ring))?.diagram,
         Subject::Failure(fails, _) => replays.run(about, &fails.again, &[])?.diagram,
     }
 }

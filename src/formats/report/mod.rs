@@ -24,6 +24,7 @@ mod line;
 pub mod markdown;
 pub mod overview;
 mod place;
+pub(crate) mod rings;
 mod run;
 pub mod sarif;
 pub mod tested;

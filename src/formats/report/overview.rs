@@ -4,8 +4,8 @@
 use super::counts::{VerdictCounts, grouped};
 use super::line::{ReportLine, Role};
 use super::text::{TextExtent, verdict};
-use super::{Subject, counted, words};
-use crate::campaign::{PairFacts, Verdict};
+use super::{Subject, counted, rings, words};
+use crate::campaign::{PairFacts, RingFacts, Verdict};
 use crate::formats::campaign::{ConfirmReport, Failure, Pair};
 use crate::formats::campaigns::{CampaignReport, variant_name};
 use crate::formats::shell;
@@ -28,7 +28,13 @@ pub fn variant(report: &ConfirmReport, extent: TextExtent) -> Vec<ReportLine> {
                     lines.extend(words::more_pairs(&finding).map(|more| ReportLine::new(format!("    {more}"))));
                 }
             }
-            Subject::Pair { .. } => {}
+            Subject::Ring(ring) if ring.verdict() == Verdict::Harmful => {
+                let line = ReportLine::new("  ").join(verdict(ring.verdict())).and(" ring  ");
+                lines.push(line.with(Role::Name, rings::locks(&ring.parts)));
+                lines.extend(ring.parts.iter().map(|part| ReportLine::new(format!("    {}", rings::part(part)))));
+                lines.extend(ring.deadlocks.first().map(|fails| replay(report, fails)));
+            }
+            Subject::Pair { .. } | Subject::Ring(_) => {}
             Subject::Failure(other, _) => {
                 let line = ReportLine::new("  ").with(Role::Bad, words::failure(other));
                 lines.push(line.and(format!(", {}", counted(other.runs, "run"))));
@@ -43,6 +49,8 @@ pub fn variant(report: &ConfirmReport, extent: TextExtent) -> Vec<ReportLine> {
 #[must_use]
 pub fn summary(campaign: &CampaignReport) -> Vec<ReportLine> {
     let (mut pairs, mut orders, mut others) = (VerdictCounts::default(), VerdictCounts::default(), 0);
+    let rings: Vec<_> = campaign.results.iter().flat_map(|result| result.report.rings.iter().cloned()).collect();
+    let rings = rings::counts(&rings).map_or(String::new(), |counts| format!(", {counts}"));
     for result in &campaign.results {
         pairs.add(VerdictCounts::of(&result.report.pairs));
         orders.add(VerdictCounts::of(&result.report.order_pairs));
@@ -60,7 +68,7 @@ pub fn summary(campaign: &CampaignReport) -> Vec<ReportLine> {
     let findings: Vec<_> = campaign.results.iter().flat_map(|result| result.report.findings()).collect();
     let grouped = grouped(&findings).map_or(String::new(), |grouped| format!(", {grouped}"));
     let others = if others == 0 { String::new() } else { format!(", {}", unexplained(others)) };
-    let counts = format!("{variants}: {}, {}{grouped}{others}", of(pairs, "pair"), of(orders, "order pair"));
+    let counts = format!("{variants}: {}, {}{grouped}{rings}{others}", of(pairs, "pair"), of(orders, "order pair"));
     let unknown = unknown(campaign.results.iter().map(|r| &r.report));
     let unknown = (!unknown.is_empty()).then(|| ReportLine::default().with(Role::Open, unknown.join(", ")));
     [ReportLine::new(""), ReportLine::new(counts)].into_iter().chain(unknown).collect()
@@ -71,6 +79,7 @@ fn head(report: &ConfirmReport) -> ReportLine {
     let about = &report.about;
     let (counts, others) = (VerdictCounts::of(&report.pairs), failures(report));
     let orders = VerdictCounts::of(&report.order_pairs).harmful;
+    let closed = report.rings.iter().filter(|ring| ring.verdict() == Verdict::Harmful).count();
     let mut parts = vec![counted(counts.all() as u64, "pair")];
     if counts.all() > 0 {
         parts[0] = format!("{}: {}", parts[0], counts.words());
@@ -79,6 +88,7 @@ fn head(report: &ConfirmReport) -> ReportLine {
         parts.push(format!("{} harmful", counted(orders as u64, "order pair")));
     }
     parts.extend(grouped(&report.findings()));
+    parts.extend(rings::counts(&report.rings));
     if others > 0 {
         parts.push(unexplained(others));
     }
@@ -87,7 +97,7 @@ fn head(report: &ConfirmReport) -> ReportLine {
         parts.push("incomplete".to_owned());
     }
     let role = match () {
-        () if counts.harmful + orders > 0 || others > 0 => Role::Bad,
+        () if counts.harmful + orders + closed > 0 || others > 0 => Role::Bad,
         () if counts.real + counts.unconfirmed > 0 || parts.len() > 1 => Role::Open,
         () => Role::Good,
     };

@@ -4,8 +4,8 @@
 use super::counts::{self, VerdictCounts};
 use super::line::{ReportLine, Role};
 use super::words::{self, Example};
-use super::{Replays, Subject, counted};
-use crate::campaign::{Finding, PairFacts, RunKind, Verdict, same_failure};
+use super::{Replays, Subject, counted, rings};
+use crate::campaign::{Finding, PairFacts, RingFacts, RunKind, Verdict, same_failure};
 use crate::detect::Rank;
 use crate::formats::campaign::{Access, ConfirmReport, Evidence, Failure, Harm, Pair};
 use std::collections::BTreeSet;
@@ -63,6 +63,7 @@ pub fn render<'r>(report: &'r ConfirmReport, extent: TextExtent, replays: &mut d
     writer.livelocks(extent.quiet);
     if !extent.quiet {
         writer.pairs(extent);
+        writer.rings();
         writer.failures();
         writer.line("");
     }
@@ -102,7 +103,7 @@ impl<'r> TextWriter<'r, '_> {
 
     fn pairs(&mut self, extent: TextExtent) {
         let orders = &self.report.order_pairs;
-        let orders = orders.iter().filter(|p| extent.all_orders || p.verdict() == Verdict::Harmful);
+        let orders = orders.iter().filter(|p| extent.all_orders || p.verdict() == Verdict::Harmful && !p.is_of_ring());
         let mut pairs: Vec<&Pair> = self.report.pairs.iter().chain(orders).collect();
         // The verdicts are in the order of their importance. The sort is stable: with equal verdicts races come first,
         // and each kind in the order of its statements.
@@ -134,6 +135,23 @@ impl<'r> TextWriter<'r, '_> {
             |f: &&Finding<'_, Pair>| matches!(f.subject, Subject::Pair { pair: own, .. } if std::ptr::eq(own, pair));
         let more = self.findings.iter().find(is_its).and_then(words::more_pairs);
         more.into_iter().for_each(|more| self.line(format!("  {more}")));
+    }
+
+    fn rings(&mut self) {
+        let report = self.report;
+        let mut rings: Vec<_> = report.rings.iter().collect();
+        rings.sort_by_key(|ring| ring.verdict());
+        for ring in rings {
+            self.line("");
+            let head = verdict(ring.verdict()).and(" ring  ");
+            self.push(head.with(Role::Name, rings::locks(&ring.parts)));
+            ring.parts.iter().for_each(|part| self.line(format!("  {}", rings::part(part))));
+            self.push(ReportLine::new(format!("  {}", rings::proof(report, ring))).prose());
+            let marked = rings::statements(ring);
+            for example in rings::examples(report, ring, self.replays) {
+                self.example(example, marked.clone());
+            }
+        }
     }
 
     // Returns the pair that leads the group of this one, if it is another pair.
@@ -206,14 +224,19 @@ impl<'r> TextWriter<'r, '_> {
         if !report.order_pairs.is_empty() {
             let VerdictCounts { harmful, real, refuted, unconfirmed } = VerdictCounts::of(&report.order_pairs);
             let all = counted(report.order_pairs.len() as u64, "order pair");
+            let of_rings = match report.order_pairs.iter().filter(|p| p.is_of_ring()).count() {
+                0 => String::new(),
+                n => format!(" ({n} of them told as a deadlock ring)"),
+            };
             self.line(format!(
-                "{all}: {harmful} harmful, {real} without known harm, {refuted} refuted, {unconfirmed} not flipped"
+                "{all}: {harmful} harmful, {real} without known harm, {refuted} refuted, {unconfirmed} not flipped{of_rings}"
             ));
         }
         if let Some(grouped) = counts::grouped(&self.findings) {
             self.line(grouped);
         }
-        let pairs = report.pairs.iter().chain(&report.order_pairs);
+        rings::counts(&report.rings).into_iter().for_each(|counts| self.line(counts));
+        let pairs = report.pairs.iter().chain(&report.order_pairs).filter(|p| !p.is_of_ring());
         let harms: BTreeSet<String> = pairs.flat_map(|p| p.harms()).map(same_failure).collect();
         let what = match (harms.len() as u64, failures(&self.findings).len() as u64) {
             (0, 0) => return,
@@ -261,7 +284,7 @@ type UnexplainedFailure<'r> = (&'r Failure, RunKind, Vec<&'r Pair>);
 fn failures<'r>(findings: &[Finding<'r, Pair>]) -> Vec<UnexplainedFailure<'r>> {
     let failure = |f: &Finding<'r, Pair>| match f.subject {
         Subject::Failure(failure, runs) => Some((failure, runs, f.pairs.clone())),
-        Subject::Pair { .. } => None,
+        Subject::Pair { .. } | Subject::Ring(_) => None,
     };
     findings.iter().filter_map(failure).collect()
 }

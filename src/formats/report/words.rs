@@ -85,7 +85,8 @@ pub(crate) fn side(pair: &Pair, first: &str) -> String {
     }
 }
 
-fn rate(way: &Way) -> String {
+/// Formats how often the trials of a strategy reached their goal.
+pub(super) fn rate(way: &Way) -> String {
     let (low, high) = interval(way.hits, way.trials);
     let kind = way.strategy.split(':').next().unwrap_or_default();
     let kind = if kind == "hold" { "held" } else { kind };
@@ -344,11 +345,11 @@ pub(super) fn more_pairs(finding: &Finding<'_, Pair>) -> Option<String> {
 pub(super) fn belonging(entry: &ReportEntry<'_>) -> Vec<String> {
     let line = |p: &&Pair| match entry.finding.subject {
         Subject::Pair { .. } => format!("the same cause as with the pair {}", located(p)),
-        Subject::Failure(..) => format!("in either order of the pair {}", located(p)),
+        Subject::Ring(_) | Subject::Failure(..) => format!("in either order of the pair {}", located(p)),
     };
     let others = match entry.finding.subject {
         Subject::Pair { pair, .. } => harm_of_others(entry.report, pair, located),
-        Subject::Failure(..) => Vec::new(),
+        Subject::Ring(_) | Subject::Failure(..) => Vec::new(),
     };
     entry.finding.pairs.iter().map(line).chain(others).collect()
 }
@@ -421,6 +422,7 @@ impl<'r> ReportEntry<'r> {
     pub(super) fn examples(&self, replays: &mut dyn Replays) -> Vec<Example<'r>> {
         match self.finding.subject {
             Subject::Pair { pair, .. } => orders(self.report, pair, replays),
+            Subject::Ring(ring) => super::rings::examples(self.report, ring, replays),
             Subject::Failure(f, runs) => vec![fails(self.report, f, runs, replays)],
         }
     }

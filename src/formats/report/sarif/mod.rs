@@ -18,11 +18,12 @@ mod rules;
 pub mod tested;
 
 use super::words::{self, side};
-use super::{CommandEnd, Replays, ReportEntry, Subject, all, counted, place};
+use super::{CommandEnd, Replays, ReportEntry, Subject, all, counted, place, rings};
 use crate::base::Digester;
 use crate::base::clean;
 use crate::campaign::{PairFacts, Verdict};
 use crate::formats::campaign::{Access, ConfirmReport, Evidence, Pair};
+use crate::formats::ring::JudgedRing;
 use flows::{by_thread, locations, merged};
 use objects::{
     ArtifactLocation, AutomationDetails, CodeFlow, Driver, Invocation, Notification, PhysicalLocation, Properties,
@@ -136,6 +137,10 @@ impl SarifWriter<'_> {
         let uri = place::uri(&self.replays.path(&report.about.file));
         let (order, print, shown) = match finding.subject {
             Subject::Pair { pair, order } => (order, pair_print(pair), shown(pair)),
+            Subject::Ring(ring) => {
+                let print = rings::statements(ring).into_iter().flat_map(access_print).collect();
+                (false, print, ring_runs(ring))
+            }
             Subject::Failure(fails, _) => {
                 let one = ExampleRun { first: None, signature: fails.signature.clone(), again: &fails.again };
                 (false, vec![fails.signature.clone()], vec![one])
@@ -143,7 +148,10 @@ impl SarifWriter<'_> {
         };
         let (message, locations, related) = self.words(entry, &uri);
         let either = !finding.pairs.is_empty();
-        let rule = rule_of(finding.verdict(), order, either);
+        let rule = match finding.subject {
+            Subject::Ring(_) => rules::rule_of_ring(finding.verdict() == Some(Verdict::Harmful)),
+            _ => rule_of(finding.verdict(), order, either),
+        };
         let rules::RuleRow { id, level, precision, .. } = RULES[rule];
         let open = finding.verdict() == Some(Verdict::Unconfirmed);
         let code_flows = if open { Vec::new() } else { self.flows(entry, &uri, &shown) };
@@ -183,6 +191,17 @@ impl SarifWriter<'_> {
                 let at = places(a.from.as_deref(), uri, Some((a.line, a.column)));
                 (format!("{head} ~ {link}; {proof}.{harm}{same}"), at, others)
             }
+            Subject::Ring(ring) => {
+                let parts: Vec<String> = ring.parts.iter().map(rings::part).collect();
+                let message = format!("{}. {}.", parts.join("; "), rings::proof(report, ring));
+                let mut all = ring.parts.iter().flat_map(|part| [&part.wants, &part.holds]);
+                let first = all.next();
+                let at = first.map(|a| places(a.from.as_deref(), uri, Some((a.line, a.column)))).unwrap_or_default();
+                let others = all.flat_map(|a| related(uri, a, &format!("of the ring: {}", words::access(a))));
+                let mut others: Vec<SarifLocation> = others.collect();
+                (1..).zip(&mut others).for_each(|(id, other)| other.id = Some(id));
+                (escape(&message), at, others)
+            }
             Subject::Failure(fails, runs) => {
                 let head = words::fails(report, fails, runs, self.replays).head.plain();
                 let (at, from) = words::place(report, fails, self.replays);
@@ -197,6 +216,7 @@ impl SarifWriter<'_> {
     fn flows(&mut self, entry: &ReportEntry<'_>, uri: &str, shown: &[ExampleRun<'_>]) -> Vec<CodeFlow> {
         let marked: Vec<&Access> = match entry.finding.subject {
             Subject::Pair { pair, .. } => vec![&pair.a, &pair.b],
+            Subject::Ring(ring) => rings::statements(ring),
             Subject::Failure(..) => Vec::new(),
         };
         let mut flows = Vec::new();
@@ -226,7 +246,8 @@ impl SarifWriter<'_> {
             digest.text(name).text(&value.to_string());
         }
         // A pair keeps its fingerprint when its verdict changes, so only the kind of the finding counts, not the rule.
-        digest.text(if rule.starts_with("failure") { "failure" } else { "pair" });
+        let kind = rule.split_once('/').map_or("", |(kind, _)| kind);
+        digest.text(if matches!(kind, "failure" | "ring") { kind } else { "pair" });
         parts.iter().for_each(|part| {
             digest.text(part);
         });
@@ -251,7 +272,7 @@ impl SarifWriter<'_> {
         }
         let (rank, contexts) = match finding.subject {
             Subject::Pair { pair, .. } => (Some(pair.rank), pair.contexts.clone()),
-            Subject::Failure(..) => (None, Vec::new()),
+            Subject::Ring(_) | Subject::Failure(..) => (None, Vec::new()),
         };
         Properties {
             precision,
@@ -293,16 +314,23 @@ fn same(entry: &ReportEntry<'_>) -> String {
     text
 }
 
+// Returns the identity of a statement.
+fn access_print(a: &Access) -> [String; 4] {
+    let of = |text: &Option<String>| text.clone().unwrap_or_default();
+    [a.kind.clone(), a.place.clone(), of(&a.label), of(&a.from)]
+}
+
 // Returns the identity of a pair: place, kind and label of both statements, in an order that does not depend on which
 // one is `a`.
 fn pair_print(pair: &Pair) -> Vec<String> {
-    let side = |a: &Access| {
-        let of = |text: &Option<String>| text.clone().unwrap_or_default();
-        [a.kind.clone(), a.place.clone(), of(&a.label), of(&a.from)]
-    };
-    let mut sides = [side(&pair.a), side(&pair.b)];
+    let mut sides = [access_print(&pair.a), access_print(&pair.b)];
     sides.sort();
     sides.concat()
+}
+
+// Returns a run for each deadlock of a ring.
+fn ring_runs(ring: &JudgedRing) -> Vec<ExampleRun<'_>> {
+    ring.deadlocks.iter().map(|f| ExampleRun { first: None, signature: f.signature.clone(), again: &f.again }).collect()
 }
 
 // Returns a run for each end of both orders, the harmful ones first.

@@ -17,7 +17,7 @@ pub(super) struct RuleRow {
 }
 
 /// All rules. [`rule_of`] returns indices into this list.
-pub(super) const RULES: [RuleRow; 6] = [
+pub(super) const RULES: [RuleRow; 8] = [
     RuleRow {
         id: "race/harmful",
         name: "HarmfulRace",
@@ -78,6 +78,26 @@ pub(super) const RULES: [RuleRow; 6] = [
         precision: "very-high",
         severity: "error",
     },
+    RuleRow {
+        id: "ring/harmful",
+        name: "DeadlockRing",
+        short: "A deadlock ring",
+        full: "Each thread of the ring holds a lock and waits for a lock that the next one holds. A run ended in this deadlock.",
+        help: "Replay the run with the command of the result. Acquire the locks in one order everywhere, or hold one outer lock around them.",
+        level: "error",
+        precision: "very-high",
+        severity: "error",
+    },
+    RuleRow {
+        id: "ring/unconfirmed",
+        name: "UnconfirmedDeadlockRing",
+        short: "A potential deadlock that is neither confirmed nor refuted",
+        full: "Detection reports that each thread of the ring may hold a lock and want one that the next one holds. No trial ended in this deadlock.",
+        help: "The ring may be false, or too rare for so many trials: raise --trials or --explore-limit.",
+        level: "note",
+        precision: "low",
+        severity: "recommendation",
+    },
 ];
 
 /// Returns the index of the rule for a pair with this verdict, or for a failure. `order` tells whether it is an order
@@ -91,6 +111,11 @@ pub(super) fn rule_of(verdict: Option<Verdict>, order: bool, either: bool) -> us
         Some(Verdict::Real) => 1,
         Some(Verdict::Unconfirmed | Verdict::Refuted) => 4,
     }
+}
+
+/// Returns the index of the rule for a deadlock ring.
+pub(super) fn rule_of_ring(confirmed: bool) -> usize {
+    if confirmed { 6 } else { 7 }
 }
 
 /// Returns the rules as objects of the log.

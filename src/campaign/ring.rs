@@ -1,0 +1,63 @@
+//! What a campaign reports about a deadlock ring: plain data that other modules print or write.
+
+use super::report::{FailureReport, UndecidedReason, WayReport};
+use crate::detect::{Pair, Ring, RingCandidate, RingPart};
+
+/// Everything that a campaign knows about one ring.
+#[derive(Clone, Debug)]
+pub struct RingReport {
+    /// The ring.
+    pub ring: Ring,
+    /// Its threads in a run of detection, in the order of the ring.
+    pub parts: Vec<RingPart>,
+    /// Proof of the verdict.
+    pub proof: RingProof,
+    /// Deadlocks of the runs that ended with the ring closed, the most frequent first. Empty unless the ring is
+    /// confirmed.
+    pub deadlocks: Vec<FailureReport>,
+    /// Number of trials.
+    pub trials: u32,
+    /// Trials by strategy, in the order in which the strategies were tried. A hit is a trial that ended with the ring
+    /// closed.
+    pub ways: Vec<WayReport>,
+    /// Reason why a search did not decide about the ring; `None` if it decided, or if there was no search.
+    pub undecided_by_search: Option<UndecidedReason>,
+    /// Whether all planned trials were performed.
+    pub complete: bool,
+}
+
+/// Proof of the verdict on a ring.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RingProof {
+    /// A run ended in a deadlock in which each thread of the ring holds its lock and is blocked at the next one.
+    Closed,
+    /// No run ends so, as a search of all states shows.
+    Refuted {
+        /// Number of states, which is all that there are.
+        states: u64,
+    },
+    /// Neither confirmed nor refuted.
+    Unconfirmed,
+}
+
+impl RingReport {
+    /// Returns the report of a ring without trials.
+    pub(super) fn new(candidate: &RingCandidate) -> Self {
+        Self {
+            ring: candidate.ring.clone(),
+            parts: candidate.parts.clone(),
+            proof: RingProof::Unconfirmed,
+            deadlocks: Vec::new(),
+            trials: 0,
+            ways: Vec::new(),
+            undecided_by_search: None,
+            complete: true,
+        }
+    }
+
+    /// Returns whether these are the acquisitions of one lock by two neighbours of the ring.
+    #[must_use]
+    pub fn has(&self, pair: Pair) -> bool {
+        self.ring.orders().any(|[holds, wants]| Pair::new(holds, wants) == pair)
+    }
+}
