@@ -273,8 +273,8 @@ fn sides<P: Program>(plan: &CampaignPlan<P>, candidate: &Candidate, proof: &Proo
     [side(candidate.pair.a, a), side(candidate.pair.b, b)]
 }
 
-// Returns the index of the confirmed ring with which an order pair is told: the pair is the acquisitions of one lock by
-// two neighbours of the ring, and has no other harm than its deadlock. `None` if there is no such ring.
+// Returns the index of the confirmed ring with which an order pair is reported: the pair is the acquisitions of one
+// lock by two neighbours of the ring, and has no other harm than its deadlock. `None` if there is no such ring.
 fn part_of(order: &PairReport, rings: &[RingReport]) -> Option<u32> {
     let explains = |ring: &RingReport| {
         let deadlocks: BTreeSet<String> = ring.deadlocks.iter().map(|f| same_failure(&f.signature)).collect();

@@ -101,7 +101,7 @@ pub trait PairFacts {
     /// Returns the failures of the runs of both orders.
     fn failures(&self) -> Vec<&Self::Failure>;
 
-    /// Returns whether the pair is told with a confirmed deadlock ring: its harm is the deadlock.
+    /// Returns whether the pair is reported with a confirmed deadlock ring: its harm is the deadlock.
     fn is_of_ring(&self) -> bool;
 
     /// Returns the signature of a failure.

@@ -139,7 +139,7 @@ pub struct PairReport {
     pub trials: Trials,
     /// Comparison of both orders.
     pub comparison: Comparison,
-    /// Index of the confirmed ring with which an order pair is told; `None` for any other pair.
+    /// Index of the confirmed ring with which an order pair is reported; `None` for any other pair.
     pub ring: Option<u32>,
     /// Whether all planned trials were performed.
     pub complete: bool,

@@ -1,6 +1,6 @@
 //! What a campaign reports about a deadlock ring: plain data that other modules print or write.
 
-use super::report::{FailureReport, UndecidedReason, WayReport};
+use crate::campaign::report::{FailureReport, UndecidedReason, WayReport};
 use crate::detect::{Pair, Ring, RingCandidate, RingPart};
 
 /// Everything that a campaign knows about one ring.

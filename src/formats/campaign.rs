@@ -152,7 +152,7 @@ pub struct Pair {
     #[serde(flatten)]
     pub use_free: super::use_free::UseFreeFields,
     pub location: String,
-    /// Index of the confirmed deadlock ring with which an order pair is told, from 0.
+    /// Index of the confirmed deadlock ring with which an order pair is reported, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ring: Option<u32>,
     pub contexts: Vec<String>,

@@ -22,7 +22,7 @@ fn a_caught_exception_is_told_and_is_no_failure() {
     assert!(!told.out.contains("@use first: caught"), "{}", told.out);
     let json: serde_json::Value = serde_json::from_str(&call(&["confirm", &model, "--format", "json"]).out).unwrap();
     let caught = &json["pairs"][0]["orders"][0]["caught"][0];
-    assert_eq!((&caught["exception"], &caught["site"]), (&"NullPointer".into(), &"@use".into()), "{caught}");
+    assert_eq!((&caught["exception"], &caught["site"]), (&"NullPointer".into(), &"@use.use".into()), "{caught}");
 }
 
 #[test]

@@ -42,7 +42,14 @@ fn all_variants_are_told_by_name_and_counted() {
         args.extend(defines.iter().map(String::as_str));
         let mut alone = json(&call(&args).out);
         alone["variant"] = result["variant"].clone();
-        assert_eq!(*result, alone);
+        let mut result = result.clone();
+        // Violations of atomicity are judged for one model at a time.
+        if alone.as_object_mut().unwrap().remove("atomicity").is_some() {
+            for report in [&mut result, &mut alone] {
+                report.as_object_mut().unwrap().remove("gate");
+            }
+        }
+        assert_eq!(result, alone);
     }
 }
 

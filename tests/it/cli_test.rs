@@ -118,7 +118,7 @@ fn what_must_be_and_is_not_fails() {
         "{}",
         ran.out
     );
-    let line = "  m.race:9: expect atomicity violation\n    none of 400 walks violates it\n";
+    let line = "  m.race:9: expect atomicity violation\n    none of 400 walks violates it (";
     assert!(ran.out.contains(line), "{}", ran.out);
     let ran = within(&folder, &["test", "m.race"]);
     assert!(ran.out.contains("    no run can violate it (a search of "), "{}", ran.out);

@@ -385,7 +385,7 @@ fn threads_of_one_array_fail_as_one() {
     let run = call(&["confirm", &path, "--runs", "200", "--trials", "30", "--fail-on", "any-failure"]);
     assert_eq!(run.status, FOUND, "{}", run.err);
     assert!(run.err.contains("any-failure (1)"), "{}", run.err);
-    assert!(run.out.contains("\n1 failure: "), "{}", run.out);
+    assert!(run.out.contains("\n1 deadlock ring: 1 harmful"), "{}", run.out);
 }
 
 /// A failure that only trials of an unconfirmed pair have fails the gate, and each form of the report shows it.

@@ -102,7 +102,7 @@ const WRITERS: [&str; 10] = [
     "confirm s --runs 3 --trials 3 --journal",
     "merge c.json --out",
     "trace convert t.jsonl --out",
-    "trace to-model t.jsonl --out",
+    "trace to-model t.jsonl --all --out",
     "new",
 ];
 

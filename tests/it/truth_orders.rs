@@ -36,8 +36,8 @@ impl Graph {
         self.reach[by(first, other).map_or(first, |e| e.to)]
     }
 
-    // Failures of `this` that are not in `other`, by their [`keys`](key). A failure also counts as present in `other` if
-    // it is there with the two contexts exchanged.
+    // Failures of `this` that are not in `other`, by their [`keys`](key). A failure also counts as present in `other`
+    // if it is there with the two contexts exchanged.
     fn lacking(&self, this: Failures, other: Failures, roles: [u32; 2]) -> BTreeSet<String> {
         let names = self.keys(this & !other);
         let others = self.keys(other);

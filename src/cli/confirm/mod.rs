@@ -208,11 +208,6 @@ fn plan(args: &Args, model: &Model) -> campaign::CampaignPlan {
 }
 
 pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
-    if args.campaign.detector == DetectorArg::Atomicity {
-        return Err(Refusal::new(
-            "`confirm` drives pairs, and the analysis of atomicity finds none: use `raceflip detect --detector atomicity`",
-        ));
-    }
     let gate = args.gate.resolve()?;
     violations::refuse(&args)?;
     if args.is_of_many() { campaigns::run(&args, &gate, context) } else { one(&args, &gate, context) }

@@ -158,8 +158,8 @@ impl Hybrid {
         (races, orders)
     }
 
-    /// Returns the races that these detectors find, each of them on its own, with all order pairs and rings. A pair that two
-    /// detectors report is among the races twice. `world` is the state after the run. Detectors besides
+    /// Returns the races that these detectors find, each of them on its own, with all order pairs and rings. A pair
+    /// that two detectors report is among the races twice. `world` is the state after the run. Detectors besides
     /// [`DetectorId::HYBRID`] must have been given to [`Hybrid::record_for`].
     ///
     /// # Examples

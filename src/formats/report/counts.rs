@@ -52,8 +52,8 @@ impl VerdictCounts {
     }
 }
 
-/// Counts the harmful pairs and the findings about them: `17 harmful pairs and 1 order pair of 2 causes`. `None` if each
-/// pair is a finding of its own.
+/// Counts the harmful pairs and the findings about them: `17 harmful pairs and 1 order pair of 2 causes`. `None` if
+/// each pair is a finding of its own.
 pub(super) fn grouped<'f, 'r: 'f>(findings: impl IntoIterator<Item = &'f Finding<'r, Pair>>) -> Option<String> {
     let (mut causes, mut races, mut orders) = (0_u64, 0_u64, 0_u64);
     for finding in findings {

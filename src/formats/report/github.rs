@@ -4,8 +4,8 @@
 //! An annotation is placed at the line of the real source if the model names it (`from "Main.java:12"`), else at the
 //! line of the model. The kind depends on the finding:
 //!
-//! - error: a harmful pair, a confirmed deadlock ring, or a failure, whatever the verdicts of the pairs in whose runs it
-//!   occurs
+//! - error: a harmful pair, a confirmed deadlock ring, or a failure, whatever the verdicts of the pairs in whose runs
+//!   it occurs
 //! - warning: a confirmed pair without known harm
 //! - notice: an unconfirmed pair
 //! - none: a refuted pair

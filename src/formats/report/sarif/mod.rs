@@ -1,7 +1,8 @@
 //! Renders SARIF 2.1.0, for code scanning (GitHub, GitLab) and editors.
 //!
-//! There is one result for each pair that is not refuted, and for each failure that is not the harm of any pair. Harmful
-//! pairs of one cause are one result, about the pair that leads them; the others are related locations. All reports together are one run of the tool.
+//! There is one result for each pair that is not refuted, and for each failure that is not the harm of any pair.
+//! Harmful pairs of one cause are one result, about the pair that leads them; the others are related locations. All
+//! reports together are one run of the tool.
 //!
 //! - The locations of a result are those of the first statement of its pair: in the real source, if the model names it
 //!   (`from "Main.java:12"`), and in the model. The locations of the other statement are related locations.

@@ -281,7 +281,7 @@ impl<'t, W: Write> Writer<'t, W> {
         self.line.clear();
         [self.contexts.get(context), "|", word.text()].iter().for_each(|part| self.line.push_str(part));
         if let Some(name) = &mark.name {
-            let name = name.replace(|c: char| matches!(c, '|' | '(' | ')') || c.is_whitespace() || c.is_control(), "_");
+            let name = name.replace(|c: char| c == '|' || c.is_whitespace() || c.is_control(), "_");
             ["(", &name, ")"].iter().for_each(|part| self.line.push_str(part));
         }
         self.line.push('|');
