@@ -55,7 +55,7 @@ fn other_writes_are_kept_out_of_an_order() {
     assert!(fails("hold:@X<@Y") < 4);
     // The campaign finds the harm without a search.
     let base = CampaignPlan::new(&model);
-    let search = StatePlan { explore: Explore::Off, ..base.search.clone() };
+    let search = StatePlan { explore: Explore::Off, ..base.search };
     let plan = CampaignPlan { seed: 3, jobs: 2, search, ..base };
     let found = confirm(&plan, CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress });
     let pair = of(&model, &found);

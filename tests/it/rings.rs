@@ -43,7 +43,8 @@ fn with_orders(model: &Model) -> CampaignPlan {
 /// The ring closes in at least 95 of 100 trials of its best way. A walk closes it far less often.
 #[test]
 fn directed_trials_close_the_rings_of_harnesses() {
-    let harnesses: [(&str, &[(&str, i64)], usize); 7] = [
+    type Row = (&'static str, &'static [(&'static str, i64)], usize);
+    let harnesses: [Row; 7] = [
         ("harnesses/calfuzzer/testdeadlock1.race", &[], 2),
         ("harnesses/calfuzzer/testdeadlock7.race", &[], 2),
         ("harnesses/calfuzzer/testdeadlock6.race", &[], 4),

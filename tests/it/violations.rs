@@ -14,7 +14,8 @@ fn confirmed(model: &str, more: &[&str]) -> (i32, ViolationsReport) {
 /// Each model with the specification, and the verdicts on its transactions.
 #[test]
 fn the_models_have_their_verdicts() {
-    let cases: [(&str, &[&str], &[(&str, &str)], i32); 13] = [
+    type Row = (&'static str, &'static [&'static str], &'static [(&'static str, &'static str)], i32);
+    let cases: [Row; 13] = [
         ("block", &[], &[("append", "HARMFUL")], 1),
         ("block", &["-D", "FIXED=1"], &[("append", "REFUTED")], 0),
         ("chain", &[], &[("A", "REAL")], 1),

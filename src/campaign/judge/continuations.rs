@@ -66,6 +66,9 @@ pub(super) struct Point {
     pub(in crate::campaign) before: Tallies,
 }
 
+/// A trial with what was seen of the two statements, and the exceptions that the app has caught.
+type WatchedTrial = (Trial, Option<Observations>, BTreeSet<CaughtException>);
+
 /// Index of a point, order to force, and seed.
 type Work = (usize, First, u64);
 
@@ -227,7 +230,7 @@ impl<'c, 'd, P: Program> Continuations<'c, 'd, P> {
         context.progress.phase("both orders", work.len() as u64);
         // Without a handler for them no exception of a reference is caught.
         let catches = self.pair_trials.plan.setup().catches_references;
-        let results: Vec<Option<(Trial, Option<Observations>, BTreeSet<CaughtException>)>> = parallel::map(
+        let results: Vec<Option<WatchedTrial>> = parallel::map(
             self.pair_trials.plan.jobs,
             work.len(),
             context.stop,

@@ -319,7 +319,7 @@ fn print_text(args: &Args, report: &AnalysisReport, context: &mut CommandContext
             writeln!(out, "   covered by #{}: an order of that race also orders this one", by + 1);
         }
         if let (Some(verdict), Some(pair)) = (&race.verdict, &race.pair) {
-            writeln!(out, "   {} in the model of the trace ({pair})", paint(BOLD, &verdict.to_uppercase()));
+            writeln!(out, "   {} in the model of the trace ({pair})", paint(BOLD, verdict.to_uppercase()));
         }
     }
 }

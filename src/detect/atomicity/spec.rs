@@ -171,7 +171,7 @@ impl Transactions {
 
     /// Returns the name of what a task belongs to, and whether that has begun; `None` if it belongs to nothing.
     pub(super) fn owner(&self, steps: &Steps<'_>, task: TaskNo) -> Option<(String, bool)> {
-        let name = match *self.of_task.iter().nth(task.index())? {
+        let name = match *self.of_task.get(task.index())? {
             Owner::None => return None,
             Owner::Instance(instance) => steps.trace.instances[instance].to_owned(),
             Owner::Root(root) => steps.trace.tasks[root].name.clone(),

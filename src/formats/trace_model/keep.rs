@@ -180,7 +180,7 @@ impl<'t> Kept<'t> {
             let (_, shared, written) = seen[at];
             if !is_selected(at) {
                 self.leave_out(op, LeftOut::Unselected);
-            } else if !self.all && !(shared && written) {
+            } else if !(self.all || shared && written) {
                 self.leave_out(op, LeftOut::Unshared);
             }
         }
