@@ -19,8 +19,8 @@
 //! | send, receive | `fetch_add(s, 1)`; `await s >= n`, n the number of sends before |
 //! | access | `@aN: r = x`, `x = 0`, N the number of the operation |
 //!
-//! [`contexts`] has the must-order, [`keep`] and [`signals`] decide what is left out, [`plan`] the forms; [`text`] and
-//! [`bodies`] write.
+//! `contexts` has the must-order, `keep` and `signals` decide what is left out, `plan` the forms; `text` and
+//! `bodies` write.
 
 mod bodies;
 mod contexts;

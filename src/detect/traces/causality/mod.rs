@@ -2,7 +2,7 @@
 //! event-driven mobile applications, PLDI 2014, section 3.3), and use-free races in it (section 4).
 //!
 //! The relation is transitive without exceptions, so that a context has one clock. `docs/detectors.md` lists its rules.
-//! [`order`] computes them operation by operation, with `looper` for those about the tasks of a looper, `fronts` for
+//! `order` computes them operation by operation, with `looper` for those about the tasks of a looper, `fronts` for
 //! posts to the front and `external` for the outside world. `cafa` finds the races.
 //!
 //! # Passes
@@ -14,7 +14,7 @@
 //!
 //! # Where it departs from the paper
 //!
-//! - The queue rules hold for all classes of messages ([`PostClass`](crate::world::PostClass)).
+//! - The queue rules hold for all classes of messages (`PostClass`).
 //! - FRONT-SEEN: a message at the front that is in the queue when another message begins comes before it. The paper's
 //!   rules 2 and 3 need the order of the two posts for that.
 //! - The creation of a queue comes before the posts to it.
