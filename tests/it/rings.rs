@@ -213,8 +213,8 @@ fn a_search_refutes_a_ring_that_cannot_close() {
     assert_eq!((found.rings[0].proof, found.rings[0].trials), (RingProof::Closed, 0));
 }
 
-/// The order pairs of two neighbours are reported with their ring, the deadlock is the finding of the ring, and every form
-/// of the report has it once.
+/// The order pairs of two neighbours are reported with their ring, the deadlock is the finding of the ring, and every
+/// form of the report has it once.
 #[test]
 fn a_ring_and_its_order_pairs_are_told_once() {
     let model = harness("harnesses/calfuzzer/testdeadlock1.race", &[]);

@@ -102,7 +102,7 @@ const WRITERS: [&str; 10] = [
     "confirm s --runs 3 --trials 3 --journal",
     "merge c.json --out",
     "trace convert t.jsonl --out",
-    "trace to-model t.jsonl --all --out",
+    "trace to-model t.jsonl --out",
     "new",
 ];
 
@@ -132,7 +132,10 @@ fn files_that_cannot_be_written_are_named() {
                 ran.err
             );
         }
-        // The limit of 512 bytes is too small for every one of these files.
+        // The limit of 512 bytes is too small for every one of these files but the model of a trace.
+        if writer.starts_with("trace to-model") {
+            continue;
+        }
         let args = [words(writer), vec!["lim.race"]].concat();
         let output = shell(&folder, "ulimit -f 1; trap '' XFSZ; \"$@\"", &args);
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
