@@ -73,7 +73,12 @@ pub(super) fn read(r: &mut Reader<'_>) -> Result<Schedule, TokenError> {
     let mut schedule = Schedule::default();
     let mut texts = Vec::new();
     for _ in 0..r.count()? {
-        texts.push(r.text()?);
+        let text = r.text()?;
+        // A part of a name has no slash: it is what joins the parts.
+        if text.contains('/') {
+            return Err(TokenError::Malformed("a part of a name that cannot be"));
+        }
+        texts.push(text);
     }
     let parts = r.count()?;
     super::may_have(parts)?;

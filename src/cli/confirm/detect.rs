@@ -52,7 +52,7 @@ pub(in crate::cli) struct Args {
     /// The file contains the pairs of one model, for `raceflip confirm --pairs-from`.
     #[arg(long, value_name = "FILE", help_heading = head::RESULT)]
     out: Option<PathBuf>,
-    /// Also print the use-free pairs that a filter of `--detector cafa` excludes (rank D), with the reason
+    /// Print also what a filter of the detector `cafa` excludes (rank D), with the reason
     #[arg(long, help_heading = head::RESULT)]
     guarded: bool,
     #[command(flatten)]

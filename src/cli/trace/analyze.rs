@@ -111,7 +111,7 @@ pub(in crate::cli) struct Args {
     /// Print also the pairs that only locks and signals order (rank B)
     #[arg(long, help_heading = head::RESULT)]
     locked: bool,
-    /// Print also the use-free races that a filter excludes, with the reason (rank D)
+    /// Print also what a filter of the detector `cafa` excludes (rank D), with the reason
     #[arg(long, help_heading = head::RESULT)]
     guarded: bool,
     /// Print only races that no other race covers
