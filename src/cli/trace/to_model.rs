@@ -29,7 +29,7 @@ pub(super) struct Args {
     file: PathBuf,
     #[command(flatten)]
     from: super::FromArg,
-    /// Write the model to this file
+    /// Write the result to this file
     ///
     /// With this option nothing is printed to stdout.
     #[arg(short, long, value_name = "FILE", help_heading = crate::cli::args::head::RESULT)]
