@@ -203,7 +203,7 @@ fn each_mistake_is_noticed() {
 
 /// Compares CAFA's order of random traces with its rules, for each mistake in it.
 fn mistakes_in_the_order_of_traces() {
-    const TRACES: u64 = 120;
+    const TRACES: u64 = 1_500;
     let differing = |mutant: Mutant| {
         make(mutant);
         // A failed assertion also counts as noticing the mistake.
