@@ -93,6 +93,18 @@ impl Site {
         }
     }
 
+    /// Returns whether the two sites can be a pair: they can race, or their order may matter.
+    #[must_use]
+    pub fn can_be_paired(&self, other: &Site) -> bool {
+        self.can_conflict(other) || self.may_be_ordered(other)
+    }
+
+    /// Returns the name of the site in the trace of a run: `12:5 read`.
+    #[must_use]
+    pub fn trace_name(&self) -> String {
+        format!("{}:{} {}", self.line, self.column, self.kind.word())
+    }
+
     /// Returns whether the site acts on the given place: either the whole place as written, or the variable or field
     /// that it ends in (`table` of `s.table[]`).
     #[must_use]

@@ -289,8 +289,8 @@ fn survive(text: &str) -> Result<(), TestCaseError> {
     let lines = text.matches('\n').count() + 1;
     match read(text, sites) {
         Ok(listed) => {
-            let conflicting = |p: &Pair| sites[p.a].can_conflict(&sites[p.b]);
-            prop_assert!(listed.pairs.is_sorted_by(|p, q| p < q) && listed.pairs.iter().all(conflicting));
+            let can_be = |p: &Pair| sites[p.a].can_be_paired(&sites[p.b]);
+            prop_assert!(listed.pairs.is_sorted_by(|p, q| p < q) && listed.pairs.iter().all(can_be));
             prop_assert!(listed.unmatched.iter().all(|u| (1..=lines).contains(&u.line)));
         }
         Err(error) => {
@@ -318,7 +318,7 @@ proptest! {
     fn any_words_are_read_or_refused(
         words in prop::collection::vec(prop::sample::select(vec![
             "@set", "@get", "@up", "@up.write of y", "~", " ", "\n", "\r\n", "#", "Player.java:41", "/Player.java:41", "x/", ":", "7:48", "1:1",
-            "Menu.java:1", ".read", "\u{feff}", "{", "\u{85}",
+            "Menu.java:1", ".read", "@lock", ".acquire", "@add.push", "\u{feff}", "{", "\u{85}",
         ]), 0..14)
     ) {
         survive(&words.concat())?;
@@ -328,6 +328,7 @@ proptest! {
     #[test]
     fn lists_with_changes_are_read_or_refused(seed: u64) {
         survive(&mutated(&WRITTEN, seed))?;
+        survive(&mutated("@lock ~ @lock\n@add.push ~ @lock.acquire\n", seed))?;
         survive(&mutated("@set @get\n# x\nPlayer.java:41 ~ @up.write of y\n", seed))?;
     }
 }

@@ -123,6 +123,5 @@ fn is_same_place(x: &str, y: &str) -> bool {
 /// Returns all pairs of one site of each list that can conflict, or whose order may matter.
 pub(super) fn combine(a: &[SiteId], b: &[SiteId], sites: &IndexVec<SiteId, Site>) -> BTreeSet<Pair> {
     let all = a.iter().flat_map(|x| b.iter().map(move |y| (*x, *y)));
-    let may = |x: &Site, y: &Site| x.can_conflict(y) || x.may_be_ordered(y);
-    all.filter(|(x, y)| may(&sites[*x], &sites[*y])).map(|(x, y)| Pair::new(x, y)).collect()
+    all.filter(|(x, y)| sites[*x].can_be_paired(&sites[*y])).map(|(x, y)| Pair::new(x, y)).collect()
 }

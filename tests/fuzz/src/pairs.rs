@@ -1,5 +1,5 @@
 //! Fuzzes lists of pairs of other tools, read for a model: the result is an error with its line, or pairs of existing
-//! statements.
+//! statements that can conflict or whose order may matter.
 
 use super::token::LOADED;
 use raceflip::formats::pairs::read;
@@ -12,7 +12,7 @@ pub fn check(bytes: &[u8]) {
         Ok(listed) => {
             assert!(listed.pairs.is_sorted() && listed.pairs.iter().all(|p| p.a <= p.b));
             for pair in &listed.pairs {
-                assert!(sites[pair.a].can_conflict(&sites[pair.b]));
+                assert!(sites[pair.a].can_be_paired(&sites[pair.b]));
             }
             let lines = text.matches('\n').count() + 1;
             assert!(listed.unmatched.iter().all(|u| (1..=lines).contains(&u.line)));
