@@ -7,6 +7,8 @@
 #[allow(dead_code, reason = "other benchmarks use the rest")]
 #[path = "../common/machine.rs"]
 mod machine;
+#[path = "../common/mode.rs"]
+mod mode;
 #[allow(dead_code, reason = "other benchmarks use the rest")]
 #[path = "../common/numbers.rs"]
 mod numbers;
@@ -15,6 +17,7 @@ mod pages;
 mod synthetic;
 
 use clap::Parser;
+use mode::Mode;
 use numbers::Spread;
 use raceflip::detect::DetectorId;
 use raceflip::detect::happens_before::{Options, SourceOrder};
@@ -29,18 +32,14 @@ use synthetic::{APPS, CAFA_APPS, LOOSE, Shape, published_seconds};
 #[derive(Parser)]
 #[command(about = "Measures the analysis of traces")]
 struct Args {
-    /// Only to see that it works
-    #[arg(long)]
-    quick: bool,
+    #[command(flatten)]
+    mode: Mode,
     /// Only the growth, told on stderr; nothing is written
     #[arg(long)]
     growth: bool,
     /// Only CAFA's order, told on stderr; nothing is written
     #[arg(long)]
     causal: bool,
-    /// Given by `cargo bench`, not by `cargo test`
-    #[arg(long, hide = true)]
-    bench: bool,
     /// Names of benchmarks, which cargo hands to all of them
     #[arg(hide = true)]
     filters: Vec<String>,
@@ -113,7 +112,7 @@ fn main() -> ExitCode {
         growth(&mut String::new(), false);
         return ExitCode::SUCCESS;
     }
-    pages::exit(everything(args.quick || !args.bench))
+    pages::exit(everything(args.mode.is_quick()))
 }
 
 fn everything(quick: bool) -> Result<(), String> {

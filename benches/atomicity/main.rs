@@ -6,6 +6,8 @@
 #[allow(dead_code, reason = "other benchmarks use the rest")]
 #[path = "../common/machine.rs"]
 mod machine;
+#[path = "../common/mode.rs"]
+mod mode;
 #[allow(dead_code, reason = "other benchmarks use the rest")]
 #[path = "../common/numbers.rs"]
 mod numbers;
@@ -13,6 +15,7 @@ mod numbers;
 mod pages;
 
 use clap::Parser;
+use mode::Mode;
 use numbers::Spread;
 use raceflip::base::Rng;
 use raceflip::detect::atomicity::{Atomicity, AtomicityOptions, Specification, analyze};
@@ -26,12 +29,8 @@ use std::time::Instant;
 #[derive(Parser)]
 #[command(about = "Measures the analysis of atomicity")]
 struct Args {
-    /// Only to see that it works
-    #[arg(long)]
-    quick: bool,
-    /// Given by `cargo bench`, not by `cargo test`
-    #[arg(long, hide = true)]
-    bench: bool,
+    #[command(flatten)]
+    mode: Mode,
     /// Names of benchmarks, which cargo hands to all of them
     #[arg(hide = true)]
     filters: Vec<String>,
@@ -196,10 +195,6 @@ fn page(quick: bool) -> String {
 }
 
 fn main() -> ExitCode {
-    let Args { quick, bench, filters } = Args::parse();
-    if !filters.is_empty() && !filters.iter().any(|name| name == "atomicity") {
-        return ExitCode::SUCCESS;
-    }
-    let quick = quick || !bench;
+    let quick = Args::parse().mode.is_quick();
     pages::exit(pages::write(&pages::folder(quick, "atomicity"), &[("atomicity.md", page(quick))]))
 }

@@ -8,6 +8,8 @@
 #[allow(dead_code, reason = "other benchmarks use the rest")]
 #[path = "../common/machine.rs"]
 mod machine;
+#[path = "../common/mode.rs"]
+mod mode;
 #[allow(dead_code, reason = "other benchmarks use the rest")]
 #[path = "../common/numbers.rs"]
 mod numbers;
@@ -21,6 +23,7 @@ mod scaling_models;
 mod scaling_traces;
 
 use clap::Parser;
+use mode::Mode;
 use numbers::{grouped, short};
 use raceflip::detect::happens_before::{Options, SourceOrder, analyze};
 use raceflip::detect::{Findings, Hybrid};
@@ -38,12 +41,8 @@ use std::time::Instant;
 #[derive(Parser)]
 #[command(about = "Measures how detection grows")]
 struct Args {
-    /// Only to see that it works
-    #[arg(long)]
-    quick: bool,
-    /// Given by `cargo bench`, not by `cargo test`
-    #[arg(long, hide = true)]
-    bench: bool,
+    #[command(flatten)]
+    mode: Mode,
     /// Names of benchmarks, which cargo hands to all of them
     #[arg(hide = true)]
     filters: Vec<String>,
@@ -160,7 +159,7 @@ impl Observer for Counted {
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    pages::exit(everything(args.quick || !args.bench))
+    pages::exit(everything(args.mode.is_quick()))
 }
 
 fn everything(quick: bool) -> Result<(), String> {

@@ -7,6 +7,8 @@
 #[path = "../common/machine.rs"]
 mod machine;
 mod measure;
+#[path = "../common/mode.rs"]
+mod mode;
 #[path = "../common/numbers.rs"]
 mod numbers;
 mod ours;
@@ -22,6 +24,7 @@ mod tools;
 mod workloads;
 
 use clap::Parser;
+use mode::Mode;
 use report::Results;
 use std::process::ExitCode;
 use tools::Tool;
@@ -30,12 +33,8 @@ use workloads::{Program, Workload};
 #[derive(Parser)]
 #[command(about = "Measures exhaustive search of raceflip, SPIN and stateright")]
 struct Args {
-    /// Only to see that it works
-    #[arg(long)]
-    quick: bool,
-    /// Given by `cargo bench`, not by `cargo test`
-    #[arg(long, hide = true)]
-    bench: bool,
+    #[command(flatten)]
+    mode: Mode,
     /// Searches once with this tool, says what came out, and measures nothing else
     #[arg(long, hide = true, requires = "program")]
     only: Option<Tool>,
@@ -67,7 +66,7 @@ fn main() -> ExitCode {
     let args = Args::parse();
     let done = match (args.only, args.program) {
         (Some(tool), Some(program)) => tools::perform(tool, Workload { program, n: args.n, second: args.second }),
-        _ => everything(args.quick || !args.bench),
+        _ => everything(args.mode.is_quick()),
     };
     pages::exit(done)
 }

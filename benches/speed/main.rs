@@ -7,6 +7,8 @@ mod callgrind;
 #[path = "../common/machine.rs"]
 mod machine;
 mod measure;
+#[path = "../common/mode.rs"]
+mod mode;
 #[path = "../common/numbers.rs"]
 mod numbers;
 mod ours;
@@ -22,6 +24,7 @@ mod workloads;
 use callgrind::Instructions;
 use clap::Parser;
 use measure::{Counted, Effort, Tool};
+use mode::Mode;
 use report::Row;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -30,12 +33,8 @@ use workloads::Workload;
 #[derive(Parser)]
 #[command(about = "Measures the speed of raceflip, shuttle and loom")]
 struct Args {
-    /// Only to see that it works
-    #[arg(long)]
-    quick: bool,
-    /// Given by `cargo bench`, not by `cargo test`
-    #[arg(long, hide = true)]
-    bench: bool,
+    #[command(flatten)]
+    mode: Mode,
     /// Performs runs of this workload and measures nothing: for callgrind
     #[arg(long, hide = true, requires = "runs")]
     only: Option<Workload>,
@@ -66,7 +65,7 @@ fn main() -> ExitCode {
     let args = Args::parse();
     let done = match (args.only, args.runs) {
         (Some(workload), Some(runs)) => callgrind::perform(args.tool, workload, runs),
-        _ => everything(args.quick || !args.bench),
+        _ => everything(args.mode.is_quick()),
     };
     pages::exit(done)
 }

@@ -73,6 +73,16 @@ impl Rng {
     pub fn coin(&mut self) -> bool {
         self.take(1) == 1
     }
+
+    /// Returns one of these, each with the same probability. There is at least one.
+    pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len() as u32) as usize]
+    }
+
+    /// Returns true with a probability of so many percent.
+    pub fn chance(&mut self, percent: u32) -> bool {
+        self.below(100) < percent
+    }
 }
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ pub fn confirm<P: Program>(plan: &CampaignPlan<P>, context: CampaignContext<'_>)
         add_searched(plan, states, &mut all);
         let known: BTreeSet<Pair> = phase1.candidates.iter().map(|c| c.pair).collect();
         let others: Vec<Candidate> = all.iter().filter(|c| !known.contains(&c.pair)).cloned().collect();
-        phase1.searched = Some(SearchSize { states: states.len(), complete: true });
+        phase1.coverage.searched = Some(SearchSize { states: states.len(), complete: true });
         pairs.extend(campaign.pairs(&others, phase1.candidates.len() + orders.len()));
         phase1.candidates.extend(others);
     }
@@ -250,7 +250,6 @@ impl<'c, P: Program> Campaign<'c, P> {
             trials: trials(&pair_trials),
             comparison,
             ring: None,
-            complete: pair_trials.complete && !self.context.stop.load(Ordering::Relaxed),
         }
     }
 }
@@ -305,6 +304,7 @@ fn trials<P: Program>(pair_trials: &PairTrials<'_, P>) -> Trials {
         reached: all.iter().filter(|i| pair_trials.orders.reached(**i)).count() as u32,
         first_failure: all.iter().position(|i| pair_trials.trials[*i].failed()).map(|i| i as u32 + 1),
         limits: all.iter().filter(is_limit).count() as u32,
+        complete: pair_trials.complete && !pair_trials.context.stop.load(Ordering::Relaxed),
     }
 }
 

@@ -6,83 +6,11 @@
 
 use crate::campaign::cause::{Effect, groups};
 use crate::campaign::report::{FailureReport, LivelockCycle, PairReport, PairSide, Phase1, Proof, SearchSize};
-use crate::campaign::ring::{RingProof, RingReport};
+use crate::campaign::ring::{RingFacts, RingReport};
 use crate::campaign::runs::alike::same_failure;
+use crate::campaign::verdict::{Harm, PairStatus, Verdict};
 use std::collections::BTreeSet;
 use std::fmt;
-
-/// Verdict on a pair. `docs/verdicts.md` says what each one promises. The order of the variants is their importance.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Verdict {
-    /// The pair is real, and some failure comes with one order and not with the other one.
-    Harmful,
-    /// The pair is real. No harm of it is known.
-    Real,
-    /// The pair is neither confirmed nor refuted.
-    Unconfirmed,
-    /// The pair is false.
-    Refuted,
-}
-
-impl Verdict {
-    /// Returns the verdict in small letters: `harmful`.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Verdict::Harmful => "harmful",
-            Verdict::Real => "real",
-            Verdict::Unconfirmed => "unconfirmed",
-            Verdict::Refuted => "refuted",
-        }
-    }
-
-    /// Returns whether the pair is proved to be real.
-    #[must_use]
-    pub fn confirmed(self) -> bool {
-        matches!(self, Verdict::Harmful | Verdict::Real)
-    }
-}
-
-/// Prints the verdict as reports show it: `HARMFUL`.
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Verdict::Harmful => "HARMFUL",
-            Verdict::Real => "REAL",
-            Verdict::Unconfirmed => "UNCONFIRMED",
-            Verdict::Refuted => "REFUTED",
-        })
-    }
-}
-
-/// State of the proof of a pair, without its harm.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PairStatus {
-    /// The pair is proved to be real.
-    Confirmed,
-    /// The pair is proved to be false.
-    Refuted,
-    /// Neither is proved.
-    Open,
-}
-
-/// Result of the comparison of both orders of a pair.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Harm {
-    /// Some failure comes with one order, and not with the other one from the same state.
-    Harmful,
-    /// Both orders fail, and no order is to blame.
-    FailsEitherWay,
-    /// Both orders were seen, and no run failed.
-    NoFailure,
-    /// There is nothing to compare: an order was not seen, or only one order failed, and too few runs of the other one
-    /// were made to blame it.
-    OneOrderOnly,
-    /// The campaign was stopped before both orders were compared to the end.
-    Interrupted,
-    /// The pair is not confirmed.
-    Unknown,
-}
 
 /// Pair with what its verdict rests on.
 pub trait PairFacts {
@@ -133,34 +61,6 @@ pub trait PairFacts {
     /// Returns whether one order of the pair is to blame for this failure.
     fn is_blamed_for(&self, failure: &Self::Failure) -> bool {
         self.harms().contains(&Self::signature(failure))
-    }
-}
-
-/// Deadlock ring with what its verdict rests on.
-pub trait RingFacts {
-    /// Report of a failure.
-    type Failure;
-
-    /// Returns the verdict on the ring. A confirmed ring is harmful.
-    fn verdict(&self) -> Verdict;
-
-    /// Returns the deadlocks of the runs that closed the ring.
-    fn deadlocks(&self) -> &[Self::Failure];
-}
-
-impl RingFacts for RingReport {
-    type Failure = FailureReport;
-
-    fn verdict(&self) -> Verdict {
-        match self.proof {
-            RingProof::Closed => Verdict::Harmful,
-            RingProof::Refuted { .. } => Verdict::Refuted,
-            RingProof::Unconfirmed => Verdict::Unconfirmed,
-        }
-    }
-
-    fn deadlocks(&self) -> &[FailureReport] {
-        &self.deadlocks
     }
 }
 
@@ -232,7 +132,7 @@ impl PairReport {
             Verdict::Refuted | Verdict::Unconfirmed => Harm::Unknown,
             Verdict::Harmful => Harm::Harmful,
             // An interrupted comparison supports no statement about the harm.
-            Verdict::Real if !self.complete => Harm::Interrupted,
+            Verdict::Real if !self.trials.complete => Harm::Interrupted,
             Verdict::Real if self.fails_either_way() => Harm::FailsEitherWay,
             Verdict::Real if a.runs == 0 || b.runs == 0 || a.failed() + b.failed() > 0 => Harm::OneOrderOnly,
             Verdict::Real => Harm::NoFailure,
@@ -451,7 +351,7 @@ impl Confirmation {
             && self.phase1.coverage.complete
             && self.pairs.len() == self.phase1.candidates.len()
             && self.rings.len() == self.phase1.rings.len()
-            && self.pairs.iter().chain(&self.orders).all(|p| p.complete)
+            && self.pairs.iter().chain(&self.orders).all(|p| p.trials.complete)
             && self.rings.iter().all(|ring| ring.complete)
     }
 }

@@ -25,6 +25,8 @@ mod report;
 mod ring;
 mod run;
 mod runs;
+mod verdict;
+mod violation;
 
 pub use crate::detect::Instance;
 pub use crate::exec::{EndKind, RunResult};
@@ -39,13 +41,10 @@ pub use expect::truth::Truth;
 pub use expect::variant::{RARE, test};
 pub use find::atomicity::{DetectedViolations, ShownViolations, detect_violations};
 pub use find::detection::detect;
-pub use finding::{Confirmation, Finding, Harm, PairFacts, PairStatus, Results, RingFacts, RunKind, Subject, Verdict};
+pub use finding::{Confirmation, Finding, PairFacts, Results, RunKind, Subject};
 pub use judge::claims::{BELOW, CHANCE};
 pub use judge::continuations::SEEDS;
-pub use judge::violations::{
-    ConfirmedViolation, ConfirmedViolations, DirectedRuns, SearchAnswer, ViolationHarm, ViolationVerdict,
-    confirm_violations,
-};
+pub use judge::violations::confirm_violations;
 pub use order::{First, Flip, InstancePair};
 pub use plan::{
     CampaignContext, CampaignPlan, CampaignProgress, DetectionPlan, Explore, NoProgress, StatePlan, TrialPlan,
@@ -56,9 +55,13 @@ pub use report::{
     OrderReport, PairReport, PairSide, Phase1, Proof, Refutation, Risk, RunEvidence, SearchSize, Trials,
     UndecidedReason, WayReport,
 };
-pub use ring::{RingProof, RingReport};
+pub use ring::{RingFacts, RingProof, RingReport};
 pub use run::{CONTINUED, RunId, RunSource, SEARCHED};
 pub(crate) use runs::alike::key as failure_key;
 pub use runs::alike::same_failure;
 pub use runs::parallel::in_order;
 pub use runs::trial::{RepeatedRun, Trial, remake};
+pub use verdict::{Harm, PairStatus, Verdict};
+pub use violation::{
+    ConfirmedViolation, ConfirmedViolations, DirectedRuns, SearchAnswer, ViolationHarm, ViolationVerdict,
+};

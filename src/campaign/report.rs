@@ -24,8 +24,6 @@ pub struct Phase1 {
     pub failures: Vec<FailureReport>,
     /// Number of steps of the longest detection run.
     pub longest: u64,
-    /// Search of all states for pairs that no detection run showed; `None` if there was none.
-    pub searched: Option<SearchSize>,
     /// What detection may have missed.
     pub coverage: Coverage,
 }
@@ -41,6 +39,8 @@ pub struct Coverage {
     /// Names of the locations, locks, queues and so on with more pairs than
     /// [`DetectionPlan::most_pairs`](super::DetectionPlan::most_pairs). Some of their pairs are left out.
     pub left_out: BTreeSet<String>,
+    /// Search of all states for pairs that no detection run showed; `None` if there was none.
+    pub searched: Option<SearchSize>,
     /// Whether no detection run was interrupted.
     pub complete: bool,
 }
@@ -141,8 +141,6 @@ pub struct PairReport {
     pub comparison: Comparison,
     /// Index of the confirmed ring with which an order pair is reported; `None` for any other pair.
     pub ring: Option<u32>,
-    /// Whether all planned trials were performed.
-    pub complete: bool,
 }
 
 /// What detection knows about a pair.
@@ -193,6 +191,8 @@ pub struct Trials {
     pub first_failure: Option<u32>,
     /// Number of trials that a limit of the tool cut short.
     pub limits: u32,
+    /// Whether all planned trials were performed.
+    pub complete: bool,
 }
 
 /// Comparison of both orders of a pair.

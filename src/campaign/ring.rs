@@ -1,6 +1,7 @@
 //! What a campaign reports about a deadlock ring: plain data that other modules print or write.
 
 use crate::campaign::report::{FailureReport, UndecidedReason, WayReport};
+use crate::campaign::verdict::Verdict;
 use crate::detect::{Pair, Ring, RingCandidate, RingPart};
 
 /// Everything that a campaign knows about one ring.
@@ -59,5 +60,33 @@ impl RingReport {
     #[must_use]
     pub fn has(&self, pair: Pair) -> bool {
         self.ring.orders().any(|[holds, wants]| Pair::new(holds, wants) == pair)
+    }
+}
+
+/// Deadlock ring with what its verdict rests on.
+pub trait RingFacts {
+    /// Report of a failure.
+    type Failure;
+
+    /// Returns the verdict on the ring. A confirmed ring is harmful.
+    fn verdict(&self) -> Verdict;
+
+    /// Returns the deadlocks of the runs that closed the ring.
+    fn deadlocks(&self) -> &[Self::Failure];
+}
+
+impl RingFacts for RingReport {
+    type Failure = FailureReport;
+
+    fn verdict(&self) -> Verdict {
+        match self.proof {
+            RingProof::Closed => Verdict::Harmful,
+            RingProof::Refuted { .. } => Verdict::Refuted,
+            RingProof::Unconfirmed => Verdict::Unconfirmed,
+        }
+    }
+
+    fn deadlocks(&self) -> &[FailureReport] {
+        &self.deadlocks
     }
 }

@@ -69,47 +69,42 @@ pub(crate) fn trace(seed: u64, most: u32) -> Trace {
 }
 
 impl Maker {
-    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.rng.below(of.len() as u32) as usize]
-    }
-
-    fn chance(&mut self, percent: u32) -> bool {
-        self.rng.below(100) < percent
-    }
-
     // The builder refuses what is not possible, and the maker goes on with something else.
     fn push(&mut self, thread: ThreadNo, action: Action) -> bool {
-        let site =
-            if self.chance(70) { self.builder.site(["a", "b", "c"][self.rng.below(3) as usize]) } else { SiteNo::NONE };
+        let site = if self.rng.chance(70) {
+            self.builder.site(["a", "b", "c"][self.rng.below(3) as usize])
+        } else {
+            SiteNo::NONE
+        };
         self.builder.push(thread, action, site, 0).is_ok()
     }
 
     fn step(&mut self) {
-        if self.chance(6) {
+        if self.rng.chance(6) {
             let environment = self.environment;
             return self.post(environment);
         }
-        let thread = self.pick(&self.threads.clone());
+        let thread = self.rng.pick(&self.threads);
         if self.loopers.contains(&thread) {
-            if self.chance(self.shape.begins) && self.turn(thread) {
+            if self.rng.chance(self.shape.begins) && self.turn(thread) {
                 return;
             }
             // A looper acts in its tasks alone, most of the time.
-            if self.builder.running(thread).is_none() && self.chance(90) {
+            if self.builder.running(thread).is_none() && self.rng.chance(90) {
                 return;
             }
         }
-        if self.chance(self.shape.blocks) {
+        if self.rng.chance(self.shape.blocks) {
             let begins = self.rng.coin();
             let name = ["p", "q"][self.rng.below(2) as usize];
             let _ = self.builder.transaction(thread, begins, begins.then_some(name), SiteNo::NONE);
         }
-        if self.chance(self.shape.accesses) {
+        if self.rng.chance(self.shape.accesses) {
             return self.access(thread);
         }
-        let other = self.pick(&self.threads.clone());
+        let other = self.rng.pick(&self.threads);
         match self.rng.below(16) {
-            0 if self.chance(10) && !self.loopers.contains(&thread) => drop(self.push(thread, Action::ThreadExit)),
+            0 if self.rng.chance(10) && !self.loopers.contains(&thread) => drop(self.push(thread, Action::ThreadExit)),
             1 if other != thread && !self.forked.contains(&other) => {
                 if self.push(thread, Action::Fork(other)) {
                     self.forked.push(other);
@@ -119,16 +114,16 @@ impl Maker {
             3..=7 => self.post(thread),
             8 | 9 => self.lock(thread),
             10 => {
-                let event = self.pick(&self.events.clone());
+                let event = self.rng.pick(&self.events);
                 self.push(thread, Action::Enable(event));
             }
             11 | 12 => {
-                let channel = self.pick(&self.channels.clone());
-                let action = self.pick(&[Action::Send(channel), Action::Receive(channel)]);
+                let channel = self.rng.pick(&self.channels);
+                let action = self.rng.pick(&[Action::Send(channel), Action::Receive(channel)]);
                 self.push(thread, action);
             }
             13 | 14 => {
-                let writes = self.chance(self.shape.writes);
+                let writes = self.rng.chance(self.shape.writes);
                 self.builder.atomic(thread, "n", writes, SiteNo::NONE);
             }
             _ => self.access(thread),
@@ -136,15 +131,15 @@ impl Maker {
     }
 
     fn access(&mut self, thread: ThreadNo) {
-        let place = self.pick(&self.places.clone());
-        let writes = self.chance(self.shape.writes);
+        let place = self.rng.pick(&self.places);
+        let writes = self.rng.chance(self.shape.writes);
         self.push(thread, if writes { Action::Write(place) } else { Action::Read(place) });
     }
 
     // A looper ends its task, or begins one.
     fn turn(&mut self, looper: ThreadNo) -> bool {
         if let Some(task) = self.builder.running(looper)
-            && self.chance(60)
+            && self.rng.chance(60)
             && self.push(looper, Action::End(task))
         {
             return true;
@@ -153,7 +148,7 @@ impl Maker {
         if waiting.is_empty() {
             return false;
         }
-        let at = self.pick(&waiting);
+        let at = self.rng.pick(&waiting);
         let begins = self.push(looper, Action::Begin(self.queued[at].0));
         if begins {
             self.queued.remove(at);
@@ -162,13 +157,13 @@ impl Maker {
     }
 
     fn post(&mut self, thread: ThreadNo) {
-        let looper = self.pick(&self.loopers.clone());
+        let looper = self.rng.pick(&self.loopers);
         let task = self.builder.task("p#1", looper, PostTime::Now, false);
-        if self.chance(40) {
-            let event = self.pick(&self.events.clone());
+        if self.rng.chance(40) {
+            let event = self.rng.pick(&self.events);
             self.builder.handles(task, event);
         }
-        if self.chance(self.shape.instances) {
+        if self.rng.chance(self.shape.instances) {
             let name = ["A", "B#1", "B#2"][self.rng.below(3) as usize];
             let instance = self.builder.instance(name);
             self.builder.belongs(task, instance);

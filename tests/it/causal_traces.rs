@@ -83,14 +83,6 @@ pub(crate) fn trace(seed: u64, most: u32) -> Trace {
 }
 
 impl Maker {
-    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.rng.below(of.len() as u32) as usize]
-    }
-
-    fn chance(&mut self, percent: u32) -> bool {
-        self.rng.below(100) < percent
-    }
-
     // The builder refuses what is not possible, and the maker goes on with something else.
     fn push(&mut self, thread: ThreadNo, action: Action) -> bool {
         let is_done = self.builder.push(thread, action, SiteNo::NONE, 0).is_ok();
@@ -102,38 +94,38 @@ impl Maker {
 
     fn step(&mut self) {
         self.time += i64::from(self.rng.below(3));
-        if self.chance(self.shape.external) {
-            let poster = self.pick(&[self.environment, self.binder]);
+        if self.rng.chance(self.shape.external) {
+            let poster = self.rng.pick(&[self.environment, self.binder]);
             return self.post(poster);
         }
-        if self.chance(3) {
+        if self.rng.chance(3) {
             let _ = self.builder.begin_section(self.binder, 0);
             return self.reads.retain(|(of, _), _| *of != self.binder);
         }
-        let thread = self.pick(&self.threads.clone());
-        if self.loopers.contains(&thread) && self.chance(self.shape.begins) && self.turn(thread) {
+        let thread = self.rng.pick(&self.threads);
+        if self.loopers.contains(&thread) && self.rng.chance(self.shape.begins) && self.turn(thread) {
             return;
         }
-        if self.chance(self.shape.signals) {
-            let channel = self.pick(&self.channels.clone());
-            let action = self.pick(&[Action::Send(channel), Action::Receive(channel)]);
+        if self.rng.chance(self.shape.signals) {
+            let channel = self.rng.pick(&self.channels);
+            let action = self.rng.pick(&[Action::Send(channel), Action::Receive(channel)]);
             self.push(thread, action);
             return;
         }
-        let other = self.pick(&self.threads.clone());
+        let other = self.rng.pick(&self.threads);
         match self.rng.below(20) {
-            0 if self.chance(10) => drop(self.push(thread, Action::ThreadExit)),
+            0 if self.rng.chance(10) => drop(self.push(thread, Action::ThreadExit)),
             1 | 2 if other != thread => drop(self.push(thread, Action::Fork(other))),
             3 if other != thread => drop(self.push(thread, Action::Join(other))),
             4..=8 => self.post(thread),
             9 | 10 => self.lock(thread),
             11 => {
-                let event = self.pick(&self.events.clone());
+                let event = self.rng.pick(&self.events);
                 self.push(thread, Action::Enable(event));
             }
             12 => {
-                let channel = self.pick(&self.channels.clone());
-                let action = self.pick(&[Action::Send(channel), Action::Receive(channel)]);
+                let channel = self.rng.pick(&self.channels);
+                let action = self.rng.pick(&[Action::Send(channel), Action::Receive(channel)]);
                 self.push(thread, action);
             }
             _ => self.access(thread),
@@ -141,7 +133,7 @@ impl Maker {
     }
 
     fn access(&mut self, thread: ThreadNo) {
-        let place = self.pick(&self.places.clone());
+        let place = self.rng.pick(&self.places);
         let site = ["a", "b", "c", "d"][self.rng.below(4) as usize];
         let site = self.builder.site(site);
         let guard = self.reads.get(&(thread, place)).copied();
@@ -167,14 +159,14 @@ impl Maker {
         {
             return true;
         }
-        if self.chance(1) {
+        if self.rng.chance(1) {
             return self.push(looper, Action::Leave);
         }
         let mut waiting: Vec<_> = (0..self.queued.len()).filter(|i| self.queued[*i].1 == looper).collect();
         waiting.sort_by_key(|i| self.queued[*i].2);
         let Some(mut at) = waiting.first().copied() else { return false };
-        if self.chance(self.shape.unordered) {
-            at = self.pick(&waiting);
+        if self.rng.chance(self.shape.unordered) {
+            at = self.rng.pick(&waiting);
         }
         let task = self.queued[at].0;
         if !self.push(looper, Action::Begin(task)) {
@@ -185,24 +177,24 @@ impl Maker {
     }
 
     fn post(&mut self, thread: ThreadNo) {
-        let looper = self.pick(&self.loopers.clone());
+        let looper = self.rng.pick(&self.loopers);
         let time = match self.rng.below(10) {
-            _ if self.chance(self.shape.fronts) => PostTime::Front,
+            _ if self.rng.chance(self.shape.fronts) => PostTime::Front,
             0 | 1 => PostTime::After(5),
             2 | 3 => PostTime::After(10),
-            4 if self.chance(30) => PostTime::At(20),
+            4 if self.rng.chance(30) => PostTime::At(20),
             5 if thread == looper && self.builder.running(looper).is_some() => PostTime::Micro,
-            6 if self.chance(30) => PostTime::Idle { keep: false },
+            6 if self.rng.chance(30) => PostTime::Idle { keep: false },
             _ => PostTime::Now,
         };
-        let is_async = self.chance(5);
+        let is_async = self.rng.chance(5);
         let task = self.builder.task("p", looper, time, is_async);
-        if self.chance(30) {
-            let event = self.pick(&self.events.clone());
+        if self.rng.chance(30) {
+            let event = self.rng.pick(&self.events);
             self.builder.handles(task, event);
         }
         // One in twenty is canceled.
-        if self.push(thread, Action::Post(task)) && !self.chance(5) {
+        if self.push(thread, Action::Post(task)) && !self.rng.chance(5) {
             let place = self.queued.len() as i64;
             let key = match time {
                 PostTime::Front => (0, -place),

@@ -89,11 +89,11 @@ pub(crate) fn model(seed: u64) -> String {
         let body: Vec<String> = (0..count).filter_map(|i| g.statement(i == 0)).collect();
         text += &format!("{daemon}thread {name} {{ {} }}\n", body.join("; "));
     }
-    let mut head = format!("app \"channels\" {{ uncaught = {} }}\n", g.pick(&["app", "thread"]));
+    let mut head = format!("app \"channels\" {{ uncaught = {} }}\n", g.rng.pick(&["app", "thread"]));
     for (word, declaration) in DECLARATIONS.iter().rev() {
         if has_word(&text, word) || has_word(&head, word) {
-            let size = g.pick(&["[1]", "[1]", "[2]", "[conflated]", ""]);
-            let prefer = g.pick(&["", " prefer readers", " prefer writers"]);
+            let size = g.rng.pick(&["[1]", "[1]", "[2]", "[conflated]", ""]);
+            let prefer = g.rng.pick(&["", " prefer readers", " prefer writers"]);
             head += &format!("{}\n", declaration.replace("$s", size).replace("$p", prefer));
         }
     }
@@ -108,10 +108,6 @@ struct Generator {
 }
 
 impl Generator {
-    fn pick(&mut self, from: &[&'static str]) -> &'static str {
-        from[self.rng.below(from.len() as u32) as usize]
-    }
-
     // Returns `None` if no statement fits the budget any more.
     fn statement(&mut self, first: bool) -> Option<String> {
         for _ in 0..6 {
@@ -145,9 +141,9 @@ impl Generator {
             while text.contains(hole) {
                 let word = match hole {
                     "$l" => self.leaf(),
-                    "$c" => self.pick(&["c", "c", "d", "r"]).to_owned(),
-                    "$r" => self.pick(&["r", "r", "q"]).to_owned(),
-                    _ => self.pick(&["2", "3", "4"]).to_owned(),
+                    "$c" => self.rng.pick(&["c", "c", "d", "r"]).to_owned(),
+                    "$r" => self.rng.pick(&["r", "r", "q"]).to_owned(),
+                    _ => self.rng.pick(&["2", "3", "4"]).to_owned(),
                 };
                 text = text.replacen(hole, &word, 1);
             }

@@ -319,7 +319,7 @@ fn closures_are_detected_and_confirmed() {
     assert!(matches!(is_harmful(pair), Claim::Runs { .. }));
     assert_eq!(replayed(&pair.comparison.orders[1].failures[0].evidence.token), FAILURE);
     // Nothing was searched, and nothing is claimed about searches.
-    assert!(found.searched.is_none() && found.phase1.searched.is_none() && pair.undecided_by_search.is_none());
+    assert!(found.searched.is_none() && found.phase1.coverage.searched.is_none() && pair.undecided_by_search.is_none());
     assert!(found.unexplained.is_empty() && found.livelocks.is_none());
 }
 

@@ -65,7 +65,7 @@ fn what_lies_behind_a_failure_is_detected_by_runs_alone() {
         };
         let found = detected(&plan);
         assert!(found.candidates.iter().any(|c| c.pair == pair && c.by.contains(&DetectorId::HYBRID)), "seed {seed}");
-        assert_eq!(found.searched, None);
+        assert_eq!(found.coverage.searched, None);
     }
     for seed in 0..5 {
         let found = confirmed(&CampaignPlan { seed, ..CampaignPlan::new(&model) });
@@ -88,7 +88,7 @@ thread d { await x == 2; skip; skip; x = 3 }
 fn a_search_of_all_states_adds_what_runs_hide_and_says_so() {
     let model = Model::from_text("hidden.race", HIDDEN, &[]).unwrap();
     let all = detected(&CampaignPlan::new(&model));
-    let searched = all.searched.unwrap();
+    let searched = all.coverage.searched.unwrap();
     assert!(searched.complete);
     let states = explore(
         &explore::SearchPlan { pairs: true, ..explore::SearchPlan::new(&model) },

@@ -182,7 +182,7 @@ pub(crate) fn model(seed: u64) -> String {
     }
     for (name, head) in [("do_it", "task do_it(i)"), ("e", "event e() on main")] {
         if has_word(&text, name) {
-            let often = if name == "e" { g.pick(&["", "", " initially 1"]) } else { "" };
+            let often = if name == "e" { g.rng.pick(&["", "", " initially 1"]) } else { "" };
             g.left = 2;
             text += &format!("{head}{often} {{ {} }}\n", g.body(false, 1));
         }
@@ -192,10 +192,10 @@ pub(crate) fn model(seed: u64) -> String {
         1 => text += "property less at end { x != 1 }\n",
         _ => {}
     }
-    let uncaught = g.pick(&["app", "thread"]);
+    let uncaught = g.rng.pick(&["app", "thread"]);
     let mut head = format!("app \"small\" {{ uncaught = {uncaught} }}\n");
     if has_word(&text, "rw") {
-        head += &format!("rwlock rw{}\n", g.pick(&["", " prefer readers", " prefer writers"]));
+        head += &format!("rwlock rw{}\n", g.rng.pick(&["", " prefer readers", " prefer writers"]));
     }
     // The last declarations come first, so that the names in them are declared as well.
     for (word, declaration) in DECLARATIONS.iter().rev() {
@@ -226,10 +226,6 @@ struct Generator {
 }
 
 impl Generator {
-    fn pick(&mut self, from: &[&'static str]) -> &'static str {
-        from[self.rng.below(from.len() as u32) as usize]
-    }
-
     fn body(&mut self, queue: bool, most: u32) -> String {
         let count = 1 + self.rng.below(most);
         let all: Vec<String> = (0..count).filter_map(|i| self.statement(queue, i == 0)).collect();
@@ -288,10 +284,10 @@ impl Generator {
                     "$d" => self.delay().to_string(),
                     "$a" if self.rng.below(5) == 0 => "0".to_owned(),
                     "$a" => (1 + self.delay()).to_string(),
-                    "$q" => self.pick(&["main", "main", "h"]).to_owned(),
-                    "$t" if self.in_go => self.pick(&["say(3)", "say(4)"]).to_owned(),
-                    "$t" => self.pick(&["say(1)", "say(1)", "say(2)", "do_it(3)", "go()"]).to_owned(),
-                    _ => self.pick(&["say", "all"]).to_owned(),
+                    "$q" => self.rng.pick(&["main", "main", "h"]).to_owned(),
+                    "$t" if self.in_go => self.rng.pick(&["say(3)", "say(4)"]).to_owned(),
+                    "$t" => self.rng.pick(&["say(1)", "say(1)", "say(2)", "do_it(3)", "go()"]).to_owned(),
+                    _ => self.rng.pick(&["say", "all"]).to_owned(),
                 };
                 text = text.replacen(hole, &word, 1);
             }

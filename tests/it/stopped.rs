@@ -69,7 +69,7 @@ fn at_every_moment() {
 
 // Pairs that the stopped campaign calls complete must have the verdict and the harms of the whole campaign.
 fn agrees(part: &Confirmation, whole: &Confirmation) {
-    for pair in part.pairs.iter().chain(&part.orders).filter(|p| p.complete) {
+    for pair in part.pairs.iter().chain(&part.orders).filter(|p| p.trials.complete) {
         let same = whole.pairs.iter().chain(&whole.orders).find(|p| p.pair == pair.pair);
         let same = same.unwrap_or_else(|| panic!("{:?}", pair.pair));
         assert_eq!((&pair.proof, &pair.comparison.harms), (&same.proof, &same.comparison.harms));

@@ -18,9 +18,7 @@ const STRANGERS: [&str; 3] = ["detect", "sched", "vm"];
 const LONGEST: usize = 450;
 
 /// Files that may be longer, each with the reason.
-const LONGER: [(&str, &str); 9] = [
-    ("src/campaign/finding.rs", "one decision for each kind of finding, for campaigns and for reports"),
-    ("src/campaign/judge/violations.rs", "one matter: the verdict on a violation and its three kinds of runs"),
+const LONGER: [(&str, &str); 7] = [
     ("src/lang/ast.rs", "a table: one type for each form of the grammar"),
     ("src/lang/program.rs", "a table: one type for each form of a checked program"),
     ("src/lang/foreign/table.rs", "a table: one row for words of other languages that mean the same"),
@@ -159,7 +157,20 @@ const ROOMS: [(&str, &[&str], (&str, &str)); 3] = [
     (
         "campaign",
         &[
-            "plan", "run", "order", "report", "ring", "runs", "find", "drive", "judge", "cause", "finding", "confirm",
+            "plan",
+            "run",
+            "order",
+            "verdict",
+            "report",
+            "ring",
+            "violation",
+            "runs",
+            "find",
+            "drive",
+            "judge",
+            "cause",
+            "finding",
+            "confirm",
             "expect",
         ],
         ("CampaignPlan", "plan"),
@@ -246,7 +257,7 @@ fn leaves_its_room(text: &str, inside: &str) -> bool {
 
 /// Maximum number of public fields of a type of `campaign`. A reader can keep about so many in mind; more are grouped
 /// by matter.
-const MOST_FIELDS: usize = 9;
+const MOST_FIELDS: usize = 8;
 
 /// Returns the structs of a text, each with its line and the number of its public fields.
 fn public_fields(text: &str) -> Vec<(usize, String, usize)> {

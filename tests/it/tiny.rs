@@ -111,13 +111,13 @@ fn pair(effect: &str, probe: &str) -> String {
 /// Returns the random model of a seed.
 pub(crate) fn model(seed: u64) -> String {
     let mut g = Generator { rng: Rng::seeded(seed), names: 0 };
-    let uncaught = g.pick(&["app", "thread"]);
-    let prefer = g.pick(&["", " prefer readers", " prefer writers"]);
+    let uncaught = g.rng.pick(&["app", "thread"]);
+    let prefer = g.rng.pick(&["", " prefer readers", " prefer writers"]);
     let mut text = format!("app \"tiny\" {{ uncaught = {uncaught} }}\n{APP}rwlock rw{prefer}\n");
     text += &format!("event e() on main initially {} {{ {} }}\n", g.rng.below(2), g.leaf());
     text += &format!("task t0(i) {{ {} }}\n", g.leaf());
     text += &format!("task t1(i) {{ {} }}\n", g.either(false));
-    let daemon = g.pick(&["", "", "", "daemon "]);
+    let daemon = g.rng.pick(&["", "", "", "daemon "]);
     let (first, second) = (g.either(true), g.leaf());
     text += &format!("thread a {{ {first}; {second} }}\n{daemon}thread b {{ {} }}\n", g.either(true));
     if g.rng.coin() {
@@ -132,10 +132,6 @@ struct Generator {
 }
 
 impl Generator {
-    fn pick(&mut self, from: &[&'static str]) -> &'static str {
-        from[self.rng.below(from.len() as u32) as usize]
-    }
-
     fn name(&mut self) -> String {
         self.names += 1;
         format!("z{}", self.names)
@@ -151,14 +147,14 @@ impl Generator {
 
     // Returns a statement that ends soon.
     fn leaf(&mut self) -> String {
-        self.pick(&LEAVES).to_owned()
+        self.rng.pick(&LEAVES).to_owned()
     }
 
     fn queue(&mut self) -> String {
-        let task = self.pick(&["t0(1)", "t1(2)", "t0(2)"]);
-        let to = self.pick(&["main", "main", "h"]);
+        let task = self.rng.pick(&["t0(1)", "t1(2)", "t0(2)"]);
+        let to = self.rng.pick(&["main", "main", "h"]);
         let when =
-            self.pick(&["", "", " after 2", " after 3", " at 2", " at 4", " at front", " async", " async after 2"]);
+            self.rng.pick(&["", "", " after 2", " after 3", " at 2", " at 4", " at front", " async", " async after 2"]);
         let post = format!("post {task} to {to}{when}");
         match self.rng.below(8) {
             0 => format!("{post}; post t0(3) to main"),

@@ -112,7 +112,7 @@ pub(crate) fn model(seed: u64) -> String {
     body += "task t(i) { $T }\ntask u(i) { $T }\ntask w() { $s }\nevent e() on main { $s }\n";
     body += "thread a { $S; $S }\nthread b { $S";
     body += if g.rng.coin() { " }\n" } else { "; $S }\n" };
-    body += g.pick(&OTHERS);
+    body += g.rng.pick(&OTHERS);
     let first = if g.rng.coin() { "null" } else { "fixed" };
     let body = g.fill(body);
     format!(
@@ -142,23 +142,19 @@ impl<'t> Generator<'t> {
         if self.rng.below(4) == 0 { "thread" } else { "app" }
     }
 
-    pub(crate) fn pick(&mut self, from: &[&'static str]) -> &'static str {
-        from[self.rng.below(from.len() as u32) as usize]
-    }
-
     /// Fills each placeholder on its own, the outer ones first. One statement gets one new name.
     pub(crate) fn fill(&mut self, mut text: String) -> String {
         for (hole, table) in self.tables {
             while text.contains(hole) {
                 self.names += 1;
                 let name = format!("n{}", self.names);
-                let filling = self.pick(table).replace("$n", &name).replace("$m", &format!("m{}", self.names));
+                let filling = self.rng.pick(table).replace("$n", &name).replace("$m", &format!("m{}", self.names));
                 text = text.replacen(hole, &filling, 1);
             }
         }
         for (hole, table) in [("$t", self.tasks), ("$k", &["0", "1", "2"]), ("$v", &["x", "x", "y"])] {
             while text.contains(hole) {
-                text = text.replacen(hole, self.pick(table), 1);
+                text = text.replacen(hole, self.rng.pick(table), 1);
             }
         }
         text

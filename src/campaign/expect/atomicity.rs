@@ -10,13 +10,12 @@ use super::test_result::TestPlan;
 use super::variant::walk;
 use crate::base::mix;
 use crate::campaign::CampaignContext;
-use crate::campaign::find::atomicity::Recorder;
+use crate::campaign::find::atomicity::{RecordedRun, record};
 use crate::campaign::judge::atomicity::{Searched, search_violation};
 use crate::campaign::run::RunSource;
 use crate::campaign::runs::parallel;
 use crate::campaign::runs::trial::Worker;
-use crate::detect::atomicity::{Atomicity, AtomicityOptions, Blame, Specification, analyze, is_named};
-use crate::exec::LoopEnd;
+use crate::detect::atomicity::{AtomicityOptions, Blame, Specification, is_named};
 use crate::lang::program::{ExpectationKind, OrderWord, TransactionRef};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -53,12 +52,9 @@ pub(super) fn is_about_atomicity(kind: &ExpectationKind) -> bool {
 /// model declares something for.
 fn specifications(of: &TransactionRef, plan: &TestPlan<'_>) -> Vec<Specification> {
     match of {
-        TransactionRef::Text(_) => vec![Specification::Lifecycle, Specification::Blocks],
-        TransactionRef::Task(_) => vec![Specification::Tree],
-        TransactionRef::Any if plan.model.program.declares_transactions => {
-            vec![Specification::Lifecycle, Specification::Blocks]
-        }
-        TransactionRef::Any => vec![Specification::Tree],
+        TransactionRef::Text(_) => Specification::USUAL.to_vec(),
+        TransactionRef::Any if plan.model.program.declares_transactions => Specification::USUAL.to_vec(),
+        TransactionRef::Any | TransactionRef::Task(_) => vec![Specification::Tree],
     }
 }
 
@@ -150,17 +146,12 @@ impl AtomicityLines {
             || Worker::new(&plan.campaign),
             |worker, i| {
                 let run = walk(mix(plan.campaign.seed, u64::from(from) + i as u64));
-                let mut seen = Recorder::default();
-                let trial = worker.perform(&run, &mut seen, context.stop);
-                let trace = seen.0.finish();
-                let found: Option<Vec<Atomicity>> =
-                    asked.iter().map(|of| analyze(&trace, *of, AtomicityOptions::default(), context.stop)).collect();
-                (trial.summary.end != LoopEnd::Interrupted).then_some((trial, found?)).map(Some).unwrap_or(None)
+                record(worker, &run, (&asked, AtomicityOptions::default()), context.stop)
             },
             || {},
         );
         let mut count = 0;
-        for (trial, found) in done.into_iter().flatten().flatten() {
+        for RecordedRun { trial, found, .. } in done.into_iter().flatten().flatten() {
             count += 1;
             let failure = trial.failed().then_some(trial.signature.as_str());
             for (i, specifications, name) in &lines {

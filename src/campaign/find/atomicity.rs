@@ -4,14 +4,16 @@ use crate::campaign::run::RunSource;
 use crate::campaign::runs::endless::bounded;
 use crate::campaign::runs::parallel;
 use crate::campaign::runs::stream::{Stream, seed_of};
-use crate::campaign::runs::trial::Worker;
+use crate::campaign::runs::trial::{Trial, Worker};
 use crate::campaign::{CampaignContext, CampaignPlan};
 use crate::detect::TraceRecorder;
-use crate::detect::atomicity::{AtomicityOptions, OfRuns, SeenFinding, Specification, analyze};
+use crate::detect::atomicity::{Atomicity, AtomicityOptions, OfRuns, SeenFinding, Specification, analyze};
 use crate::event::Event;
 use crate::exec::{LoopEnd, Observer};
 use crate::token::Token;
+use crate::trace::Trace;
 use crate::world::{Program, World};
+use std::sync::atomic::AtomicBool;
 
 /// What one specification shows in detection runs.
 #[derive(Debug)]
@@ -35,12 +37,36 @@ pub struct DetectedViolations {
 
 /// Records the trace of a run.
 #[derive(Default)]
-pub(in crate::campaign) struct Recorder(pub(in crate::campaign) TraceRecorder);
+struct Recorder(TraceRecorder);
 
 impl Observer for Recorder {
     fn event(&mut self, world: &World, event: &Event) {
         self.0.observe(world, event);
     }
+}
+
+/// A run with its trace, and what each specification shows in it.
+pub(in crate::campaign) struct RecordedRun {
+    pub(in crate::campaign) trial: Trial,
+    pub(in crate::campaign) trace: Trace,
+    pub(in crate::campaign) found: Vec<Atomicity>,
+}
+
+/// Performs a run, and analyzes its trace under each of these specifications. `None` if it was interrupted.
+pub(in crate::campaign) fn record<P: Program>(
+    worker: &mut Worker<'_, P>,
+    run: &RunSource,
+    (specifications, options): (&[Specification], AtomicityOptions),
+    stop: &AtomicBool,
+) -> Option<RecordedRun> {
+    let mut seen = Recorder::default();
+    let trial = worker.perform(run, &mut seen, stop);
+    if trial.summary.end == LoopEnd::Interrupted {
+        return None;
+    }
+    let trace = seen.0.finish();
+    let found = specifications.iter().map(|of| analyze(&trace, *of, options, stop)).collect::<Option<_>>()?;
+    Some(RecordedRun { trial, trace, found })
 }
 
 /// Performs the detection runs of a plan, and returns which declared transactions they show not to be in one piece.
@@ -63,16 +89,13 @@ pub fn detect_violations<P: Program>(
         context.stop,
         || Worker::new(plan),
         |worker, i| {
-            let mut seen = Recorder::default();
-            let trial = worker.perform(&stream.run(seed_of(plan, i as u64)), &mut seen, context.stop);
-            let trace = seen.0.finish();
-            let found: Option<Vec<_>> =
-                specifications.iter().map(|of| analyze(&trace, *of, options, context.stop)).collect();
+            let run = stream.run(seed_of(plan, i as u64));
+            let recorded = record(worker, &run, (specifications, options), context.stop);
             context.progress.done();
-            (trial.run, found.filter(|_| trial.summary.end != LoopEnd::Interrupted))
+            recorded.map(|recorded| (recorded.trial.run, recorded.found))
         },
-        |_, (run, found)| {
-            let Some(found) = found else { return };
+        |_, recorded| {
+            let Some((run, found)) = recorded else { return };
             all.iter_mut().zip(found).for_each(|(all, found)| all.add(runs.len(), found));
             runs.push(run);
         },

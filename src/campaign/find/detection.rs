@@ -245,8 +245,8 @@ pub(in crate::campaign) fn detect_in<P: Program>(
     };
     let rings = if plan.trials.pairs.is_none() { rings.finish() } else { Vec::new() };
     let (failures, risk) = (failures.finish(plan), Risk { once, walks });
-    let coverage = Coverage { risk, limits, left_out, complete };
-    let phase1 = Phase1 { runs, candidates, filtered, orders, rings, failures, longest, searched, coverage };
+    let coverage = Coverage { risk, limits, left_out, searched, complete };
+    let phase1 = Phase1 { runs, candidates, filtered, orders, rings, failures, longest, coverage };
     // The smaller bound of this search was exceeded, not that of the plan: a later search may visit more states.
     (phase1, states.filter(|states| states.is_ok() || most == plan.search.states))
 }

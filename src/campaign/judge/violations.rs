@@ -12,22 +12,22 @@ use super::atomicity::{Searched, search_violation};
 use super::claims::{BELOW, CHANCE};
 use crate::base::mix;
 use crate::campaign::drive::ways::holds;
-use crate::campaign::find::atomicity::Recorder;
+use crate::campaign::find::atomicity::{RecordedRun, record};
 use crate::campaign::run::{RunId, RunSource};
 use crate::campaign::runs::endless::bounded;
 use crate::campaign::runs::parallel;
 use crate::campaign::runs::stream::{Stream, seed_of};
 use crate::campaign::runs::trial::Worker;
+use crate::campaign::violation::{
+    ConfirmedViolation, ConfirmedViolations, DirectedRuns, SearchAnswer, ViolationHarm, ViolationVerdict,
+};
 use crate::campaign::{CampaignContext, CampaignPlan, Explore};
 use crate::detect::atomicity::{
-    Atomicity, AtomicityOptions, Blame, Finding, Moment, OfRuns, SeenFinding, Specification, StepNo, Steps,
-    Transactions, analyze, candidates,
+    AtomicityOptions, Blame, Finding, Moment, OfRuns, SeenFinding, Specification, StepNo, Steps, Transactions,
+    candidates,
 };
 use crate::event::SiteId;
-use crate::exec::LoopEnd;
 use crate::sched::{HoldSpec, StrategySpec};
-use crate::token::Token;
-use crate::trace::Trace;
 use crate::world::Program;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -38,102 +38,6 @@ const MOST_CANDIDATES: usize = 16;
 // Number of runs of each way in one round, and maximum number of rounds for harm.
 const ROUND: u32 = 40;
 const MOST_ROUNDS: u32 = 12;
-
-/// Verdict on a declared transaction.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum ViolationVerdict {
-    /// Some run violates it, and a failure comes with that only.
-    Harmful,
-    /// Some run violates it.
-    Real,
-    /// It is to blame only together with others.
-    Joint,
-    /// No run brings a violation about.
-    Unconfirmed,
-    /// No run can: a search of all states.
-    Refuted,
-}
-
-impl ViolationVerdict {
-    /// Returns the word of the verdict in reports.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Harmful => "HARMFUL",
-            Self::Real => "REAL",
-            Self::Joint => "JOINT",
-            Self::Unconfirmed => "UNCONFIRMED",
-            Self::Refuted => "REFUTED",
-        }
-    }
-}
-
-/// A failure that comes with a violation only.
-#[derive(Clone, Debug)]
-pub struct ViolationHarm {
-    /// The signature of the failure.
-    pub signature: String,
-    /// A run that violates the transaction and fails so.
-    pub token: Token,
-    /// Number of runs that violate the transaction, and of those that fail so.
-    pub violated: u32,
-    /// See `violated`.
-    pub fails: u32,
-    /// Number of runs that have the transaction in one piece, none of which fails so.
-    pub serial: u32,
-}
-
-/// Numbers of directed runs.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct DirectedRuns {
-    /// All of them.
-    pub trials: u32,
-    /// Those that violate the transaction.
-    pub hits: u32,
-}
-
-/// What a search of all states says about a transaction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SearchAnswer {
-    /// A run violates it.
-    Violated,
-    /// No run does: the number of states.
-    Never(u64),
-    /// Nothing, for this reason.
-    Undecided(&'static str),
-}
-
-/// What a campaign knows about a declared transaction, or about one finding of it.
-#[derive(Clone, Debug)]
-pub struct ConfirmedViolation {
-    /// The specification.
-    pub specification: Specification,
-    /// The name without numbers.
-    pub declared: String,
-    /// The verdict.
-    pub verdict: ViolationVerdict,
-    /// The finding, with the number of detection runs that show it; `None` if no run shows one.
-    pub seen: Option<SeenFinding>,
-    /// A run that shows the violation.
-    pub token: Option<Token>,
-    /// The directed runs.
-    pub directed: DirectedRuns,
-    /// What a search of all states says; `None` if none was made.
-    pub searched: Option<SearchAnswer>,
-    /// The harm.
-    pub harm: Option<ViolationHarm>,
-}
-
-/// The violations that a campaign has confirmed.
-#[derive(Clone, Debug, Default)]
-pub struct ConfirmedViolations {
-    /// Number of detection runs.
-    pub runs: u32,
-    /// The verdicts, the worst ones first.
-    pub all: Vec<ConfirmedViolation>,
-    /// Whether nothing was interrupted.
-    pub complete: bool,
-}
 
 /// Confirms the violations of atomicity of a program under some specifications.
 #[must_use]
@@ -146,7 +50,11 @@ pub fn confirm_violations<P: Program>(
     let shorter = bounded(plan, context.stop);
     let plan = shorter.as_ref().unwrap_or(plan);
     let stream = Stream::new(plan, context.stop);
-    let mut campaign = Violations { plan, specifications, options, context, worker: Worker::new(plan) };
+    let mut sites = BTreeMap::new();
+    for (site, about) in plan.setup().sites.enumerate() {
+        sites.entry(about.trace_name()).or_insert(site);
+    }
+    let mut campaign = Violations { plan, specifications, options, context, worker: Worker::new(plan), sites };
     context.progress.phase("detecting atomicity", u64::from(plan.detection.runs));
     let sources = (0..plan.detection.runs).map(|i| stream.run(seed_of(plan, u64::from(i)))).collect();
     let runs = campaign.perform(sources);
@@ -168,7 +76,7 @@ pub fn confirm_violations<P: Program>(
         }
         let mut first: BTreeMap<&str, usize> = BTreeMap::new();
         for (i, run) in runs.iter().enumerate() {
-            run.names[n].iter().for_each(|name| _ = first.entry(name).or_insert(i));
+            run.found[n].declared.iter().for_each(|name| _ = first.entry(name).or_insert(i));
         }
         for (name, run) in first {
             if !decided.contains(name) && !context.stop.load(std::sync::atomic::Ordering::Relaxed) {
@@ -187,25 +95,18 @@ pub fn confirm_violations<P: Program>(
     ConfirmedViolations { runs: runs.len() as u32, all, complete }
 }
 
-// A recorded run: what each specification shows, and the names of its transactions.
-struct SeenRun {
-    source: RunSource,
-    trace: Trace,
-    failure: Option<String>,
-    found: Vec<Atomicity>,
-    names: Vec<BTreeSet<String>>,
-}
-
 struct Violations<'c, P: Program> {
     plan: &'c CampaignPlan<P>,
     specifications: &'c [Specification],
     options: AtomicityOptions,
     context: CampaignContext<'c>,
     worker: Worker<'c, P>,
+    // The sites by their names in traces; of several with one name the first.
+    sites: BTreeMap<String, SiteId>,
 }
 
 impl<P: Program> Violations<'_, P> {
-    fn perform(&self, sources: Vec<RunSource>) -> Vec<SeenRun> {
+    fn perform(&self, sources: Vec<RunSource>) -> Vec<RecordedRun> {
         let Self { plan, specifications, options, context, .. } = self;
         let done = parallel::map(
             plan.jobs,
@@ -213,30 +114,13 @@ impl<P: Program> Violations<'_, P> {
             context.stop,
             || Worker::new(plan),
             |worker, i| {
-                let mut seen = Recorder::default();
-                let trial = worker.perform(&sources[i], &mut seen, context.stop);
-                let trace = seen.0.finish();
-                let found: Option<Vec<Atomicity>> =
-                    specifications.iter().map(|of| analyze(&trace, *of, *options, context.stop)).collect();
-                let steps = Steps::of(&trace);
-                let names = specifications
-                    .iter()
-                    .map(|of| Transactions::of(&steps, *of).all.iter().map(|own| own.declared.clone()).collect());
-                let names = names.collect();
-                let failure = trial.failed().then(|| trial.signature.clone());
+                let recorded = record(worker, &sources[i], (specifications, *options), context.stop);
                 context.progress.done();
-                let found = found.filter(|_| trial.summary.end != LoopEnd::Interrupted)?;
-                Some(SeenRun { source: trial.run, trace, failure, found, names })
+                recorded
             },
             || {},
         );
         done.into_iter().flatten().flatten().collect()
-    }
-
-    // The site of a statement of a trace.
-    fn site(&self, text: &str) -> Option<SiteId> {
-        let is = |about: &crate::event::Site| format!("{}:{} {}", about.line, about.column, about.kind.word()) == text;
-        self.plan.setup().sites.enumerate().find(|(_, about)| is(about)).map(|(site, _)| site)
     }
 
     // The strategy that brings conflicts about in these orders, as the detection run with this number shows them.
@@ -261,7 +145,7 @@ impl<P: Program> Violations<'_, P> {
         Some(StrategySpec::Hold(HoldSpec { holds: Some(Arc::new(found)), ..spec }))
     }
 
-    fn draw(&self, strategy: &StrategySpec, from: u32, n: u32) -> Vec<SeenRun> {
+    fn draw(&self, strategy: &StrategySpec, from: u32, n: u32) -> Vec<RecordedRun> {
         self.context.progress.phase("driving transactions", u64::from(n));
         let seed = |i: u32| mix(self.plan.seed, u64::from(from + i));
         self.perform((0..n).map(|i| RunSource::Drawn(RunId { strategy: strategy.clone(), seed: seed(i) })).collect())
@@ -272,9 +156,9 @@ impl<P: Program> Violations<'_, P> {
         &mut self,
         (n, specification): (usize, Specification),
         seen: SeenFinding,
-        runs: &[SeenRun],
+        runs: &[RecordedRun],
     ) -> ConfirmedViolation {
-        let token = Some(self.worker.token(&runs[seen.first].source));
+        let token = Some(self.worker.token(&runs[seen.first].trial.run));
         let declared = seen.finding.declared.clone();
         let (mut directed, mut harm) = (DirectedRuns::default(), None);
         let verdict = if seen.finding.blame == Blame::Certain {
@@ -292,7 +176,7 @@ impl<P: Program> Violations<'_, P> {
         &mut self,
         (n, finding): (usize, &Finding),
         profile: usize,
-        runs: &[SeenRun],
+        runs: &[RecordedRun],
     ) -> (DirectedRuns, Option<ViolationHarm>) {
         let mut tally = HarmTally::default();
         runs.iter().for_each(|run| tally.add(n, finding, run));
@@ -330,7 +214,7 @@ impl<P: Program> Violations<'_, P> {
     fn ways(&self, finding: &Finding) -> Vec<Vec<Vec<SiteId>>> {
         let Some(cycle) = finding.cycles.first() else { return Vec::new() };
         let (Some(leaves), Some(back)) = (cycle.edges.first(), cycle.edges.last()) else { return Vec::new() };
-        let site = |moment: &Moment| moment.site.as_deref().and_then(|text| self.site(text));
+        let site = |moment: &Moment| self.sites.get(moment.site.as_deref()?).copied();
         let (Some(a1), Some(b), Some(c), Some(a2)) =
             (site(&leaves.from), site(&leaves.to), site(&back.from), site(&back.to))
         else {
@@ -345,7 +229,7 @@ impl<P: Program> Violations<'_, P> {
         &mut self,
         (n, specification): (usize, Specification),
         name: &str,
-        (number, run): (usize, &SeenRun),
+        (number, run): (usize, &RecordedRun),
     ) -> ConfirmedViolation {
         let mut of = ConfirmedViolation {
             specification,
@@ -361,17 +245,16 @@ impl<P: Program> Violations<'_, P> {
             let Some(strategy) = self.strategy(&orders, number) else { continue };
             let more = self.draw(&strategy, 0, self.plan.trials.count.min(ROUND) / 2);
             of.directed.trials += more.len() as u32;
-            let shows = |run: &&SeenRun| run.found[n].findings.iter().any(|found| found.is_violation_of(Some(name)));
+            let shows =
+                |run: &&RecordedRun| run.found[n].findings.iter().any(|found| found.is_violation_of(Some(name)));
             of.directed.hits += more.iter().filter(shows).count() as u32;
             if let Some(run) = more.iter().find(shows) {
                 let found = run.found[n].findings.iter().find(|found| found.is_violation_of(Some(name)));
                 of.verdict = ViolationVerdict::Real;
-                of.token = Some(self.worker.token(&run.source));
+                of.token = Some(self.worker.token(&run.trial.run));
                 of.seen = found.cloned().map(|finding| SeenFinding { finding, runs: 0, first: number });
-                let profiles: Vec<SeenRun> = Vec::new();
                 if let Some(seen) = &of.seen {
-                    let finding = seen.finding.clone();
-                    let (directed, harm) = self.harm((n, &finding), number, &profiles);
+                    let (directed, harm) = self.harm((n, &seen.finding), number, &[]);
                     of.directed.trials += directed.trials;
                     of.directed.hits += directed.hits;
                     if harm.is_some() {
@@ -401,13 +284,13 @@ impl<P: Program> Violations<'_, P> {
     }
 
     // The orders of statements that would violate the first transaction of this name in a run.
-    fn candidates(&self, specification: Specification, name: &str, run: &SeenRun) -> Vec<Vec<Vec<SiteId>>> {
+    fn candidates(&self, specification: Specification, name: &str, run: &RecordedRun) -> Vec<Vec<Vec<SiteId>>> {
         let steps = Steps::of(&run.trace);
         let transactions = Transactions::of(&steps, specification);
         let Some((of, _)) = transactions.all.enumerate().find(|(_, own)| own.declared == name) else {
             return Vec::new();
         };
-        let site = |at: StepNo| self.site(&run.trace.sites[steps.site_of(at)]);
+        let site = |at: StepNo| self.sites.get(&run.trace.sites[steps.site_of(at)]).copied();
         let orders = |edges: Vec<(StepNo, StepNo)>| -> Option<Vec<Vec<SiteId>>> {
             match edges.as_slice() {
                 [(a1, b), (c, a2)] if b == c => Some(vec![vec![site(*a1)?, site(*b)?, site(*a2)?]]),
@@ -434,19 +317,19 @@ struct HarmTally {
 }
 
 impl HarmTally {
-    fn add(&mut self, n: usize, finding: &Finding, run: &SeenRun) {
+    fn add(&mut self, n: usize, finding: &Finding, run: &RecordedRun) {
         let shown = run.found[n].findings.iter();
         if shown.clone().any(|other| other.is_same(finding)) {
             self.violated += 1;
-            if let Some(signature) = &run.failure {
-                let known = self.with.entry(signature.clone()).or_insert_with(|| (0, run.source.clone()));
-                known.0 += 1;
+            if run.trial.failed() {
+                let (signature, source) = (&run.trial.signature, &run.trial.run);
+                self.with.entry(signature.clone()).or_insert_with(|| (0, source.clone())).0 += 1;
             }
-        } else if run.names[n].contains(&finding.declared)
+        } else if run.found[n].declared.contains(&finding.declared)
             && !shown.clone().any(|other| other.declared == finding.declared)
         {
             self.serial += 1;
-            self.without.extend(run.failure.clone());
+            self.without.extend(run.trial.failed().then(|| run.trial.signature.clone()));
         }
     }
 

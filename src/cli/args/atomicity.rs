@@ -28,6 +28,12 @@ impl AtomicityArgs {
         Specification::ALL.into_iter().filter(asked).collect()
     }
 
+    /// Returns the specifications that were asked for, or else the usual ones of a model.
+    pub(in crate::cli) fn wanted(&self) -> Vec<Specification> {
+        let asked = self.specifications();
+        if asked.is_empty() { Specification::USUAL.to_vec() } else { asked }
+    }
+
     /// Whether an option was given.
     pub(in crate::cli) fn is_given(&self) -> bool {
         !self.atomic.is_empty() || self.edges != EdgesArg::default()

@@ -11,7 +11,6 @@ use crate::cli::io::output::{BAD, BOLD, Output, paint};
 use crate::cli::io::{files, interrupt};
 use crate::cli::models::per_model::CommandModels;
 use crate::cli::{CommandContext, Refusal};
-use crate::detect::atomicity::Specification;
 use crate::detect::{Candidate, DetectorId};
 use crate::formats::atomicity::{AtomicityReport, SpecificationReport};
 use crate::formats::detect::DetectReport;
@@ -164,11 +163,9 @@ struct Shown {
 
 fn violations(args: &Args, model: &Model, plan: &campaign::CampaignPlan, stop: &AtomicBool) -> Shown {
     let (options, asked) = (args.atomic.options(), args.atomic.specifications());
-    let usual = [Specification::Lifecycle, Specification::Blocks];
-    let specifications = if asked.is_empty() { &usual[..] } else { &asked };
     let bar = CampaignBar::new("run");
     let campaign_context = campaign::CampaignContext { stop, progress: &bar };
-    let found = campaign::detect_violations(plan, specifications, options, campaign_context);
+    let found = campaign::detect_violations(plan, &args.atomic.wanted(), options, campaign_context);
     bar.finish();
     // Of the usual specifications only those count that the model uses.
     let declared = found.specifications.iter().filter(|of| !asked.is_empty() || of.seen.transactions > 0);

@@ -43,7 +43,7 @@ pub(in crate::cli) fn potential(out: &mut Output, detectors: &[DetectorId], foun
     };
     writeln!(out, "{pairs} from {runs} ({by}); residual risk {risk}");
     let searched = found.candidates.iter().filter(|c| c.by.contains(&DetectorId::SEARCH)).count();
-    if let Some(all) = found.searched.filter(|all| all.complete && searched > 0) {
+    if let Some(all) = found.coverage.searched.filter(|all| all.complete && searched > 0) {
         writeln!(out, "{searched} of them found only by a search of all {}", counted(all.states, "state"));
     }
     filtered(out, found);

@@ -299,7 +299,7 @@ fn one(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitSta
             let of = if runs < least { format!("{runs} of {least}") } else { runs.to_string() };
             out.note(format_args!("{what} after {of} detection runs; no pair was driven"));
         } else {
-            let cut = if reported().all(|p| p.complete) { "" } else { ", the last one incompletely" };
+            let cut = if reported().all(|p| p.trials.complete) { "" } else { ", the last one incompletely" };
             let orders = if orders > 0 { " and order pairs" } else { "" };
             out.note(format_args!("{what}: {done} of {all} pairs{orders} were driven{cut}"));
         }

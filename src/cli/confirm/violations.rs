@@ -11,7 +11,7 @@ use crate::cli::io::load::Model;
 use crate::cli::io::output::Output;
 use crate::cli::io::reports::ReportFormat;
 use crate::cli::{CommandContext, Refusal};
-use crate::detect::atomicity::{EdgeRules, Specification};
+use crate::detect::atomicity::EdgeRules;
 use crate::formats::violations::ViolationsReport;
 use std::sync::atomic::AtomicBool;
 
@@ -53,12 +53,9 @@ pub(super) fn of_model(args: &Args, model: &Model, plan: &CampaignPlan, stop: &A
 }
 
 fn judge(args: &Args, model: &Model, plan: &CampaignPlan, stop: &AtomicBool) -> ViolationsReport {
-    let asked = args.atomic.specifications();
-    let usual = [Specification::Lifecycle, Specification::Blocks];
-    let specifications = if asked.is_empty() { &usual[..] } else { &asked };
     let bar = CampaignBar::new("run");
     let context = CampaignContext { stop, progress: &bar };
-    let found = confirm_violations(plan, specifications, args.atomic.options(), context);
+    let found = confirm_violations(plan, &args.atomic.wanted(), args.atomic.options(), context);
     bar.finish();
     ViolationsReport::new(model.name(), &found)
 }

@@ -121,6 +121,7 @@ pub fn analyze(
     Some(Atomicity {
         specification,
         transactions: transactions.all.len(),
+        declared: transactions.all.iter().map(|own| own.declared.clone()).collect(),
         violated: certain.len(),
         joint: joint.len(),
         findings: group(found_cycles),

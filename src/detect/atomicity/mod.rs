@@ -50,6 +50,8 @@ pub use prefix::{Accesses, Carried, Nth, PrefixState, prefix_state};
 pub use spec::{Transaction, TransactionNo, Transactions, declared_name};
 pub use steps::{ContextNo, Step, StepKind, StepNo, Steps};
 
+use std::collections::BTreeSet;
+
 /// What the declared transactions of a trace are. Each specification is analyzed by itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Specification {
@@ -67,6 +69,9 @@ impl Specification {
     /// All specifications, in the order of reports.
     pub const ALL: [Specification; 4] =
         [Specification::Lifecycle, Specification::Blocks, Specification::Tree, Specification::Tasks];
+
+    /// Those that a model declares: by its components and `as`, and by its `transaction` blocks.
+    pub const USUAL: [Specification; 2] = [Specification::Lifecycle, Specification::Blocks];
 
     /// Returns the name of the specification in options and reports.
     #[must_use]
@@ -268,6 +273,8 @@ pub struct Atomicity {
     pub specification: Specification,
     /// Number of declared transactions.
     pub transactions: usize,
+    /// Their names without numbers.
+    pub declared: BTreeSet<String>,
     /// Number of transactions that are to blame for certain, also by causes only.
     pub violated: usize,
     /// Number of transactions that are only jointly to blame.

@@ -163,7 +163,10 @@ impl LockOrder {
     // Keeps the edges of an acquisition that was performed.
     fn want(&mut self, watch: &mut RunState, wanted: LockHold, act: &Act) {
         let around = self.around(act.thread, wanted);
-        let Some(clock) = watch.now(act.when.context).cloned().filter(|_| !around.is_empty()) else { return };
+        if around.is_empty() {
+            return;
+        }
+        let Some(clock) = watch.now(act.when.context).cloned() else { return };
         let by = OperationKey { lockset: without(watch, act.by.lockset, wanted), ..act.by };
         for made in around {
             let (step, context, at) = (act.when.step, act.when.context, act.when.at.hybrid());

@@ -151,18 +151,6 @@ impl RingCandidates {
         }
     }
 
-    /// Returns the number of rings.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.all.len()
-    }
-
-    /// Whether there are no rings.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.all.is_empty()
-    }
-
     /// Returns the rings, the shortest and nearest first.
     #[must_use]
     pub fn finish(self) -> Vec<RingCandidate> {

@@ -198,8 +198,7 @@ impl TraceRecorder {
     }
 
     fn site(&mut self, world: &World, site: SiteId) -> SiteNo {
-        let about = &world.setup().sites[site];
-        self.builder.site(&format!("{}:{} {}", about.line, about.column, about.kind.word()))
+        self.builder.site(&world.setup().sites[site].trace_name())
     }
 
     fn happen(&mut self, world: &World, event: &Event, thread: ThreadNo, site: SiteNo) {

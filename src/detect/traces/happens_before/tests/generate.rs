@@ -69,14 +69,6 @@ pub(crate) fn trace(rng: &mut Rng, most: u32) -> Trace {
 }
 
 impl Generator<'_> {
-    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.rng.below(of.len() as u32) as usize]
-    }
-
-    fn chance(&mut self, percent: u32) -> bool {
-        self.rng.below(100) < percent
-    }
-
     // The builder refuses operations that are not possible; they are not retried.
     fn push(&mut self, thread: ThreadNo, action: Action) -> bool {
         let site = match action.access() {
@@ -88,23 +80,23 @@ impl Generator<'_> {
 
     fn step(&mut self) {
         self.time += i64::from(self.rng.below(3));
-        if self.chance(4) {
+        if self.rng.chance(4) {
             self.post(self.environment);
             return;
         }
-        let thread = self.pick(&self.threads.clone());
-        if self.loopers.contains(&thread) && self.chance(self.shape.begin) && self.turn(thread) {
+        let thread = self.rng.pick(&self.threads);
+        if self.loopers.contains(&thread) && self.rng.chance(self.shape.begin) && self.turn(thread) {
             return;
         }
         match self.rng.below(24) {
             0 => self.push(thread, Action::ThreadInit),
-            1 if self.chance(10) => self.push(thread, Action::ThreadExit),
+            1 if self.rng.chance(10) => self.push(thread, Action::ThreadExit),
             2 | 3 => {
-                let child = self.pick(&self.threads.clone());
+                let child = self.rng.pick(&self.threads);
                 child != thread && self.push(thread, Action::Fork(child))
             }
             4 => {
-                let other = self.pick(&self.threads.clone());
+                let other = self.rng.pick(&self.threads);
                 other != thread && self.push(thread, Action::Join(other))
             }
             5..=10 => {
@@ -113,19 +105,19 @@ impl Generator<'_> {
             }
             11..=14 => self.lock(thread),
             15 => {
-                let event = self.pick(&self.events.clone());
+                let event = self.rng.pick(&self.events);
                 self.push(thread, Action::Enable(event))
             }
             16 => {
-                let channel = self.pick(&self.channels.clone());
+                let channel = self.rng.pick(&self.channels);
                 self.push(thread, Action::Send(channel))
             }
             17 => {
-                let channel = self.pick(&self.channels.clone());
+                let channel = self.rng.pick(&self.channels);
                 self.push(thread, Action::Receive(channel))
             }
             n => {
-                let place = self.pick(&self.places.clone());
+                let place = self.rng.pick(&self.places);
                 self.push(thread, if n % 2 == 0 { Action::Read(place) } else { Action::Write(place) })
             }
         };
@@ -140,14 +132,14 @@ impl Generator<'_> {
             let task = self.running.remove(at);
             return self.push(looper, Action::End(task));
         }
-        if self.chance(1) {
+        if self.rng.chance(1) {
             return self.push(looper, Action::Leave);
         }
         let mut waiting: Vec<_> = (0..self.queued.len()).filter(|i| self.queued[*i].1 == looper).collect();
         waiting.sort_by_key(|i| self.queued[*i].2);
         let Some(mut at) = waiting.first().copied() else { return false };
-        if self.chance(self.shape.unordered) {
-            at = self.pick(&waiting);
+        if self.rng.chance(self.shape.unordered) {
+            at = self.rng.pick(&waiting);
         }
         let task = self.queued[at].0;
         if !self.push(looper, Action::Begin(task)) {
@@ -159,24 +151,24 @@ impl Generator<'_> {
     }
 
     fn post(&mut self, thread: ThreadNo) {
-        let looper = self.pick(&self.loopers.clone());
+        let looper = self.rng.pick(&self.loopers);
         let time = match self.rng.below(8) {
             0 => PostTime::Front,
             1 => PostTime::After(5),
             2 => PostTime::After(10),
-            3 if self.chance(30) => PostTime::At(20),
+            3 if self.rng.chance(30) => PostTime::At(20),
             4 if thread == looper && self.builder.running(looper).is_some() => PostTime::Micro,
-            5 if self.chance(30) => PostTime::Idle { keep: false },
+            5 if self.rng.chance(30) => PostTime::Idle { keep: false },
             _ => PostTime::Now,
         };
-        let is_async = self.chance(5);
+        let is_async = self.rng.chance(5);
         let task = self.builder.task("p", looper, time, is_async);
-        if self.chance(30) {
-            let event = self.pick(&self.events.clone());
+        if self.rng.chance(30) {
+            let event = self.rng.pick(&self.events);
             self.builder.handles(task, event);
         }
         // One in twenty is canceled.
-        if self.push(thread, Action::Post(task)) && !self.chance(5) {
+        if self.push(thread, Action::Post(task)) && !self.rng.chance(5) {
             let place = self.queued.len() as i64;
             let key = match time {
                 PostTime::Front => (0, -place),
@@ -198,7 +190,7 @@ impl Generator<'_> {
                 self.locks[at].1 = None;
                 self.push(thread, Action::Release(lock))
             }
-            Some(_) if !self.chance(self.shape.broken) => false,
+            Some(_) if !self.rng.chance(self.shape.broken) => false,
             _ => {
                 self.locks[at].1 = Some(thread);
                 self.push(thread, Action::Acquire(lock))
