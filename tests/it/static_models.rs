@@ -1,0 +1,479 @@
+//! Generates random programs for static executes-before: loopers, tasks with delays, instants and posts to the front,
+//! threads, joins, events, flags, semaphores, locks, `try`, cancels, quits, and loops whose end is not known.
+//!
+//! A program is a tree that `static_rules` unfolds by itself, so that the fixpoint there shares nothing with the
+//! analysis but the text. Each body writes `v` at its begin and at its end; these writes are *marks*. All of them write
+//! the same value, so that they make no states.
+
+use raceflip::base::{Rng, mix};
+
+/// Index of a body in [`Random::bodies`].
+pub(crate) type BodyIndex = usize;
+
+/// What runs a body.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Runs {
+    /// It is posted and forked.
+    Task,
+    /// An event of this looper, with so many enables at the start.
+    Event { looper: usize, initially: u32 },
+    /// A thread that starts with the app.
+    Thread,
+    /// The block of a looper.
+    Looper,
+}
+
+/// A body. Bodies make only bodies that come after them, and tasks themselves once more.
+pub(crate) struct RandomBody {
+    pub(crate) name: String,
+    pub(crate) runs: Runs,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// A looper that is named by a statement.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Target {
+    /// A declared looper: an index in [`LOOPERS`].
+    Declared(usize),
+    /// The looper of this local variable.
+    Local(u32),
+}
+
+/// When a message is due.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum When {
+    After(u64),
+    At(u64),
+    Front,
+}
+
+/// A condition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Condition {
+    Any,
+    /// The flag has this value.
+    Flag(usize, bool),
+}
+
+/// A thread that is joined.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Joined {
+    Local(u32),
+    Declared(BodyIndex),
+    Looper(usize),
+}
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    /// A write of `v`, with the label `m` and this number.
+    Mark(u32),
+    Post { task: BodyIndex, to: Target, when: When, by_handler: bool },
+    /// The task posts itself once more, unless it was posted so.
+    Again { to: Target, when: When },
+    Fork { task: BodyIndex, local: u32 },
+    Spawn { local: u32 },
+    Join(Joined),
+    If(Condition, Vec<Step>, Vec<Step>),
+    Await(usize, bool),
+    Assert(usize, bool),
+    /// The body comes twice, and the analysis cannot know that.
+    Loop { local: u32, body: Vec<Step> },
+    /// A loop over constants.
+    Twice { local: u32, body: Vec<Step> },
+    Try(Vec<Step>, Vec<Step>),
+    Throw,
+    Return,
+    Lock(usize, Vec<Step>),
+    Set(usize, bool),
+    Up(usize),
+    Down(usize),
+    /// Cancels a task, or all of a handler.
+    Cancel { task: Option<BodyIndex>, looper: usize, by_handler: bool },
+    Quit { looper: usize, safely: bool },
+    Enable(BodyIndex),
+    Disable(BodyIndex),
+}
+
+/// Names of the declared loopers.
+pub(crate) const LOOPERS: [&str; 2] = ["main", "other"];
+
+/// Number of flags, of locks, and of semaphores. The last semaphore starts at 1, the others at 0.
+pub(crate) const FLAGS: usize = 2;
+pub(crate) const LOCKS: usize = 2;
+pub(crate) const SEMAPHORES: usize = 2;
+
+/// A random program.
+pub(crate) struct Random {
+    pub(crate) bodies: Vec<RandomBody>,
+    /// Number of marks.
+    pub(crate) marks: u32,
+    /// Whether an uncaught exception ends the thread instead of the app.
+    pub(crate) thread_ends: bool,
+}
+
+/// Constructs that a program may have, each with a weight. A program has a few of them, so that they meet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Feature {
+    Delay,
+    Front,
+    Instant,
+    Join,
+    Event,
+    Flag,
+    Semaphore,
+    Try,
+    Lock,
+    Cancel,
+    Quit,
+    QuitSafely,
+    Loop,
+    Twice,
+    Branch,
+    Spawn,
+    Again,
+    Handler,
+}
+
+const FEATURES: [(u32, Feature); 18] = [
+    (6, Feature::Delay),
+    (6, Feature::Front),
+    (2, Feature::Instant),
+    (6, Feature::Join),
+    (4, Feature::Event),
+    (7, Feature::Flag),
+    (4, Feature::Semaphore),
+    (3, Feature::Try),
+    (2, Feature::Lock),
+    (6, Feature::Cancel),
+    (6, Feature::Quit),
+    (4, Feature::QuitSafely),
+    (6, Feature::Loop),
+    (2, Feature::Twice),
+    (7, Feature::Branch),
+    (3, Feature::Spawn),
+    (3, Feature::Again),
+    (3, Feature::Handler),
+];
+
+/// Returns the program of a seed.
+pub(crate) fn random(seed: u64) -> Random {
+    (0..).map(|round| Generator::new(mix(seed, round)).program()).find(|p| p.instances() <= MOST_INSTANCES).expect("one")
+}
+
+/// Bound on the threads and tasks of a run.
+const MOST_INSTANCES: u64 = 9;
+
+struct Generator {
+    rng: Rng,
+    features: Vec<Feature>,
+    bodies: usize,
+    tasks: Vec<BodyIndex>,
+    events: Vec<BodyIndex>,
+    threads: Vec<BodyIndex>,
+    locals: u32,
+    marks: u32,
+}
+
+/// Where a statement is generated: its body, and the local variables that it sees.
+#[derive(Clone)]
+struct Place {
+    body: BodyIndex,
+    runs: Runs,
+    depth: u32,
+    spawned: Vec<u32>,
+    forked: Vec<u32>,
+    in_try: bool,
+}
+
+impl Generator {
+    fn new(seed: u64) -> Self {
+        let mut rng = Rng::seeded(seed);
+        let count = 2 + rng.below(4);
+        let total: u32 = FEATURES.iter().map(|(weight, _)| weight).sum();
+        let mut features = Vec::new();
+        for _ in 0..count {
+            let mut at = rng.below(total);
+            let drawn = FEATURES.iter().find(|(weight, _)| {
+                let is = at < *weight;
+                at = at.saturating_sub(*weight);
+                is
+            });
+            features.extend(drawn.map(|(_, feature)| *feature));
+        }
+        let none = Vec::new;
+        Self { rng, features, bodies: 0, tasks: none(), events: none(), threads: none(), locals: 0, marks: 0 }
+    }
+
+    fn has(&self, feature: Feature) -> bool {
+        self.features.contains(&feature)
+    }
+
+    fn local(&mut self) -> u32 {
+        self.locals += 1;
+        self.locals
+    }
+
+    fn program(mut self) -> Random {
+        let threads = 1 + self.rng.below(2) as usize + usize::from(self.rng.below(4) == 0);
+        let tasks = 2 + self.rng.below(3) as usize;
+        let events = if self.has(Feature::Event) { 1 + self.rng.below(2) as usize } else { 0 };
+        let block = usize::from(self.rng.below(6) == 0);
+        let mut heads: Vec<(String, Runs)> = (0..block).map(|_| (LOOPERS[0].to_owned(), Runs::Looper)).collect();
+        heads.extend((0..threads).map(|i| (format!("a{i}"), Runs::Thread)));
+        // Events come among the tasks.
+        let mut kinds: Vec<bool> = (0..tasks + events).map(|i| i < tasks).collect();
+        for i in (1..kinds.len()).rev() {
+            kinds.swap(i, self.rng.below(i as u32 + 1) as usize);
+        }
+        for (i, is_task) in kinds.into_iter().enumerate() {
+            let looper = usize::from(self.rng.below(4) == 0);
+            let initially = u32::from(self.rng.below(4) == 0);
+            let runs = if is_task { Runs::Task } else { Runs::Event { looper, initially } };
+            heads.push((format!("{}{i}", if is_task { "t" } else { "e" }), runs));
+        }
+        let of = |is: &dyn Fn(Runs) -> bool| -> Vec<BodyIndex> {
+            heads.iter().enumerate().filter(|(_, h)| is(h.1)).map(|(i, _)| i).collect()
+        };
+        self.tasks = of(&|r| r == Runs::Task);
+        self.events = of(&|r| matches!(r, Runs::Event { .. }));
+        self.threads = of(&|r| r == Runs::Thread);
+        self.bodies = heads.len();
+        let mut bodies = Vec::new();
+        for (body, (name, runs)) in heads.into_iter().enumerate() {
+            let steps = self.body(body, runs);
+            bodies.push(RandomBody { name, runs, steps });
+        }
+        Random { bodies, marks: self.marks, thread_ends: self.rng.below(4) == 0 }
+    }
+
+    fn body(&mut self, body: BodyIndex, runs: Runs) -> Vec<Step> {
+        let mut place =
+            Place { body, runs, depth: 0, spawned: Vec::new(), forked: Vec::new(), in_try: false };
+        let most = match runs {
+            Runs::Thread => 4,
+            _ if self.rng.coin() => 2,
+            _ => 1,
+        };
+        let least = u32::from(matches!(runs, Runs::Thread | Runs::Looper));
+        let mut steps = Vec::new();
+        if runs != Runs::Thread || self.rng.coin() {
+            steps.push(self.mark());
+        }
+        let count = least + self.rng.below(most + 1);
+        self.extend(&mut steps, count, &mut place);
+        if self.has(Feature::Again) && runs == Runs::Task && self.rng.below(3) == 0 {
+            steps.push(Step::Again { to: self.target(&place), when: self.when() });
+        }
+        if self.rng.below(4) > 0 {
+            steps.push(self.mark());
+        }
+        steps
+    }
+
+    fn mark(&mut self) -> Step {
+        self.marks += 1;
+        Step::Mark(self.marks - 1)
+    }
+
+    fn extend(&mut self, steps: &mut Vec<Step>, count: u32, place: &mut Place) {
+        for _ in 0..count {
+            let made = self.step(place);
+            steps.extend(made);
+        }
+    }
+
+    // Returns the statements of a block, which sees the local variables of `place` and declares its own.
+    fn block(&mut self, place: &Place) -> Vec<Step> {
+        let mut inner = Place { depth: place.depth + 1, ..place.clone() };
+        let mut steps = Vec::new();
+        let count = 1 + self.rng.below(2);
+        self.extend(&mut steps, count, &mut inner);
+        steps
+    }
+
+    fn step(&mut self, place: &mut Place) -> Option<Step> {
+        if self.rng.below(100) < 45 {
+            return self.post(place);
+        }
+        let feature = self.features[self.rng.below(self.features.len() as u32) as usize];
+        let looper = usize::from(self.rng.below(4) == 0);
+        let flag = self.rng.below(FLAGS as u32) as usize;
+        // Mostly the values that flags do not have at the start.
+        let value = self.rng.below(5) > 0;
+        let is_deep = place.depth >= 2;
+        match feature {
+            Feature::Join => self.join(place),
+            Feature::Event => {
+                let later: Vec<BodyIndex> = self.events.iter().copied().filter(|e| *e > place.body).collect();
+                let event = later.get(self.rng.below(later.len().max(1) as u32) as usize)?;
+                Some(if self.rng.below(5) == 0 { Step::Disable(*event) } else { Step::Enable(*event) })
+            }
+            Feature::Flag => Some(match self.rng.below(8) {
+                0..=2 => Step::Set(flag, value),
+                3 | 4 => Step::Await(flag, value),
+                5 if !is_deep => Step::If(Condition::Flag(flag, value), self.block(place), Vec::new()),
+                6 if !is_deep => Step::If(Condition::Flag(flag, !value), vec![Step::Return], Vec::new()),
+                5 | 6 => Step::Set(flag, true),
+                _ => Step::Assert(flag, value),
+            }),
+            Feature::Semaphore => {
+                let of = self.rng.below(SEMAPHORES as u32) as usize;
+                Some(if self.rng.coin() { Step::Up(of) } else { Step::Down(of) })
+            }
+            Feature::Try if !is_deep => {
+                let inner = Place { in_try: true, ..place.clone() };
+                let mut body = self.block(&inner);
+                if self.rng.coin() {
+                    let at = self.rng.below(body.len() as u32 + 1) as usize;
+                    let throw = Step::If(Condition::Any, vec![Step::Throw], Vec::new());
+                    body.insert(at, throw);
+                }
+                Some(Step::Try(body, self.block(place)))
+            }
+            Feature::Try if place.in_try || self.rng.below(4) == 0 => {
+                Some(Step::If(Condition::Any, vec![Step::Throw], Vec::new()))
+            }
+            Feature::Lock if !is_deep => {
+                Some(Step::Lock(self.rng.below(LOCKS as u32) as usize, self.block(place)))
+            }
+            Feature::Cancel => {
+                let task = self.tasks[self.rng.below(self.tasks.len() as u32) as usize];
+                let task = (self.rng.below(6) > 0).then_some(task);
+                let by_handler = task.is_none() || self.has(Feature::Handler) && self.rng.coin();
+                Some(Step::Cancel { task, looper, by_handler })
+            }
+            Feature::Quit => Some(Step::Quit { looper, safely: false }),
+            Feature::QuitSafely => Some(Step::Quit { looper, safely: self.rng.below(3) > 0 }),
+            Feature::Loop if !is_deep => {
+                let local = self.local();
+                Some(Step::Loop { local, body: self.block(place) })
+            }
+            Feature::Twice if !is_deep => {
+                let local = self.local();
+                Some(Step::Twice { local, body: self.block(place) })
+            }
+            Feature::Branch if !is_deep => {
+                let then = self.block(place);
+                let other = if self.rng.coin() { self.block(place) } else { Vec::new() };
+                Some(Step::If(Condition::Any, then, other))
+            }
+            Feature::Spawn => {
+                let local = self.local();
+                place.spawned.push(local);
+                Some(Step::Spawn { local })
+            }
+            _ => self.post(place),
+        }
+    }
+
+    fn join(&mut self, place: &mut Place) -> Option<Step> {
+        match self.rng.below(8) {
+            0..=2 => {
+                let task = self.later_task(place)?;
+                let local = self.local();
+                place.forked.push(local);
+                Some(Step::Fork { task, local })
+            }
+            3 | 4 if !place.forked.is_empty() => Some(Step::Join(Joined::Local(self.rng.pick(&place.forked)))),
+            7 => Some(Step::Join(Joined::Looper(usize::from(self.rng.coin())))),
+            _ => {
+                let others: Vec<BodyIndex> = self.threads.iter().copied().filter(|t| *t != place.body).collect();
+                (!others.is_empty()).then(|| Step::Join(Joined::Declared(self.rng.pick(&others))))
+            }
+        }
+    }
+
+    fn later_task(&mut self, place: &Place) -> Option<BodyIndex> {
+        let later: Vec<BodyIndex> = self.tasks.iter().copied().filter(|t| *t > place.body).collect();
+        // Mostly one of the next few, so that chains of posts are long.
+        (!later.is_empty()).then(|| {
+            let few = if self.rng.below(3) > 0 && place.runs != Runs::Thread { 1 } else { later.len() };
+            later[self.rng.below(few as u32) as usize]
+        })
+    }
+
+    fn post(&mut self, place: &Place) -> Option<Step> {
+        let task = self.later_task(place)?;
+        let by_handler = self.has(Feature::Handler) && self.rng.below(3) > 0;
+        Some(Step::Post { task, to: self.target(place), when: self.when(), by_handler })
+    }
+
+    fn target(&mut self, place: &Place) -> Target {
+        if !place.spawned.is_empty() && self.rng.coin() {
+            return Target::Local(self.rng.pick(&place.spawned));
+        }
+        Target::Declared(usize::from(self.rng.below(5) == 0))
+    }
+
+    fn when(&mut self) -> When {
+        if self.has(Feature::Front) && self.rng.below(3) == 0 {
+            return When::Front;
+        }
+        if self.has(Feature::Instant) && self.rng.below(3) == 0 {
+            return When::At(self.rng.pick(&[0, 1, 2, 3]));
+        }
+        When::After(if self.has(Feature::Delay) { self.rng.pick(&[0, 0, 1, 2]) } else { 0 })
+    }
+}
+
+impl Random {
+    /// Returns the number of threads and tasks that a run can have.
+    pub(crate) fn instances(&self) -> u64 {
+        fn of(steps: &[Step], made: &[u64], own: u64) -> u64 {
+            let one = |step: &Step| match step {
+                Step::Post { task, .. } | Step::Fork { task, .. } | Step::Enable(task) => made[*task],
+                Step::Spawn { .. } => 1,
+                Step::Again { .. } => own,
+                Step::If(_, a, b) => of(a, made, own).max(of(b, made, own)),
+                Step::Try(a, b) => of(a, made, own) + of(b, made, own),
+                Step::Lock(_, body) => of(body, made, own),
+                Step::Loop { body, .. } | Step::Twice { body, .. } => 2 * of(body, made, own),
+                _ => 0,
+            };
+            steps.iter().map(one).sum()
+        }
+        let mut made = vec![0; self.bodies.len()];
+        for (i, body) in self.bodies.iter().enumerate().rev() {
+            let once = 1 + of(&body.steps, &made, 0);
+            made[i] = if of(&body.steps, &made, 1) > once - 1 { 2 * once } else { once };
+        }
+        let starts = |runs: Runs| match runs {
+            Runs::Thread | Runs::Looper => 1,
+            Runs::Event { initially, .. } => u64::from(initially),
+            Runs::Task => 0,
+        };
+        self.bodies.iter().zip(&made).map(|(body, made)| starts(body.runs) * made).sum()
+    }
+}
+
+/// Returns a program of the paper's own language: one initial task, posts, branches, loops, and loopers made on the
+/// way. Tasks post themselves and earlier tasks nowhere, so that every run ends.
+pub(crate) fn of_paper(seed: u64) -> Random {
+    let features = vec![Feature::Branch, Feature::Loop, Feature::Spawn, Feature::Branch];
+    let make = |round| {
+        let mut g = Generator { features: features.clone(), ..Generator::new(mix(seed, round)) };
+        let tasks = 3 + g.rng.below(4) as usize;
+        // Body 0 posts the initial task, which is body 1.
+        g.tasks = (1..=tasks).collect();
+        let first = Step::Post { task: 1, to: Target::Declared(0), when: When::After(0), by_handler: false };
+        let mut bodies = vec![RandomBody { name: "a0".to_owned(), runs: Runs::Thread, steps: vec![first] }];
+        for body in 1..=tasks {
+            let mut place = Place {
+                body,
+                runs: if body == 1 { Runs::Thread } else { Runs::Task },
+                depth: 0,
+                spawned: Vec::new(),
+                forked: Vec::new(),
+                in_try: false,
+            };
+            let mut steps = vec![g.mark()];
+            let count = if body == 1 { 2 + g.rng.below(2) } else { g.rng.below(3) };
+            g.extend(&mut steps, count, &mut place);
+            steps.push(g.mark());
+            bodies.push(RandomBody { name: format!("t{body}"), runs: Runs::Task, steps });
+        }
+        Random { bodies, marks: g.marks, thread_ends: false }
+    };
+    (0..).map(make).find(|p| p.instances() <= MOST_INSTANCES).expect("one")
+}

@@ -1,0 +1,193 @@
+//! What all runs of a small model say about the orders of its accesses: the oracle of static executes-before.
+//!
+//! The facts come from the graph of all states ([`crate::truth`]), and from a second walk for the stronger meaning of
+//! an order. *x is past before y* also says that no x comes where y's task leaves right before y (`docs/verdicts.md`:
+//! then y alone would have cut x off). So each state with a pending access continues without that task, and the
+//! second walk collects the accesses that still come.
+
+use crate::stateless::{choices, next_instants};
+use crate::truth::graph_with;
+use crate::truth_orders::Touch;
+use raceflip::base::IndexVec;
+use raceflip::detect::Pair;
+use raceflip::event::{Access, AccessKind, AccessPlace, Actor, EventKind, Site, SiteId};
+use raceflip::vm::{Model, Vm};
+use raceflip::world::{Machine, World};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Facts about the conflicting plain accesses of a model, by their sites.
+#[derive(Default)]
+pub(crate) struct OrderFacts {
+    /// Number of states.
+    pub(crate) states: usize,
+    /// The order *first, later* happens: in some run an access of `first` comes before a conflicting one of `later`,
+    /// of another thread or task.
+    pub(crate) orders: BTreeSet<(SiteId, SiteId)>,
+    /// Pairs that are side by side in some state.
+    pub(crate) beside: BTreeSet<Pair>,
+    /// Pairs with two accesses, each the n-th one of its site in its thread or task, that happen in both orders.
+    pub(crate) flips: BTreeSet<Pair>,
+    /// *x, y*: an access of `x` still comes after the task that was about to perform a conflicting one of `y` has left
+    /// right before it.
+    pub(crate) remains: BTreeSet<(SiteId, SiteId)>,
+}
+
+/// An access of a site, by the name of its location.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Visit {
+    site: SiteId,
+    place: String,
+    is_life: bool,
+    writes: bool,
+}
+
+impl Visit {
+    fn new(world: &World, site: SiteId, access: Access) -> Self {
+        let is_life = matches!(access.place, AccessPlace::Life(_));
+        Self { site, place: world.place_name(access.place), is_life, writes: access.kind == AccessKind::Write }
+    }
+
+    fn touch(&self) -> Touch<'_> {
+        Touch { place: &self.place, is_life: self.is_life, writes: self.writes }
+    }
+}
+
+/// Bound on the states of the second walk, and on the accesses that it tells apart.
+const MOST_LATER: usize = 40_000;
+const MOST_VISITS: usize = 128;
+
+/// The states that come after some task has left, with the accesses that runs from there perform. Locations count by
+/// their names, so this is exact where no object is created.
+#[derive(Default)]
+pub(crate) struct Later {
+    met: BTreeMap<u128, usize>,
+    /// For each state the numbers of the states that follow it.
+    follows: Vec<Vec<usize>>,
+    /// For each state the accesses that the step into one of these performs, as bits; and later those of all runs.
+    visits: Vec<u128>,
+    numbers: BTreeMap<Visit, u32>,
+    /// States right after a task left, each with the access that it was about to perform.
+    left: BTreeSet<(usize, Visit)>,
+    is_full: bool,
+}
+
+impl Later {
+    /// Continues a state without each of the tasks that are about to perform an access.
+    pub(crate) fn leave_each(&mut self, machine: &Machine<Vm>) {
+        let world = &machine.world;
+        for id in world.enabled().iter() {
+            let thread = world.thread(id);
+            let Some((access, site)) = thread.pending.access().zip(thread.site) else { continue };
+            let visit = Visit::new(world, site, access);
+            let mut without = machine.clone();
+            without.abandon(id);
+            let at = self.walk(without);
+            self.left.insert((at, visit));
+        }
+    }
+
+    // Visits all states from one on. Returns the number of the first one.
+    fn walk(&mut self, first: Machine<Vm>) -> usize {
+        let mut open = Vec::new();
+        let start = self.state(first, &mut open);
+        while let Some((at, mut machine)) = open.pop() {
+            for choice in choices(&mut machine, next_instants).unwrap_or_default() {
+                if choice.actor == Actor::Stop || self.is_full {
+                    continue;
+                }
+                let mut next = machine.clone();
+                next.step(choice);
+                for event in next.world.recorded() {
+                    let EventKind::Performed { op, .. } = &event.what else { continue };
+                    let Some((access, site)) = op.access().zip(event.site) else { continue };
+                    let visit = Visit::new(&next.world, site, access);
+                    let known = self.numbers.len() as u32;
+                    let number = *self.numbers.entry(visit).or_insert(known);
+                    self.is_full |= number as usize >= MOST_VISITS;
+                    self.visits[at] |= 1_u128.checked_shl(number).unwrap_or(0);
+                }
+                let to = self.state(next, &mut open);
+                self.follows[at].push(to);
+            }
+        }
+        start
+    }
+
+    fn state(&mut self, machine: Machine<Vm>, open: &mut Vec<(usize, Machine<Vm>)>) -> usize {
+        let digest = machine.canonical().digest();
+        if let Some(known) = self.met.get(&digest) {
+            return *known;
+        }
+        let at = self.visits.len();
+        self.is_full |= at >= MOST_LATER;
+        self.met.insert(digest, at);
+        self.visits.push(0);
+        self.follows.push(Vec::new());
+        open.push((at, machine));
+        at
+    }
+
+    /// Returns the pairs *x, y* of sites that can conflict for which x remains where the task of y has left. `None` if
+    /// there are too many states.
+    pub(crate) fn remains(mut self, sites: &IndexVec<SiteId, Site>) -> Option<BTreeSet<(SiteId, SiteId)>> {
+        if self.is_full {
+            return None;
+        }
+        crate::truth::fixpoint(self.visits.len(), |at| {
+            let all = self.follows[at].iter().fold(self.visits[at], |all, to| all | self.visits[*to]);
+            std::mem::replace(&mut self.visits[at], all) != all
+        });
+        let mut found = BTreeSet::new();
+        for (at, y) in &self.left {
+            for (x, number) in &self.numbers {
+                let comes = self.visits[*at] >> number & 1 == 1;
+                if comes && x.touch().conflicts(&y.touch()) && sites[x.site].can_conflict(&sites[y.site]) {
+                    found.insert((x.site, y.site));
+                }
+            }
+        }
+        Some(found)
+    }
+}
+
+/// Returns the facts of a model; `None` if it has more than `most` states, or too many of them follow a task that has
+/// left.
+pub(crate) fn order_facts(model: &Model, most: usize) -> Option<OrderFacts> {
+    let sites = &model.program.sites;
+    let mut later = Later::default();
+    let graph = graph_with(model, most, false, &mut |machine| later.leave_each(machine))?;
+    let mut facts = OrderFacts { states: graph.nodes.len(), remains: later.remains(sites)?, ..OrderFacts::default() };
+    facts.beside = graph.nodes.iter().flat_map(|n| n.beside.iter().map(|b| b.pair)).collect();
+    let ordered = graph.orders();
+    for (first, then) in ordered.iter().copied().filter(|(first, then)| graph.conflict(*first, *then)) {
+        let [a, b] = [first, then].map(|i| graph.occurrences[i as usize].site);
+        if !sites[a].can_conflict(&sites[b]) {
+            continue;
+        }
+        facts.orders.insert((a, b));
+        if ordered.contains(&(then, first)) {
+            facts.flips.insert(Pair::new(a, b));
+        }
+    }
+    Some(facts)
+}
+
+impl OrderFacts {
+    /// Returns whether the accesses of a pair happen in one order only, and are nowhere side by side.
+    pub(crate) fn has_one_order(&self, a: SiteId, b: SiteId) -> bool {
+        let both = [(a, b), (b, a)].map(|order| self.orders.contains(&order));
+        a != b && both[0] != both[1] && !self.beside.contains(&Pair::new(a, b))
+    }
+
+    /// Returns how all runs contradict the claim that each access of `x` is past before each conflicting one of `y`.
+    pub(crate) fn denies(&self, x: SiteId, y: SiteId) -> Option<&'static str> {
+        let pair = Pair::new(x, y);
+        let is = [
+            (self.beside.contains(&pair), "side by side in some state"),
+            (x != y && self.orders.contains(&(y, x)), "in the other order in some run"),
+            (self.flips.contains(&pair), "two of them in both orders"),
+            (x != y && self.remains.contains(&(x, y)), "the first one still comes where the second one is pending"),
+        ];
+        is.into_iter().find(|(is, _)| *is).map(|(_, how)| how)
+    }
+}
