@@ -71,6 +71,15 @@ pub enum Mutant {
     JointAlone,
     SlotFreedEarly,
     SlotNotCleared,
+    // Mistakes in static executes-before.
+    StaticDelaysIgnored,
+    StaticLoopsIgnored,
+    StaticNopreOfMany,
+    StaticCancelsIgnored,
+    StaticOneWriter,
+    StaticFrontAtAnyTime,
+    StaticWeakClosed,
+    StaticQuitSafelyIgnored,
 }
 
 impl Mutant {
@@ -95,6 +104,19 @@ impl Mutant {
         Mutant::JointAlone,
         Mutant::SlotFreedEarly,
         Mutant::SlotNotCleared,
+    ];
+
+    /// All mistakes in static executes-before.
+    #[cfg(feature = "mutants")]
+    pub const OF_STATICS: [Mutant; 8] = [
+        Mutant::StaticDelaysIgnored,
+        Mutant::StaticLoopsIgnored,
+        Mutant::StaticNopreOfMany,
+        Mutant::StaticCancelsIgnored,
+        Mutant::StaticOneWriter,
+        Mutant::StaticFrontAtAnyTime,
+        Mutant::StaticWeakClosed,
+        Mutant::StaticQuitSafelyIgnored,
     ];
 
     /// All mistakes that a search can notice, without `None`.
