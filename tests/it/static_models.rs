@@ -448,11 +448,33 @@ impl Random {
 }
 
 /// Returns a program of the paper's own language: one initial task, posts, branches, loops, and loopers made on the
-/// way. Tasks post themselves and earlier tasks nowhere, so that every run ends.
+/// way. Tasks post only later ones, so that every run ends.
 pub(crate) fn of_paper(seed: u64) -> Random {
-    let features = vec![Feature::Branch, Feature::Loop, Feature::Spawn, Feature::Branch];
+    of_tasks(seed, &[])
+}
+
+/// The same with delays, with posts to the front, with cancels, or with quits.
+pub(crate) fn with_delays(seed: u64) -> Random {
+    of_tasks(seed, &[Feature::Delay])
+}
+
+pub(crate) fn with_fronts(seed: u64) -> Random {
+    of_tasks(seed, &[Feature::Front])
+}
+
+pub(crate) fn with_cancels(seed: u64) -> Random {
+    of_tasks(seed, &[Feature::Cancel])
+}
+
+pub(crate) fn with_quits(seed: u64) -> Random {
+    of_tasks(seed, &[Feature::Quit])
+}
+
+fn of_tasks(seed: u64, more: &[Feature]) -> Random {
+    let own = [Feature::Branch, Feature::Loop, Feature::Spawn, Feature::Branch];
     let make = |round| {
-        let mut g = Generator { features: features.clone(), ..Generator::new(mix(seed, round)) };
+        let mut g = Generator::new(mix(seed, round));
+        g.features = own.into_iter().chain(more.iter().copied()).collect();
         let tasks = 3 + g.rng.below(4) as usize;
         // Body 0 posts the initial task, which is body 1.
         g.tasks = (1..=tasks).collect();
