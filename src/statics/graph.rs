@@ -9,8 +9,10 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 crate::define_id! {
+    #[allow(unreachable_pub, reason = "the macro makes public types")]
     /// A context: a thread, or one task, by who made it and where.
     Ctx,
+    #[allow(unreachable_pub, reason = "the macro makes public types")]
     /// A node of a graph. The nodes of one context have consecutive numbers.
     Node,
 }
@@ -102,10 +104,6 @@ impl Context {
         Node(self.nodes.start)
     }
 
-    /// Returns whether the context runs on its looper as one piece.
-    pub(super) fn is_task(&self) -> bool {
-        matches!(self.kind, ContextKind::Task | ContextKind::Firing(_))
-    }
 }
 
 /// A lock.

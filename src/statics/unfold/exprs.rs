@@ -133,7 +133,7 @@ impl<'p> Unfolder<'p> {
             }
             ExprKind::Wait { object, with, timeout, site } => {
                 let monitor = self.monitor(object, state);
-                with.iter().chain(timeout).for_each(|e| drop(self.expr(e, state)));
+                with.iter().chain(timeout).for_each(|e| self.evaluate(e, state));
                 self.operation(*site, state);
                 if let (Some(monitor), None) = (monitor, timeout) {
                     self.emit(state, NodeKind::Sync(Sync::Woken(monitor)), NO_SITE);
@@ -148,7 +148,7 @@ impl<'p> Unfolder<'p> {
                 self.operation(*site, state)
             }
             ExprKind::Await { cond, timeout, site } => {
-                timeout.iter().for_each(|timeout| drop(self.expr(timeout, state)));
+                timeout.iter().for_each(|timeout| self.evaluate(timeout, state));
                 self.operation(*site, state);
                 if timeout.is_none() {
                     let mut tests = Vec::new();
@@ -159,6 +159,11 @@ impl<'p> Unfolder<'p> {
             }
             ExprKind::Platform(e) => self.platform_expr(e, state),
         }
+    }
+
+    /// Walks an expression whose value does not matter.
+    pub(super) fn evaluate(&mut self, e: &'p Expr, state: &mut State) {
+        self.expr(e, state);
     }
 
     /// Adds an operation that no rule speaks of.
@@ -206,7 +211,7 @@ impl<'p> Unfolder<'p> {
         state: &mut State,
     ) -> Val {
         let at = self.address(list, state);
-        operand.into_iter().for_each(|e| drop(self.expr(e, state)));
+        operand.into_iter().for_each(|e| self.evaluate(e, state));
         match writes {
             true => self.write(at, Val::Unknown, site, state),
             false => self.read(at, site, state),
@@ -222,12 +227,12 @@ impl<'p> Unfolder<'p> {
             | PlatformExpr::Parameter { instance, .. }
             | PlatformExpr::Asked { instance, .. }
             | PlatformExpr::Again { instance, .. }
-            | PlatformExpr::Some { than: instance, .. } => drop(self.expr(instance, state)),
+            | PlatformExpr::Some { than: instance, .. } => self.evaluate(instance, state),
             PlatformExpr::Ask { instance, args, .. } => {
                 self.expr(instance, state);
                 self.args(args, state);
             }
-            PlatformExpr::Make { args, .. } => drop(self.args(args, state)),
+            PlatformExpr::Make { args, .. } => _ = self.args(args, state),
             PlatformExpr::Verb { body, args, site, .. } => {
                 let args = self.args(args, state);
                 self.operation(*site, state);

@@ -127,7 +127,7 @@ impl<'p> Unfolder<'p> {
             PostTimeExpr::Idle { keep } => Some(PostTime::Idle { keep: *keep }),
             PostTimeExpr::OrNow(_) => None,
         };
-        options.with.iter().chain(&options.every).for_each(|e| drop(self.expr(e, state)));
+        options.with.iter().chain(&options.every).for_each(|e| self.evaluate(e, state));
         let returns = options.every.is_some() || matches!(time, Some(PostTime::Idle { keep: true }));
         // A call inside the poster is no message: no rule of queues speaks of it.
         let is_call = matches!(e.kind, ExprKind::Post { time: PostTimeExpr::OrNow(_), .. });

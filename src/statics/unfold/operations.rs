@@ -75,7 +75,7 @@ impl<'p> Unfolder<'p> {
             }
             Simple::Cancel { body, token, target } => {
                 self.expr(target, state);
-                token.iter().for_each(|token| drop(self.expr(token, state)));
+                token.iter().for_each(|token| self.evaluate(token, state));
                 NodeKind::Cancel(*body)
             }
             Simple::Enable { event, args, .. } => {

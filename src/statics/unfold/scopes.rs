@@ -41,7 +41,7 @@ impl<'p> Unfolder<'p> {
                 self.emit(state, NodeKind::Plain, *release);
                 (self.blocks, self.around) = outer.clone();
             }
-            Scope::Jobs(close) => drop(self.emit(state, NodeKind::Plain, *close)),
+            Scope::Jobs(close) => _ = self.emit(state, NodeKind::Plain, *close),
         }
     }
 

@@ -58,7 +58,9 @@ impl<'p> Unfolder<'p> {
                 let made = Made::new(ContextKind::Row, Some(event.body), vec![Val::Unknown; params as usize]);
                 self.start(Made { returns: true, ..made }, &mut state);
             } else if event.initially <= MOST_FIRST_FIRINGS {
-                (0..event.initially).for_each(|_| drop(self.enable(id, Vec::new(), NO_SITE, &mut state)));
+                for _ in 0..event.initially {
+                    self.enable(id, Vec::new(), NO_SITE, &mut state);
+                }
             } else {
                 self.first_firings(id, &mut state);
             }

@@ -62,7 +62,7 @@ impl<'p> Unfolder<'p> {
                 self.expr(value, state);
                 self.write(at, Val::Unknown, *write, state);
             }
-            Stmt::Expr(e) => drop(self.expr(e, state)),
+            Stmt::Expr(e) => self.evaluate(e, state),
             Stmt::If { cond, then, other } => {
                 let (mut yes, mut no) = self.cond(cond, state.take());
                 self.block(then, &mut yes);
@@ -182,9 +182,9 @@ impl<'p> Unfolder<'p> {
     fn select(&mut self, select: &'p SelectStmt, site: SiteId, state: &mut State) {
         for case in &select.cases {
             self.expr(&case.channel, state);
-            case.sends.iter().for_each(|value| drop(self.expr(value, state)));
+            case.sends.iter().for_each(|value| self.evaluate(value, state));
         }
-        select.after.iter().for_each(|(delay, _)| drop(self.expr(delay, state)));
+        select.after.iter().for_each(|(delay, _)| self.evaluate(delay, state));
         self.emit(state, NodeKind::Plain, site);
         for local in select.cases.iter().flat_map(|case| [case.value, case.received]).flatten() {
             self.set(local, Val::Unknown, state);
@@ -200,13 +200,13 @@ impl<'p> Unfolder<'p> {
 
     fn platform_stmt(&mut self, stmt: &'p PlatformStmt, state: &mut State) {
         match stmt {
-            PlatformStmt::SetState { value, .. } => drop(self.expr(value, state)),
+            PlatformStmt::SetState { value, .. } => self.evaluate(value, state),
             PlatformStmt::SetField { instance, value, .. } => {
                 self.expr(instance, state);
                 self.expr(value, state);
             }
-            PlatformStmt::SetStage { instance, .. } => drop(self.expr(instance, state)),
-            PlatformStmt::Withdraw { request, .. } => drop(self.expr(request, state)),
+            PlatformStmt::SetStage { instance, .. } => self.evaluate(instance, state),
+            PlatformStmt::Withdraw { request, .. } => self.evaluate(request, state),
             PlatformStmt::ForInstances { local, body, .. } => self.for_each(*local, None, body, state),
         }
     }
