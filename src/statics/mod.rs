@@ -15,8 +15,27 @@
 //! orders of tasks that may be missing. Every claim holds in every run for the given constants. Where the analysis does
 //! not understand a construct it claims nothing.
 
-use crate::event::{BodyId, SiteId};
+mod bits;
+mod facts;
+mod flow;
+mod graph;
+mod locksets;
+mod pairs;
+mod points;
+mod program_facts;
+mod rules;
+mod unfold;
+
+use crate::base::{Id, IndexVec};
+use crate::event::{BodyId, Site, SiteId};
 use crate::lang::Program;
+use facts::Known;
+use flow::Flow;
+use graph::{ContextKind, Node};
+use locksets::LockSets;
+use points::Points;
+use program_facts::ProgramFacts;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Limits of the analysis. Beyond them contexts are folded, which loses claims and never makes wrong ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,22 +100,48 @@ pub struct RedundantLock {
 }
 
 /// The result of the analysis of a program.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Statics {
-    complete: bool,
+    known: Known,
+    locks: LockSets,
+    /// The nodes of each site.
+    occurrences: IndexVec<SiteId, Vec<Node>>,
+    sites: IndexVec<SiteId, Site>,
 }
 
 /// Analyzes a program.
 #[must_use]
-pub fn analyze(_program: &Program, _options: &StaticsOptions) -> Statics {
-    Statics { complete: true }
+pub fn analyze(program: &Program, options: &StaticsOptions) -> Statics {
+    let graph = unfold::unfold(program, options);
+    let flow = Flow::of(&graph);
+    let facts = ProgramFacts::of(program, &graph, &flow);
+    let named: BTreeSet<Node> = facts.one_of.values().chain(facts.all_of.values()).flatten().copied().collect();
+    let points = Points::of(&graph, &flow, &named);
+    let locks = LockSets::of(&graph, &flow);
+    let mut occurrences: IndexVec<SiteId, Vec<Node>> = program.sites.iter().map(|_| Vec::new()).collect();
+    for node in graph.ids().flat_map(|ctx| flow.order(&graph, ctx)) {
+        let (site, kind) = (graph.node(node).site, graph.node(node).kind);
+        if site.index() < occurrences.len() && !matches!(kind, graph::NodeKind::Sync(_)) {
+            occurrences[site].push(node);
+        }
+    }
+    let mut known = Known::new(graph, flow, points, facts);
+    rules::derive(&mut known);
+    Statics { known, locks, occurrences, sites: program.sites.clone() }
 }
 
 impl Statics {
     /// Returns what is claimed of two sites. The answer is the same for `(a, b)` and `(b, a)`.
     #[must_use]
-    pub fn sites(&self, _a: SiteId, _b: SiteId) -> SitesClaim {
-        SitesClaim::MayRace
+    pub fn sites(&self, a: SiteId, b: SiteId) -> SitesClaim {
+        let site = |id: SiteId| self.sites.get(id.index());
+        match (site(a), site(b)) {
+            (Some(x), Some(y)) if x.can_conflict(y) => {
+                let (a, b) = (a.min(b), a.max(b));
+                self.compare(a, b, &self.locks).claim
+            }
+            _ => SitesClaim::NoConflict,
+        }
     }
 
     /// Returns the settled order of two sites that conflict, if there is one.
@@ -108,15 +153,40 @@ impl Statics {
     /// Returns whether W holds of all instances of two operations, whether or not they conflict: every instance of `a`
     /// is past before an instance of `b` is pending. True as well if one of the two is in no context.
     #[must_use]
-    pub fn past_before(&self, _a: SiteId, _b: SiteId) -> bool {
-        false
+    pub fn past_before(&self, a: SiteId, b: SiteId) -> bool {
+        let pairs = self.occurrences(a).iter().flat_map(|x| self.occurrences(b).iter().map(move |y| (*x, *y)));
+        pairs.into_iter().all(|(x, y)| self.known.is_past_before(x, y))
     }
 
     /// Returns the pairs of bodies whose tasks, threads and firings are in one order in every run: all of the first are
-    /// over when one of the second begins. Sorted.
+    /// over when one of the second begins. Sorted. Pairs of which no run has both are left out.
     #[must_use]
     pub fn bodies(&self) -> Vec<(BodyId, BodyId)> {
-        Vec::new()
+        let graph = &self.known.graph;
+        let mut contexts: BTreeMap<BodyId, Vec<graph::Ctx>> = BTreeMap::new();
+        for ctx in graph.ids() {
+            if let (Some(body), true) = (graph.context(ctx).body, graph.context(ctx).kind != ContextKind::App) {
+                contexts.entry(body).or_default().push(ctx);
+            }
+        }
+        let mut ordered = Vec::new();
+        for (first, firsts) in &contexts {
+            for (then, thens) in contexts.iter().filter(|(then, _)| *then != first) {
+                let mut both = false;
+                let all = firsts.iter().all(|a| {
+                    thens.iter().all(|b| {
+                        let entry = graph.context(*b).entry();
+                        let over = self.known.at(entry).over.has(a.index());
+                        both |= over;
+                        over || self.known.excludes(graph.context(*a).entry(), entry)
+                    })
+                });
+                if all && both {
+                    ordered.push((*first, *then));
+                }
+            }
+        }
+        ordered
     }
 
     /// Returns the `sync` blocks that protect nothing, by site.
@@ -128,6 +198,10 @@ impl Statics {
     /// Returns whether nothing was folded because of the limits in [`StaticsOptions`].
     #[must_use]
     pub fn complete(&self) -> bool {
-        self.complete
+        !self.known.graph.is_cut
+    }
+
+    fn occurrences(&self, site: SiteId) -> &[Node] {
+        self.occurrences.get(site.index()).map_or(&[], Vec::as_slice)
     }
 }
