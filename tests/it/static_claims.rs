@@ -1,20 +1,18 @@
 //! Compares claims about the orders of accesses with all runs of random programs: those of `raceflip::statics`, and
 //! those of the plain fixpoint ([`crate::static_rules`]), which also have to be the same.
 
-use crate::static_models::{Random, Step};
-use crate::static_printed::{Reading, printed};
 use crate::static_rules::{Fixpoint, Mistake, fixpoint, with_mistake};
+use crate::static_tree::Random;
 use crate::static_truth::{OrderFacts, order_facts};
 use raceflip::detect::Pair;
 use raceflip::event::{AccessKind, SiteId};
 use raceflip::lang::Program;
 use raceflip::statics::{SitesClaim, Statics, StaticsOptions, analyze};
 use raceflip::vm::Model;
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Programs with more states are skipped.
-const MOST_STATES: usize = 4_000;
+pub(crate) const MOST_STATES: usize = 4_000;
 
 /// Counts over many programs.
 #[derive(Default)]
@@ -177,74 +175,6 @@ pub(crate) fn notice(seeds: Range<u64>, make: fn(u64) -> Random) -> (Vec<(Mistak
     (all, searched)
 }
 
-/// Counts of pairs of tasks over many programs: those with one order in all runs, and what is claimed of pairs.
-#[derive(Default, Debug)]
-pub(crate) struct TaskTally {
-    pub(crate) programs: u64,
-    /// Pairs of tasks of which the first is over before the other one begins, in all runs with both, and there is one.
-    pub(crate) ordered: u64,
-    /// For each reading of the printed rules: right and wrong claims.
-    pub(crate) printed: [(Reading, [u64; 2]); 3],
-    /// Claims of the analysis: right, wrong, and those of them that the corrected reading has and the analysis lacks.
-    pub(crate) ours: [u64; 2],
-    pub(crate) lacking: Vec<String>,
-    pub(crate) wrong: Vec<String>,
-    /// Pairs with one order of which the analysis claims nothing.
-    pub(crate) missed: Vec<String>,
-}
-
-/// Counts claims about the order of tasks, by all runs.
-pub(crate) fn count_printed(seeds: Range<u64>, make: fn(u64) -> Random) -> TaskTally {
-    let mut all = TaskTally::default();
-    all.printed = [Reading::Corrected, Reading::Printed, Reading::Closed].map(|reading| (reading, [0, 0]));
-    for seed in seeds {
-        let program = make(seed);
-        let model = load(seed, &program);
-        let Some(facts) = order_facts(&model, MOST_STATES) else { continue };
-        let sites = marks(&program, &model);
-        let ends = |body: usize| {
-            let steps = &program.bodies[body].steps;
-            let mark = |step: Option<&Step>| match step {
-                Some(Step::Mark(mark)) => sites[*mark as usize],
-                _ => unreachable!("a task begins and ends with a mark"),
-            };
-            (mark(steps.first()), mark(steps.last()))
-        };
-        let runs = |a: usize, c: usize| facts.orders.contains(&(ends(a).1, ends(c).0));
-        let denies = |a: usize, c: usize| facts.orders.contains(&(ends(c).0, ends(a).1));
-        let tasks = 1..program.bodies.len();
-        let pairs: Vec<_> = tasks.clone().flat_map(|a| tasks.clone().map(move |c| (a, c))).filter(|(a, c)| a != c).collect();
-        let is_ordered = |(a, c): (usize, usize)| runs(a, c) && !denies(a, c);
-        all.programs += 1;
-        let statics = analyze(&model.program, &StaticsOptions::default());
-        let ours: BTreeSet<(usize, usize)> =
-            pairs.iter().copied().filter(|(a, c)| statics.past_before(ends(*a).1, ends(*c).0)).collect();
-        let text = |what: &str, (a, c): (usize, usize)| says(seed, &model, what, ends(a).1, ends(c).0);
-        for pair in &pairs {
-            all.ordered += u64::from(is_ordered(*pair));
-            if is_ordered(*pair) && !ours.contains(pair) {
-                all.missed.push(text("in one order, and not claimed", *pair));
-            }
-        }
-        for (a, c) in ours.iter().filter(|(a, c)| runs(*a, *c) || denies(*a, *c)) {
-            all.ours[usize::from(denies(*a, *c))] += 1;
-            if denies(*a, *c) {
-                all.wrong.push(text("claimed, and the other order happens", (*a, *c)));
-            }
-        }
-        for (reading, counts) in &mut all.printed {
-            let Some(claims) = printed(&program, *reading) else { continue };
-            for (a, c) in claims.into_iter().filter(|(a, c)| runs(*a, *c) || denies(*a, *c)) {
-                counts[usize::from(denies(a, c))] += 1;
-                if *reading == Reading::Corrected && !denies(a, c) && !ours.contains(&(a, c)) {
-                    all.lacking.push(text("claimed by the printed rules", (a, c)));
-                }
-            }
-        }
-    }
-    all
-}
-
 // Returns what the fixpoint claims of all pairs of marks that conflict.
 fn claims(rules: &Fixpoint, marks: &[SiteId]) -> Vec<(SiteId, SiteId, Claim)> {
     let mut all = Vec::new();
@@ -263,17 +193,17 @@ impl Tally {
     }
 }
 
-fn load(seed: u64, program: &Random) -> Model {
+pub(crate) fn load(seed: u64, program: &Random) -> Model {
     let text = program.text();
     Model::from_text(&format!("random {seed}"), &text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-fn says(seed: u64, model: &Model, what: &str, a: SiteId, b: SiteId) -> String {
+pub(crate) fn says(seed: u64, model: &Model, what: &str, a: SiteId, b: SiteId) -> String {
     format!("// random {seed}: {}: {what}\n{}", named(&model.program, a, b), model.source.text())
 }
 
 // Returns the sites of the marks.
-fn marks(program: &Random, model: &Model) -> Vec<SiteId> {
+pub(crate) fn marks(program: &Random, model: &Model) -> Vec<SiteId> {
     let find = |mark: u32| {
         let label = format!("m{mark}");
         let is = |s: &raceflip::event::Site| {

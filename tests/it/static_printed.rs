@@ -4,8 +4,8 @@
 //! Task 1 is the paper's main task. A looper is a *unique thread* if it is declared, or if one statement of a unique
 //! task that is in no loop makes it.
 
-use crate::static_models::{BodyIndex, Random};
 use crate::static_rules::{Fixpoint, fixpoint};
+use crate::static_tree::{BodyIndex, Random};
 use crate::static_unfold::{ContextIndex, Does, NodeIndex};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,7 +54,8 @@ pub(crate) fn printed(program: &Random, reading: Reading) -> Option<BTreeSet<(Bo
     loop {
         let is_new = |(a, c): &(BodyIndex, BodyIndex)| {
             let by_third = || graph.tasks.iter().any(|d| found.contains(&(*a, *d)) && found.contains(&(*d, *c)));
-            let infers = graph.i1(&found, *a, *c) || graph.i2(&found, *a, *c) || reading == Reading::Closed && by_third();
+            let infers =
+                graph.i1(&found, *a, *c) || graph.i2(&found, *a, *c) || reading == Reading::Closed && by_third();
             !found.contains(&(*a, *c)) && infers
         };
         let new: Vec<_> = pairs.iter().copied().filter(is_new).collect();
@@ -178,9 +179,9 @@ impl PostGraph {
                 && self.dominates(*x, a)
                 && self.dominates(*x, c)
                 && to_a[0].iter().all(|e| e.looper == thread)
-                && to_c.iter().all(|path| {
-                    Self::length_on(path, thread) >= to_a[0].len() && self.are_ordered(&to_a[0], path)
-                })
+                && to_c
+                    .iter()
+                    .all(|path| Self::length_on(path, thread) >= to_a[0].len() && self.are_ordered(&to_a[0], path))
         })
     }
 

@@ -5,7 +5,7 @@
 //! which all instances are over by then. Both start empty and grow until no rule adds anything, so nothing is derived
 //! from itself.
 
-use crate::static_models::{Random, SEMAPHORES, Step, When};
+use crate::static_tree::{Random, SEMAPHORES, Step, When};
 use crate::static_unfold::{ContextIndex, Does, Kind, NodeIndex, Nodes, RuleContext, Unfolded, unfold};
 
 /// A mistake that can be made in the rules on purpose, to see that the search of random programs notices it.
@@ -272,10 +272,14 @@ impl Fixpoint {
         }
         (self.behind[node], self.over[node]) = (behind, over);
         if let Some(looper) = looper {
-            for a in (0..self.of.contexts.len()).filter(|a| *a != context && self.of.contexts[*a].looper == Some(looper)) {
+            for a in
+                (0..self.of.contexts.len()).filter(|a| *a != context && self.of.contexts[*a].looper == Some(looper))
+            {
                 let began = behind.meets(&self.context_nodes[a]);
                 // NOPRE
-                if (self.unique[a] || self.makes(Mistake::NoPreemptionOfAny)) && began || is_entry && self.queue_orders(a, context) {
+                if (self.unique[a] || self.makes(Mistake::NoPreemptionOfAny)) && began
+                    || is_entry && self.queue_orders(a, context)
+                {
                     over |= 1 << a;
                 }
                 // ENDED, SURE

@@ -1,6 +1,6 @@
 //! Writes random programs for static executes-before as models.
 
-use crate::static_models::{
+use crate::static_tree::{
     BodyIndex, Condition, FLAGS, Joined, LOCKS, LOOPERS, Random, Runs, SEMAPHORES, Step, Target, When,
 };
 use std::fmt::Write as _;

@@ -7,13 +7,14 @@
 
 use crate::stateless::{choices, next_instants};
 use crate::truth::graph_with;
-use crate::truth_orders::Touch;
 use raceflip::base::IndexVec;
 use raceflip::detect::Pair;
 use raceflip::event::{Access, AccessKind, AccessPlace, Actor, EventKind, Site, SiteId};
+use raceflip::explore::{Bounds, NoSearchProgress, OrderResult, SearchContext, SearchPlan, explore, site_orders};
 use raceflip::vm::{Model, Vm};
-use raceflip::world::{Machine, World};
+use raceflip::world::{Limits, Machine, World};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicBool;
 
 /// Facts about the conflicting plain accesses of a model, by their sites.
 #[derive(Default)]
@@ -32,23 +33,23 @@ pub(crate) struct OrderFacts {
     pub(crate) remains: BTreeSet<(SiteId, SiteId)>,
 }
 
-/// An access of a site, by the name of its location.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+/// An access of a site to a cell of a global. Objects have different numbers in states that are the same, so their
+/// accesses are left out.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Visit {
     site: SiteId,
-    place: String,
-    is_life: bool,
+    cell: u32,
     writes: bool,
 }
 
 impl Visit {
-    fn new(world: &World, site: SiteId, access: Access) -> Self {
-        let is_life = matches!(access.place, AccessPlace::Life(_));
-        Self { site, place: world.place_name(access.place), is_life, writes: access.kind == AccessKind::Write }
-    }
-
-    fn touch(&self) -> Touch<'_> {
-        Touch { place: &self.place, is_life: self.is_life, writes: self.writes }
+    fn new(site: SiteId, access: Access) -> Option<Self> {
+        match access.place {
+            AccessPlace::Cell(at) if at.object.is_none() => {
+                Some(Self { site, cell: at.cell, writes: access.kind == AccessKind::Write })
+            }
+            _ => None,
+        }
     }
 }
 
@@ -56,10 +57,10 @@ impl Visit {
 const MOST_LATER: usize = 40_000;
 const MOST_VISITS: usize = 128;
 
-/// The states that come after some task has left, with the accesses that runs from there perform. Locations count by
-/// their names, so this is exact where no object is created.
-#[derive(Default)]
-pub(crate) struct Later {
+/// The states that come after some task has left, with the accesses that runs from there perform.
+struct Later {
+    /// The instants to which the clock may advance.
+    instants: fn(&World) -> Vec<u64>,
     met: BTreeMap<u128, usize>,
     /// For each state the numbers of the states that follow it.
     follows: Vec<Vec<usize>>,
@@ -72,13 +73,25 @@ pub(crate) struct Later {
 }
 
 impl Later {
+    fn new(instants: fn(&World) -> Vec<u64>) -> Self {
+        Self {
+            instants,
+            met: BTreeMap::new(),
+            follows: Vec::new(),
+            visits: Vec::new(),
+            numbers: BTreeMap::new(),
+            left: BTreeSet::new(),
+            is_full: false,
+        }
+    }
+
     /// Continues a state without each of the tasks that are about to perform an access.
-    pub(crate) fn leave_each(&mut self, machine: &Machine<Vm>) {
+    fn leave_each(&mut self, machine: &Machine<Vm>) {
         let world = &machine.world;
         for id in world.enabled().iter() {
             let thread = world.thread(id);
-            let Some((access, site)) = thread.pending.access().zip(thread.site) else { continue };
-            let visit = Visit::new(world, site, access);
+            let access = thread.pending.access().zip(thread.site);
+            let Some(visit) = access.and_then(|(access, site)| Visit::new(site, access)) else { continue };
             let mut without = machine.clone();
             without.abandon(id);
             let at = self.walk(without);
@@ -91,7 +104,7 @@ impl Later {
         let mut open = Vec::new();
         let start = self.state(first, &mut open);
         while let Some((at, mut machine)) = open.pop() {
-            for choice in choices(&mut machine, next_instants).unwrap_or_default() {
+            for choice in choices(&mut machine, self.instants).unwrap_or_default() {
                 if choice.actor == Actor::Stop || self.is_full {
                     continue;
                 }
@@ -99,8 +112,8 @@ impl Later {
                 next.step(choice);
                 for event in next.world.recorded() {
                     let EventKind::Performed { op, .. } = &event.what else { continue };
-                    let Some((access, site)) = op.access().zip(event.site) else { continue };
-                    let visit = Visit::new(&next.world, site, access);
+                    let access = op.access().zip(event.site);
+                    let Some(visit) = access.and_then(|(access, site)| Visit::new(site, access)) else { continue };
                     let known = self.numbers.len() as u32;
                     let number = *self.numbers.entry(visit).or_insert(known);
                     self.is_full |= number as usize >= MOST_VISITS;
@@ -129,7 +142,7 @@ impl Later {
 
     /// Returns the pairs *x, y* of sites that can conflict for which x remains where the task of y has left. `None` if
     /// there are too many states.
-    pub(crate) fn remains(mut self, sites: &IndexVec<SiteId, Site>) -> Option<BTreeSet<(SiteId, SiteId)>> {
+    fn remains(mut self, sites: &IndexVec<SiteId, Site>) -> Option<BTreeSet<(SiteId, SiteId)>> {
         if self.is_full {
             return None;
         }
@@ -141,7 +154,8 @@ impl Later {
         for (at, y) in &self.left {
             for (x, number) in &self.numbers {
                 let comes = self.visits[*at] >> number & 1 == 1;
-                if comes && x.touch().conflicts(&y.touch()) && sites[x.site].can_conflict(&sites[y.site]) {
+                let conflict = x.cell == y.cell && (x.writes || y.writes);
+                if comes && conflict && sites[x.site].can_conflict(&sites[y.site]) {
                     found.insert((x.site, y.site));
                 }
             }
@@ -154,7 +168,7 @@ impl Later {
 /// left.
 pub(crate) fn order_facts(model: &Model, most: usize) -> Option<OrderFacts> {
     let sites = &model.program.sites;
-    let mut later = Later::default();
+    let mut later = Later::new(next_instants);
     let graph = graph_with(model, most, false, &mut |machine| later.leave_each(machine))?;
     let mut facts = OrderFacts { states: graph.nodes.len(), remains: later.remains(sites)?, ..OrderFacts::default() };
     facts.beside = graph.nodes.iter().flat_map(|n| n.beside.iter().map(|b| b.pair)).collect();
@@ -170,6 +184,62 @@ pub(crate) fn order_facts(model: &Model, most: usize) -> Option<OrderFacts> {
         }
     }
     Some(facts)
+}
+
+/// Returns the facts of a model whose delays are too long for a clock of milliseconds. The graph of its states comes
+/// from `explore`; where tasks leave, the clock only moves to critical instants, so some facts may be missing there.
+/// `None` if it has more than `most` states.
+pub(crate) fn facts_by_search(model: &Model, most: u64) -> Option<OrderFacts> {
+    let sites = &model.program.sites;
+    let bounds = Bounds { states: most, ..Bounds::default() };
+    let plan = SearchPlan { bounds, pairs: true, ..SearchPlan::new(model) };
+    let context = SearchContext { stop: &AtomicBool::new(false), progress: &NoSearchProgress };
+    let found = explore(&plan, context);
+    if !found.complete() {
+        return None;
+    }
+    let mut facts = OrderFacts { states: found.states as usize, ..OrderFacts::default() };
+    facts.beside = found.adjacent.keys().copied().collect();
+    // The product with the order has more states than the model.
+    let bounds = Bounds { states: most * 20, ..Bounds::default() };
+    let plan = SearchPlan { bounds, pairs: false, ..plan };
+    for (pair, found) in site_orders(&plan, &found, context) {
+        if !sites[pair.a].can_conflict(&sites[pair.b]) {
+            continue;
+        }
+        if matches!(found.flips, Some(OrderResult::Happens(_))) {
+            facts.flips.insert(pair);
+        }
+        // An order that is not decided counts as one that happens in neither way.
+        let happens = found.orders.iter().filter(|(.., result)| matches!(result, OrderResult::Happens(_)));
+        facts.orders.extend(happens.map(|(first, then, _)| (*first, *then)));
+    }
+    facts.remains = remains_by_search(model, most as usize).unwrap_or_default();
+    Some(facts)
+}
+
+// Returns what remains where a task has left, with the clock at critical instants.
+fn remains_by_search(model: &Model, most: usize) -> Option<BTreeSet<(SiteId, SiteId)>> {
+    let mut later = Later::new(World::instants);
+    let mut machine = model.machine(Limits::default());
+    machine.start(true);
+    let (mut met, mut open) = (BTreeSet::new(), vec![machine]);
+    while let Some(mut machine) = open.pop() {
+        if !met.insert(machine.canonical().digest()) {
+            continue;
+        }
+        if met.len() > most || later.is_full {
+            return None;
+        }
+        let Ok(all) = choices(&mut machine, World::instants) else { continue };
+        later.leave_each(&machine);
+        for choice in all.into_iter().filter(|choice| choice.actor != Actor::Stop) {
+            let mut next = machine.clone();
+            next.step(choice);
+            open.push(next);
+        }
+    }
+    later.remains(&model.program.sites)
 }
 
 impl OrderFacts {

@@ -1,7 +1,7 @@
 //! Unfolds a random program into contexts with their graphs, by the tree of the generator: the input of the plain
 //! fixpoint in [`crate::static_rules`].
 
-use crate::static_models::{BodyIndex, Condition, Joined, LOOPERS, Random, Runs, Step, Target, When};
+use crate::static_tree::{BodyIndex, Condition, Joined, LOOPERS, Random, Runs, Step, Target, When};
 use std::collections::BTreeMap;
 
 /// Index of a context, and of a node in the list of all nodes.
@@ -99,7 +99,8 @@ type Locals = BTreeMap<u32, Option<ContextIndex>>;
 
 /// Unfolds a program. Context 0 is the app, followed by the declared loopers. `once`: loops are performed at most once, which is a mistake.
 pub(crate) fn unfold(program: &Random, once: bool) -> Option<Unfolded> {
-    let mut u = Unfolder { program, once, contexts: Vec::new(), nodes: Vec::new(), declared: BTreeMap::new(), all: Vec::new() };
+    let mut u =
+        Unfolder { program, once, contexts: Vec::new(), nodes: Vec::new(), declared: BTreeMap::new(), all: Vec::new() };
     let app = u.context(None, Kind::Thread, None, None);
     let mut at = vec![u.contexts[app].entry];
     for (i, _) in LOOPERS.iter().enumerate() {
@@ -220,13 +221,7 @@ impl Unfolder<'_> {
         }
     }
 
-    fn step(
-        &mut self,
-        context: ContextIndex,
-        step: &Step,
-        at: Vec<NodeIndex>,
-        locals: &mut Locals,
-    ) -> Vec<NodeIndex> {
+    fn step(&mut self, context: ContextIndex, step: &Step, at: Vec<NodeIndex>, locals: &mut Locals) -> Vec<NodeIndex> {
         let mut one = |does| vec![self.node(context, does, &at)];
         match step {
             Step::Mark(mark) => one(Does::Mark(*mark)),

@@ -86,12 +86,7 @@ pub(crate) fn graph(model: &Model, most: usize, all: bool) -> Option<Graph> {
 }
 
 /// Like [`graph`], and shows `look` each state in which the run goes on, once.
-pub(crate) fn graph_with(
-    model: &Model,
-    most: usize,
-    all: bool,
-    look: &mut dyn FnMut(&Machine<Vm>),
-) -> Option<Graph> {
+pub(crate) fn graph_with(model: &Model, most: usize, all: bool, look: &mut dyn FnMut(&Machine<Vm>)) -> Option<Graph> {
     let mut machine = model.machine(Limits::default());
     machine.start(true);
     let mut walk = Walk::new(model, most, all);

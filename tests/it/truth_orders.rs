@@ -7,30 +7,6 @@ use raceflip::detect::{Instance, Pair};
 use raceflip::vm::Model;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// An access, without the thread or task that performs it.
-#[derive(Clone, Copy)]
-pub(crate) struct Touch<'n> {
-    /// The name of the location.
-    pub(crate) place: &'n str,
-    /// Whether the access is to the lifetime of an object.
-    pub(crate) is_life: bool,
-    /// Whether the access is a write.
-    pub(crate) writes: bool,
-}
-
-impl Touch<'_> {
-    /// Returns whether two accesses touch one location, and one of them writes. The deletion of an object also touches
-    /// all of its fields.
-    pub(crate) fn conflicts(&self, other: &Self) -> bool {
-        let is_in = |field: Touch<'_>, life: Touch<'_>| {
-            let is_deleted = life.is_life && life.writes;
-            is_deleted && field.place.strip_prefix(life.place).is_some_and(|rest| rest.starts_with('.'))
-        };
-        let same = self.place == other.place && (self.writes || other.writes);
-        same || is_in(*self, *other) || is_in(*other, *self)
-    }
-}
-
 /// A harm: the statement of the pair that comes first, and the failure of that order.
 pub(crate) type Harm = (First, String);
 
@@ -113,12 +89,15 @@ impl Graph {
         if a.place.is_none() || b.place.is_none() {
             return a.context != b.context;
         }
-        let touch = |o: &Occurrence| Touch {
-            place: o.place.map_or("", |place| self.names[place as usize].as_str()),
-            is_life: o.is_life,
-            writes: o.writes,
+        let place = |o: &Occurrence| o.place.map_or("", |place| self.names[place as usize].as_str());
+        // The deletion of an object conflicts with every access to one of its fields.
+        let is_in = |field: &Occurrence, life: &Occurrence| {
+            life.is_life
+                && life.writes
+                && place(field).strip_prefix(place(life)).is_some_and(|rest| rest.starts_with('.'))
         };
-        a.context != b.context && touch(a).conflicts(&touch(b))
+        let same = a.place == b.place && (a.writes || b.writes);
+        a.context != b.context && (same || is_in(a, b) || is_in(b, a))
     }
 
     /// Returns the conflicting accesses of the two statements of a pair, that of statement `a` first. If both
