@@ -23,6 +23,7 @@ mod locksets;
 mod pairs;
 mod points;
 mod program_facts;
+mod protected;
 mod rules;
 mod unfold;
 

@@ -128,6 +128,7 @@ mod sound;
 mod stateless;
 mod static_claims;
 mod static_directed;
+mod static_harnesses;
 mod static_models;
 mod static_printed;
 mod static_rules;

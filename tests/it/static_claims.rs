@@ -61,7 +61,6 @@ pub(crate) fn contradiction(statics: &Statics, facts: &OrderFacts, a: SiteId, b:
     let happens = facts.orders.contains(&(a, b)) || facts.orders.contains(&(b, a));
     let denied = match claim {
         SitesClaim::Ordered { first } => facts.denies(first, if first == a { b } else { a }),
-        SitesClaim::BothOrders if facts.flips.contains(&pair) => Some("two of them in both orders"),
         SitesClaim::BothOrders | SitesClaim::OrderOnly | SitesClaim::Locked => beside,
         SitesClaim::NeverBoth | SitesClaim::NoConflict if happens => Some("both come in some run"),
         SitesClaim::NeverBoth => beside.or_else(|| facts.denies(a, b)).or_else(|| facts.denies(b, a)),
@@ -236,8 +235,8 @@ impl Claim {
             Self::First => facts.denies(a, b),
             Self::Then => facts.denies(b, a),
             Self::Exclusive => facts.denies(a, b).or_else(|| facts.denies(b, a)),
-            Self::Both if facts.flips.contains(&Pair::new(a, b)) => Some("two of them in both orders"),
-            Self::Both | Self::None => None,
+            Self::Both => facts.beside.contains(&Pair::new(a, b)).then_some("side by side in some state"),
+            Self::None => None,
         }
     }
 }

@@ -238,15 +238,13 @@ impl Fixpoint {
         parts.is_some_and(|(p, q)| p != q && !self.later[p].contains(q) && !self.later[q].contains(p))
     }
 
-    /// What is over after the node's context is over: its exit and all that is behind it.
-    fn exit(&self, context: ContextIndex) -> Nodes {
-        let exit = self.of.contexts[context].exit;
-        if !self.reached[exit] {
-            return Nodes::NONE;
+    // Adds a node, and what is behind it or over there.
+    fn absorb(&self, node: NodeIndex, behind: &mut Nodes, over: &mut u64) {
+        if self.reached[node] {
+            *behind = behind.or(&self.behind[node]);
+            behind.insert(node);
+            *over |= self.over[node];
         }
-        let mut all = self.behind[exit];
-        all.insert(exit);
-        all
     }
 
     // Applies all rules to a node. Returns whether something was added.
@@ -266,9 +264,7 @@ impl Fixpoint {
         let (is_entry, looper) = (c.entry == node, c.looper.filter(|l| self.unique[*l]));
         // MADE
         if let Some((_, maker)) = c.maker.filter(|_| is_entry) {
-            behind = behind.or(&self.behind[maker]);
-            behind.insert(maker);
-            over |= self.over[maker];
+            self.absorb(maker, &mut behind, &mut over);
         }
         (self.behind[node], self.over[node]) = (behind, over);
         if let Some(looper) = looper {
@@ -284,13 +280,12 @@ impl Fixpoint {
                 }
                 // ENDED, SURE
                 if is_entry && (began || self.is_sure(a, context)) {
-                    behind = behind.or(&self.exit(a));
+                    self.absorb(self.of.contexts[a].exit, &mut behind, &mut over);
                 }
             }
             // LOOP
             if let Some(queue) = self.queue_of(looper).filter(|_| is_entry) {
-                behind = behind.or(&self.behind[queue]);
-                behind.insert(queue);
+                self.absorb(queue, &mut behind, &mut over);
             }
         }
         self.awaited(node, &mut behind, &mut over);
@@ -339,13 +334,8 @@ impl Fixpoint {
         match self.of.nodes[node].does {
             Does::Looped if self.queue_of(context).is_some() && self.unique[context] => *over |= on(context),
             Does::Joined(t) => {
-                let mut exit = self.exit(t);
-                if self.thread_ends {
-                    let entry = self.of.contexts[t].entry;
-                    exit = self.behind[entry];
-                    exit.insert(entry);
-                }
-                *behind = behind.or(&exit);
+                let RuleContext { entry, exit, .. } = self.of.contexts[t];
+                self.absorb(if self.thread_ends { entry } else { exit }, behind, over);
                 if self.unique[t] {
                     *over |= 1 << t;
                     *over |= self.queue_of(t).map_or(0, |_| on(t));

@@ -26,8 +26,6 @@ pub(crate) struct OrderFacts {
     pub(crate) orders: BTreeSet<(SiteId, SiteId)>,
     /// Pairs that are side by side in some state.
     pub(crate) beside: BTreeSet<Pair>,
-    /// Pairs with two accesses, each the n-th one of its site in its thread or task, that happen in both orders.
-    pub(crate) flips: BTreeSet<Pair>,
     /// *x, y*: an access of `x` still comes after the task that was about to perform a conflicting one of `y` has left
     /// right before it.
     pub(crate) remains: BTreeSet<(SiteId, SiteId)>,
@@ -172,15 +170,10 @@ pub(crate) fn order_facts(model: &Model, most: usize) -> Option<OrderFacts> {
     let graph = graph_with(model, most, false, &mut |machine| later.leave_each(machine))?;
     let mut facts = OrderFacts { states: graph.nodes.len(), remains: later.remains(sites)?, ..OrderFacts::default() };
     facts.beside = graph.nodes.iter().flat_map(|n| n.beside.iter().map(|b| b.pair)).collect();
-    let ordered = graph.orders();
-    for (first, then) in ordered.iter().copied().filter(|(first, then)| graph.conflict(*first, *then)) {
+    for (first, then) in graph.orders().into_iter().filter(|(first, then)| graph.conflict(*first, *then)) {
         let [a, b] = [first, then].map(|i| graph.occurrences[i as usize].site);
-        if !sites[a].can_conflict(&sites[b]) {
-            continue;
-        }
-        facts.orders.insert((a, b));
-        if ordered.contains(&(then, first)) {
-            facts.flips.insert(Pair::new(a, b));
+        if sites[a].can_conflict(&sites[b]) {
+            facts.orders.insert((a, b));
         }
     }
     Some(facts)
@@ -206,9 +199,6 @@ pub(crate) fn facts_by_search(model: &Model, most: u64) -> Option<OrderFacts> {
     for (pair, found) in site_orders(&plan, &found, context) {
         if !sites[pair.a].can_conflict(&sites[pair.b]) {
             continue;
-        }
-        if matches!(found.flips, Some(OrderResult::Happens(_))) {
-            facts.flips.insert(pair);
         }
         // An order that is not decided counts as one that happens in neither way.
         let happens = found.orders.iter().filter(|(.., result)| matches!(result, OrderResult::Happens(_)));
@@ -255,7 +245,6 @@ impl OrderFacts {
         let is = [
             (self.beside.contains(&pair), "side by side in some state"),
             (x != y && self.orders.contains(&(y, x)), "in the other order in some run"),
-            (self.flips.contains(&pair), "two of them in both orders"),
             (x != y && self.remains.contains(&(x, y)), "the first one still comes where the second one is pending"),
         ];
         is.into_iter().find(|(is, _)| *is).map(|(_, how)| how)

@@ -108,17 +108,17 @@ pub(crate) fn unfold(program: &Random, once: bool) -> Option<Unfolded> {
         at = u.make(app, &at, block, Kind::Thread, None).1;
     }
     for (body, of) in program.bodies.iter().enumerate() {
-        if let Runs::Event { looper, initially } = of.runs {
-            for _ in 0..initially {
-                at = u.make(app, &at, Some(body), Kind::Firing(body), Some(1 + looper)).1;
-            }
-        }
-    }
-    for (body, of) in program.bodies.iter().enumerate() {
         if of.runs == Runs::Thread {
             let (thread, next) = u.make(app, &at, Some(body), Kind::Thread, None);
             u.declared.insert(body, thread);
             at = next;
+        }
+    }
+    for (body, of) in program.bodies.iter().enumerate() {
+        if let Runs::Event { looper, initially } = of.runs {
+            for _ in 0..initially {
+                at = u.make(app, &at, Some(body), Kind::Firing(body), Some(1 + looper)).1;
+            }
         }
     }
     let exit = u.contexts[app].exit;
