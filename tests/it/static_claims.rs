@@ -75,6 +75,12 @@ pub(crate) fn contradiction(statics: &Statics, facts: &OrderFacts, a: SiteId, b:
     facts.orders.contains(&(then, settled.first)).then(|| format!("{settled:?}, and the other order happens"))
 }
 
+/// Returns whether some run contradicts a claim about a model.
+pub(crate) fn is_contradicted(model: &Model, facts: &OrderFacts) -> bool {
+    let statics = analyze(&model.program, &StaticsOptions::default());
+    conflicting(&model.program).into_iter().any(|(a, b)| contradiction(&statics, facts, a, b).is_some())
+}
+
 /// Returns the name of a pair with its places in the text.
 pub(crate) fn named(program: &Program, a: SiteId, b: SiteId) -> String {
     let one = |site| {

@@ -101,6 +101,10 @@ impl Generator {
             });
             features.extend(drawn.map(|(_, feature)| *feature));
         }
+        // A cancel matters most where the end of the task says something: where it waits.
+        if features.contains(&Feature::Cancel) {
+            features.extend([Feature::Join; 3]);
+        }
         let none = Vec::new;
         Self { rng, features, bodies: 0, tasks: none(), events: none(), threads: none(), locals: 0, marks: 0 }
     }

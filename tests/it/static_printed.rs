@@ -6,7 +6,7 @@
 
 use crate::static_rules::{Fixpoint, fixpoint};
 use crate::static_tree::{BodyIndex, Random};
-use crate::static_unfold::{ContextIndex, Does, NodeIndex};
+use crate::static_unfold::{ContextIndex, NodeIndex};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Which reading of the rules.
