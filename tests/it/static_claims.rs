@@ -26,6 +26,10 @@ pub(crate) struct Tally {
     /// Pairs that have one order in all runs, and those of them whose order is claimed or settled.
     pub(crate) one_order: u64,
     pub(crate) found: u64,
+    /// Settled orders, and those of them in which the first access still comes where the task of the other one, which
+    /// is pending, leaves: such an order must not refute a pair.
+    pub(crate) settled: u64,
+    pub(crate) cut: u64,
     /// Pairs of marks whose claim differs from that of the fixpoint: claimed by it alone, and by the analysis alone.
     pub(crate) compared: u64,
     pub(crate) lacking: Vec<String>,
@@ -36,10 +40,10 @@ pub(crate) struct Tally {
 
 impl Tally {
     pub(crate) fn counts(&self) -> String {
-        let Self { programs, too_large, states, pairs, claims, one_order, found, compared, .. } = self;
+        let Self { programs, too_large, states, pairs, claims, one_order, found, settled, cut, compared, .. } = self;
         format!(
             "{programs} programs ({too_large} are too large; {states} states), {pairs} pairs of sites, {claims} claims, \
-             {} wrong; {found} of {one_order} pairs with one order found; {compared} pairs compared with the fixpoint: {} \
+             {} wrong; {found} of {one_order} pairs with one order found; {settled} orders settled, {cut} of them by a cut; {compared} pairs compared with the fixpoint: {} \
              orders lack, {} are beyond it",
             self.wrong.len(),
             self.lacking.len(),
@@ -120,6 +124,11 @@ pub(crate) fn judge(seeds: Range<u64>, make: fn(u64) -> Random, with_rules: bool
             if facts.has_one_order(a, b) {
                 all.one_order += 1;
                 all.found += u64::from(claims || statics.settled(a, b).is_some());
+            }
+            if let Some(settled) = statics.settled(a, b) {
+                let then = if settled.first == a { b } else { a };
+                all.settled += 1;
+                all.cut += u64::from(facts.denies(settled.first, then).is_some());
             }
             if let Some(what) = contradiction(&statics, &facts, a, b) {
                 all.wrong.push(says(seed, &model, &what, a, b));

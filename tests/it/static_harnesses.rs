@@ -1,5 +1,5 @@
 //! Static executes-before on the harnesses, against searches of all their states, and `docs/results/static.md`:
-//! `cargo test --release --test it static_page -- --ignored` rewrites it.
+//! `static_page` writes a page about them.
 
 use crate::complete::all_variants;
 use crate::load::load;

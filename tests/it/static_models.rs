@@ -190,6 +190,9 @@ impl Generator {
     fn block(&mut self, place: &Place) -> Vec<Step> {
         let mut inner = Place { depth: place.depth + 1, ..place.clone() };
         let mut steps = Vec::new();
+        if self.rng.below(4) == 0 {
+            steps.push(self.mark());
+        }
         let count = 1 + self.rng.below(2);
         self.extend(&mut steps, count, &mut inner);
         steps
@@ -215,7 +218,15 @@ impl Generator {
             Feature::Flag => Some(match self.rng.below(8) {
                 0..=2 => Step::Set(flag, value),
                 3 | 4 => Step::Await(flag, value),
-                5 if !is_deep => Step::If(Condition::Flag(flag, value), self.block(place), Vec::new()),
+                5 if !is_deep => {
+                    let condition = Condition::Flag(flag, value);
+                    let mut then = self.block(place);
+                    // A second read behind the first one is what a guard settles.
+                    if self.rng.coin() {
+                        then = vec![Step::If(condition, then, Vec::new())];
+                    }
+                    Step::If(condition, then, Vec::new())
+                }
                 6 if !is_deep => Step::If(Condition::Flag(flag, !value), vec![Step::Return], Vec::new()),
                 5 | 6 => Step::Set(flag, true),
                 _ => Step::Assert(flag, value),

@@ -1,5 +1,5 @@
 //! Generates `docs/results/static.md`: what static executes-before finds on the harnesses, beside the tables of
-//! AndRacer, and its time by size. `cargo test --release --test it static_page -- --ignored` rewrites it.
+//! AndRacer, and its time by size. `cargo test --test it static_page -- --ignored` rewrites it.
 
 use crate::static_claims::conflicting;
 use crate::static_harnesses::{Variant, judge_harnesses, variants};
@@ -169,7 +169,7 @@ impl Eliminated {
 const HEAD: &str = "\
 # Static executes-before on the harnesses
 
-Written by `cargo test --release --test it static_page -- --ignored`. The [analysis](../detectors.md) is that of `raceflip static`; the numbers of the paper are those of [AndRacer](https://doi.org/10.1145/3485530) about Android apps, so only shares can be compared. Times are of one run on a shared machine (AMD EPYC, 2 cores).
+Written by `cargo test --test it static_page -- --ignored`. The numbers of the paper are those of AndRacer (\"Static Executes-Before Analysis for Event Driven Programs\", 2021, tables 3 and 4), about Android apps; so only shares can be compared. Times are of one run on a shared machine (AMD EPYC, 2 cores).
 
 ";
 

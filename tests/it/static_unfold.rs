@@ -102,23 +102,31 @@ pub(crate) fn unfold(program: &Random, once: bool) -> Option<Unfolded> {
     let mut u =
         Unfolder { program, once, contexts: Vec::new(), nodes: Vec::new(), declared: BTreeMap::new(), all: Vec::new() };
     let app = u.context(None, Kind::Thread, None, None);
+    // Loopers have the first numbers, so that targets are known; what events have from the start comes before threads.
+    let loopers: Vec<ContextIndex> = (0..LOOPERS.len())
+        .map(|i| {
+            let block = program.bodies.iter().position(|b| i == 0 && b.runs == Runs::Looper);
+            u.context(block, Kind::Thread, None, None)
+        })
+        .collect();
     let mut at = vec![u.contexts[app].entry];
-    for (i, _) in LOOPERS.iter().enumerate() {
-        let block = program.bodies.iter().position(|b| i == 0 && b.runs == Runs::Looper);
-        at = u.make(app, &at, block, Kind::Thread, None).1;
+    for (body, of) in program.bodies.iter().enumerate() {
+        if let Runs::Event { looper, initially } = of.runs {
+            for _ in 0..initially {
+                at = u.make(app, &at, Some(body), Kind::Firing(body), Some(1 + looper)).1;
+            }
+        }
+    }
+    for looper in loopers {
+        let node = u.node(app, Does::Make(looper), &at);
+        u.contexts[looper].maker = Some((app, node));
+        at = vec![node];
     }
     for (body, of) in program.bodies.iter().enumerate() {
         if of.runs == Runs::Thread {
             let (thread, next) = u.make(app, &at, Some(body), Kind::Thread, None);
             u.declared.insert(body, thread);
             at = next;
-        }
-    }
-    for (body, of) in program.bodies.iter().enumerate() {
-        if let Runs::Event { looper, initially } = of.runs {
-            for _ in 0..initially {
-                at = u.make(app, &at, Some(body), Kind::Firing(body), Some(1 + looper)).1;
-            }
         }
     }
     let exit = u.contexts[app].exit;
