@@ -181,7 +181,7 @@ pub(crate) fn order_facts(model: &Model, most: usize) -> Option<OrderFacts> {
 
 /// Returns the facts of a model whose delays are too long for a clock of milliseconds. The graph of its states comes
 /// from `explore`; where tasks leave, the clock only moves to critical instants, so some facts may be missing there.
-/// `None` if it has more than `most` states.
+/// `None` if it has more than `most` states, or the product with an order has twenty times as many.
 pub(crate) fn facts_by_search(model: &Model, most: u64) -> Option<OrderFacts> {
     let sites = &model.program.sites;
     let bounds = Bounds { states: most, ..Bounds::default() };
@@ -200,7 +200,9 @@ pub(crate) fn facts_by_search(model: &Model, most: u64) -> Option<OrderFacts> {
         if !sites[pair.a].can_conflict(&sites[pair.b]) {
             continue;
         }
-        // An order that is not decided counts as one that happens in neither way.
+        if found.orders.iter().any(|(.., result)| matches!(result, OrderResult::Unknown(_))) {
+            return None;
+        }
         let happens = found.orders.iter().filter(|(.., result)| matches!(result, OrderResult::Happens(_)));
         facts.orders.extend(happens.map(|(first, then, _)| (*first, *then)));
     }
