@@ -129,6 +129,7 @@ mod stateless;
 mod static_claims;
 mod static_directed;
 mod static_harnesses;
+mod static_locks;
 mod static_models;
 mod static_page;
 mod static_printed;

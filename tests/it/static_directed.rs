@@ -43,3 +43,18 @@ pub(crate) const DIRECTED: [(&str, &str); 8] = [
          thread t { post a() to main; post b() to main }\n",
     ),
 ];
+
+/// Programs with a settled order of the accesses of `p` labelled `first` and `then`: no run has the other order, and
+/// `first` still comes where the task that is about to perform `then` leaves. So the order must not refute the pair.
+pub(crate) const SETTLED: [(&str, &str); 2] = [
+    (
+        "a guard that fails",
+        "var p = 1\nvar v = 0\nlooper main\ntask user() { if p != 0 { @first: v = p } }\n\
+         task cleaner() { @then: p = 0 }\nthread x { post user() to main }\nthread y { post cleaner() to main }\n",
+    ),
+    (
+        "a task that quits its looper",
+        "var p = 1\nlooper main\ntask a() { @first: p = 2 }\ntask c() { @then: p = 3; quit main }\n\
+         thread x { post a() to main }\nthread y { post c() to main }\n",
+    ),
+];

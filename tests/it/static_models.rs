@@ -41,7 +41,7 @@ const FEATURES: [(u32, Feature); 18] = [
     (7, Feature::Flag),
     (4, Feature::Semaphore),
     (3, Feature::Try),
-    (2, Feature::Lock),
+    (3, Feature::Lock),
     (6, Feature::Cancel),
     (6, Feature::Quit),
     (4, Feature::QuitSafely),
@@ -248,7 +248,12 @@ impl Generator {
             Feature::Try if place.in_try || self.rng.below(4) == 0 => {
                 Some(Step::If(Condition::Any, vec![Step::Throw], Vec::new()))
             }
-            Feature::Lock if !is_deep => Some(Step::Lock(self.rng.below(LOCKS as u32) as usize, self.block(place))),
+            Feature::Lock if !is_deep => {
+                let lock = self.rng.below(LOCKS as u32) as usize;
+                // A block with nothing but accesses may be one that protects nothing.
+                let body = if self.rng.coin() { vec![self.mark()] } else { self.block(place) };
+                Some(Step::Lock(lock, body))
+            }
             Feature::Cancel => {
                 let task = self.tasks[self.rng.below(self.tasks.len() as u32) as usize];
                 let task = (self.rng.below(6) > 0).then_some(task);

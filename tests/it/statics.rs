@@ -5,13 +5,14 @@
 //! `cargo test --release --test it statics -- --ignored --nocapture` takes many more of them.
 
 use crate::static_claims::{Tally, conflicting, contradiction, judge, judge_fixpoint, named, notice};
-use crate::static_directed::DIRECTED;
+use crate::static_directed::{DIRECTED, SETTLED};
 use crate::static_models::{of_paper, random, with_cancels, with_delays, with_fronts, with_quits};
 use crate::static_printed::Reading;
 use crate::static_tasks::{TaskTally, count_printed, of_printed};
 use crate::static_tree::Random;
 use crate::static_truth::order_facts;
-use raceflip::statics::{StaticsOptions, analyze};
+use raceflip::event::Site;
+use raceflip::statics::{SitesClaim, StaticsOptions, analyze};
 use raceflip::vm::Model;
 use std::ops::Range;
 
@@ -73,6 +74,27 @@ fn no_claim_about_a_directed_program_is_wrong() {
             let wrong = contradiction(&statics, &facts, a, b);
             assert!(wrong.is_none(), "{name}: {}: {}", named(&model.program, a, b), wrong.unwrap_or_default());
         }
+    }
+}
+
+/// Settled orders hold in every run, and would be wrong refutations: the first access still comes where the task of the
+/// other one leaves.
+#[test]
+fn settled_orders_are_no_refutations() {
+    for (name, text) in SETTLED {
+        let model = Model::from_text(name, text, &[]).unwrap_or_else(|e| panic!("{e}"));
+        let facts = order_facts(&model, 4_000).expect("few states");
+        let statics = analyze(&model.program, &StaticsOptions::default());
+        let labelled = |label: &str| {
+            let is = |s: &Site| s.label.as_deref() == Some(label) && s.place == "p" && s.kind.access().is_some();
+            let found = model.program.sites.enumerate().find(|(_, s)| is(s));
+            found.map(|(id, _)| id).expect("a labelled access")
+        };
+        let [first, then] = ["first", "then"].map(labelled);
+        assert_eq!(statics.settled(first, then).map(|s| s.first), Some(first), "{name}");
+        assert_eq!(statics.sites(first, then), SitesClaim::OrderOnly, "{name}");
+        assert!(facts.orders.contains(&(first, then)) && !facts.orders.contains(&(then, first)), "{name}");
+        assert!(facts.remains.contains(&(first, then)), "{name}");
     }
 }
 

@@ -32,6 +32,7 @@ mod stateless;
 #[allow(dead_code, reason = "other tests use the rest")]
 #[path = "../it/static_claims.rs"]
 mod static_claims;
+#[allow(dead_code, reason = "other tests use the rest")]
 #[path = "../it/static_directed.rs"]
 mod static_directed;
 #[allow(dead_code, reason = "other tests use the rest")]
