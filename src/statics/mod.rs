@@ -20,11 +20,16 @@ mod facts;
 mod flow;
 mod graph;
 mod locksets;
+mod log;
+mod names;
 mod pairs;
 mod points;
 mod program_facts;
+mod redundant;
 mod rules;
+mod settled;
 mod unfold;
+mod why;
 
 use crate::base::{Id, IndexVec};
 use crate::event::{BodyId, Site, SiteId};
@@ -33,8 +38,12 @@ use facts::Known;
 use flow::Flow;
 use graph::{ContextKind, Node};
 use locksets::LockSets;
+use log::Log;
+use names::Names;
 use points::Points;
 use program_facts::ProgramFacts;
+pub use redundant::RedundantLock;
+pub use settled::{Settled, SettledBy};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Limits of the analysis. Beyond them contexts are folded, which loses claims and never makes wrong ones.
@@ -44,11 +53,13 @@ pub struct StaticsOptions {
     pub contexts: usize,
     /// Maximum number of operations in all contexts.
     pub operations: usize,
+    /// Whether to keep what the reasons of claims need ([`Statics::why`]). It takes more time and memory.
+    pub reasons: bool,
 }
 
 impl Default for StaticsOptions {
     fn default() -> Self {
-        Self { contexts: 30_000, operations: 3_000_000 }
+        Self { contexts: 16_000, operations: 1_000_000, reasons: false }
     }
 }
 
@@ -74,31 +85,6 @@ pub enum SitesClaim {
     NoConflict,
 }
 
-/// An order that every run has, although a run may show the other order to be wanted: it is shown, and refutes nothing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Settled {
-    /// The site whose instances come first in every run that has both.
-    pub first: SiteId,
-    /// The reason.
-    pub by: SettledBy,
-}
-
-/// The reason of a [`Settled`] order.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SettledBy {
-    /// The other order fails a guard, which skips the later access.
-    Guard,
-    /// The task of the later access quits its looper, so nothing comes after it there.
-    Quit,
-}
-
-/// A `sync` block that protects nothing: all that it guards is in order without it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct RedundantLock {
-    /// The site of the acquisition.
-    pub acquire: SiteId,
-}
-
 /// The result of the analysis of a program.
 #[derive(Debug)]
 pub struct Statics {
@@ -107,6 +93,9 @@ pub struct Statics {
     /// The nodes of each site.
     occurrences: IndexVec<SiteId, Vec<Node>>,
     sites: IndexVec<SiteId, Site>,
+    names: Names,
+    /// What the rules have added, if reasons were asked for.
+    log: Option<Log>,
 }
 
 /// Analyzes a program.
@@ -126,8 +115,9 @@ pub fn analyze(program: &Program, options: &StaticsOptions) -> Statics {
         }
     }
     let mut known = Known::new(graph, flow, points, facts);
-    rules::derive(&mut known);
-    Statics { known, locks, occurrences, sites: program.sites.clone() }
+    let log = rules::derive(&mut known, options.reasons);
+    let names = Names::of(program, &known.graph);
+    Statics { known, locks, occurrences, sites: program.sites.clone(), names, log }
 }
 
 impl Statics {
@@ -142,12 +132,6 @@ impl Statics {
             }
             _ => SitesClaim::NoConflict,
         }
-    }
-
-    /// Returns the settled order of two sites that conflict, if there is one.
-    #[must_use]
-    pub fn settled(&self, _a: SiteId, _b: SiteId) -> Option<Settled> {
-        None
     }
 
     /// Returns whether W holds of all instances of two operations, whether or not they conflict: every instance of `a`
@@ -187,12 +171,6 @@ impl Statics {
             }
         }
         ordered
-    }
-
-    /// Returns the `sync` blocks that protect nothing, by site.
-    #[must_use]
-    pub fn locks(&self) -> &[RedundantLock] {
-        &[]
     }
 
     /// Returns whether nothing was folded because of the limits in [`StaticsOptions`].

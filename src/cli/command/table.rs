@@ -73,6 +73,7 @@ macro_rules! commands {
 
 commands! {
     Check = models::check,
+    Static = models::statics,
     Run = run,
     Replay = run::replay,
     Shrink = run::shrink,

@@ -6,4 +6,5 @@ pub(super) mod fmt;
 pub(super) mod new;
 pub(super) mod per_model;
 pub(super) mod seeds;
+pub(super) mod statics;
 pub(super) mod suite;
