@@ -10,12 +10,13 @@
 //! W(x, p) and S(p, y) give W(x, y). Nothing else is composed: W says nothing of runs in which one of the two does not
 //! come, so two W do not add up to a third one.
 //!
-//! The source is AndRacer ("Static Race Detection for Android", 2021): its executes-before, whose rules C1 to C3, I1
+//! The source is AndRacer ("Static Executes-Before Analysis for Event Driven Programs", 2021): its executes-before, whose rules C1 to C3, I1
 //! and I2 about tasks follow from the rules about operations here. Its closure I3 is left out, because it is wrong for
 //! orders of tasks that may be missing. Every claim holds in every run for the given constants. Where the analysis does
 //! not understand a construct it claims nothing.
 
 mod bits;
+mod bodies;
 mod facts;
 mod flow;
 mod graph;
@@ -26,25 +27,27 @@ mod pairs;
 mod points;
 mod program_facts;
 mod redundant;
+mod report;
 mod rules;
 mod settled;
 mod unfold;
 mod why;
 
 use crate::base::{Id, IndexVec};
-use crate::event::{BodyId, Site, SiteId};
+use crate::event::{Site, SiteId};
 use crate::lang::Program;
 use facts::Known;
 use flow::Flow;
-use graph::{ContextKind, Node};
+use graph::Node;
 use locksets::LockSets;
 use log::Log;
 use names::Names;
 use points::Points;
 use program_facts::ProgramFacts;
 pub use redundant::RedundantLock;
+pub use report::{StaticCounts, StaticPair};
 pub use settled::{Settled, SettledBy};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Limits of the analysis. Beyond them contexts are folded, which loses claims and never makes wrong ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -140,37 +143,6 @@ impl Statics {
     pub fn past_before(&self, a: SiteId, b: SiteId) -> bool {
         let pairs = self.occurrences(a).iter().flat_map(|x| self.occurrences(b).iter().map(move |y| (*x, *y)));
         pairs.into_iter().all(|(x, y)| self.known.is_past_before(x, y))
-    }
-
-    /// Returns the pairs of bodies whose tasks, threads and firings are in one order in every run: all of the first are
-    /// over when one of the second begins. Sorted. Pairs of which no run has both are left out.
-    #[must_use]
-    pub fn bodies(&self) -> Vec<(BodyId, BodyId)> {
-        let graph = &self.known.graph;
-        let mut contexts: BTreeMap<BodyId, Vec<graph::Ctx>> = BTreeMap::new();
-        for ctx in graph.ids() {
-            if let (Some(body), true) = (graph.context(ctx).body, graph.context(ctx).kind != ContextKind::App) {
-                contexts.entry(body).or_default().push(ctx);
-            }
-        }
-        let mut ordered = Vec::new();
-        for (first, firsts) in &contexts {
-            for (then, thens) in contexts.iter().filter(|(then, _)| *then != first) {
-                let mut both = false;
-                let all = firsts.iter().all(|a| {
-                    thens.iter().all(|b| {
-                        let entry = graph.context(*b).entry();
-                        let over = self.known.at(entry).over.has(a.index());
-                        both |= over;
-                        over || self.known.excludes(graph.context(*a).entry(), entry)
-                    })
-                });
-                if all && both {
-                    ordered.push((*first, *then));
-                }
-            }
-        }
-        ordered
     }
 
     /// Returns whether nothing was folded because of the limits in [`StaticsOptions`].

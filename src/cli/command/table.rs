@@ -73,10 +73,10 @@ macro_rules! commands {
 
 commands! {
     Check = models::check,
-    Static = models::statics,
     Run = run,
     Replay = run::replay,
     Shrink = run::shrink,
+    Static = confirm::statics,
     Detect = confirm::detect,
     Confirm = confirm,
     Merge = confirm::merge,

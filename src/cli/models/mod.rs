@@ -6,5 +6,4 @@ pub(super) mod fmt;
 pub(super) mod new;
 pub(super) mod per_model;
 pub(super) mod seeds;
-pub(super) mod statics;
 pub(super) mod suite;
