@@ -49,6 +49,15 @@ impl Facts {
         }
     }
 
+    /// Returns what is known here and not there.
+    pub(super) fn without(&self, other: &Self) -> Self {
+        let mut more = self.clone();
+        for (mine, theirs) in more.rows_mut().into_iter().zip(other.rows()) {
+            *mine = if Arc::ptr_eq(mine, theirs) { Arc::default() } else { Arc::new(mine.without(theirs)) };
+        }
+        more
+    }
+
     /// Uses the rows of another place where they are equal.
     fn share(&mut self, other: &Self) {
         for (mine, theirs) in self.rows_mut().into_iter().zip(other.rows()) {
@@ -94,6 +103,13 @@ impl Known {
         }
         let facts = vec![Facts::default(); places as usize];
         Self { graph, flow, points, program, nearest, facts }
+    }
+
+    /// Returns the node at which the facts of this one were last seen to grow: it, or one that dominates it.
+    pub(super) fn place_of(&self, node: Node) -> Node {
+        let place = self.nearest[node.0 as usize];
+        let above = std::iter::successors(Some(node), |node| self.flow.idom(*node));
+        above.take_while(|node| self.nearest[node.0 as usize] == place).last().unwrap_or(node)
     }
 
     /// Returns the facts when a node is pending, except those that the graph of its own context tells.

@@ -1,7 +1,7 @@
 //! Facts about the graph of each context alone: dominators, cycles, and what may come after what.
 
 use super::bits::Bits;
-use super::graph::{Ctx, Graph, Node, NodeKind};
+use super::graph::{Ctx, Graph, Node};
 use crate::base::mutant::{self, Mutant};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -297,9 +297,4 @@ struct Scratch {
     rank: Vec<u32>,
     preds: Vec<u32>,
     starts: Vec<u32>,
-}
-
-/// Returns whether a node makes a context.
-pub(super) fn made_by(graph: &Graph, node: Node) -> Option<Ctx> {
-    if let NodeKind::Make(ctx) = graph.node(node).kind { Some(ctx) } else { None }
 }

@@ -10,33 +10,45 @@
 //! W(x, p) and S(p, y) give W(x, y). Nothing else is composed: W says nothing of runs in which one of the two does not
 //! come, so two W do not add up to a third one.
 //!
-//! The source is AndRacer ("Static Race Detection for Android", 2021): its executes-before, whose rules C1 to C3, I1
+//! The source is AndRacer ("Static Executes-Before Analysis for Event Driven Programs", 2021): its executes-before, whose rules C1 to C3, I1
 //! and I2 about tasks follow from the rules about operations here. Its closure I3 is left out, because it is wrong for
 //! orders of tasks that may be missing. Every claim holds in every run for the given constants. Where the analysis does
 //! not understand a construct it claims nothing.
 
 mod bits;
+mod bodies;
 mod facts;
 mod flow;
 mod graph;
 mod locksets;
+mod log;
+mod names;
 mod pairs;
 mod points;
 mod program_facts;
 mod protected;
+mod redundant;
+mod report;
 mod rules;
+mod settled;
 mod unfold;
+mod why;
 
 use crate::base::{Id, IndexVec};
-use crate::event::{BodyId, Site, SiteId};
+use crate::event::{Site, SiteId};
 use crate::lang::Program;
 use facts::Known;
 use flow::Flow;
-use graph::{ContextKind, Node};
+use graph::Node;
 use locksets::LockSets;
+use log::Log;
+use names::Names;
 use points::Points;
 use program_facts::ProgramFacts;
-use std::collections::{BTreeMap, BTreeSet};
+pub use redundant::RedundantLock;
+pub use report::{StaticCounts, StaticPair};
+pub use settled::{Settled, SettledBy};
+use std::collections::BTreeSet;
 
 /// Limits of the analysis. Beyond them contexts are folded, which loses claims and never makes wrong ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,11 +57,13 @@ pub struct StaticsOptions {
     pub contexts: usize,
     /// Maximum number of operations in all contexts.
     pub operations: usize,
+    /// Whether to keep what the reasons of claims need ([`Statics::why`]). It takes more time and memory.
+    pub reasons: bool,
 }
 
 impl Default for StaticsOptions {
     fn default() -> Self {
-        Self { contexts: 30_000, operations: 3_000_000 }
+        Self { contexts: 16_000, operations: 1_000_000, reasons: false }
     }
 }
 
@@ -75,31 +89,6 @@ pub enum SitesClaim {
     NoConflict,
 }
 
-/// An order that every run has, although a run may show the other order to be wanted: it is shown, and refutes nothing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Settled {
-    /// The site whose instances come first in every run that has both.
-    pub first: SiteId,
-    /// The reason.
-    pub by: SettledBy,
-}
-
-/// The reason of a [`Settled`] order.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SettledBy {
-    /// The other order fails a guard, which skips the later access.
-    Guard,
-    /// The task of the later access quits its looper, so nothing comes after it there.
-    Quit,
-}
-
-/// A `sync` block that protects nothing: all that it guards is in order without it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct RedundantLock {
-    /// The site of the acquisition.
-    pub acquire: SiteId,
-}
-
 /// The result of the analysis of a program.
 #[derive(Debug)]
 pub struct Statics {
@@ -108,6 +97,9 @@ pub struct Statics {
     /// The nodes of each site.
     occurrences: IndexVec<SiteId, Vec<Node>>,
     sites: IndexVec<SiteId, Site>,
+    names: Names,
+    /// What the rules have added, if reasons were asked for.
+    log: Option<Log>,
 }
 
 /// Analyzes a program.
@@ -127,8 +119,9 @@ pub fn analyze(program: &Program, options: &StaticsOptions) -> Statics {
         }
     }
     let mut known = Known::new(graph, flow, points, facts);
-    rules::derive(&mut known);
-    Statics { known, locks, occurrences, sites: program.sites.clone() }
+    let log = rules::derive(&mut known, options.reasons);
+    let names = Names::of(program, &known.graph);
+    Statics { known, locks, occurrences, sites: program.sites.clone(), names, log }
 }
 
 impl Statics {
@@ -145,55 +138,12 @@ impl Statics {
         }
     }
 
-    /// Returns the settled order of two sites that conflict, if there is one.
-    #[must_use]
-    pub fn settled(&self, _a: SiteId, _b: SiteId) -> Option<Settled> {
-        None
-    }
-
     /// Returns whether W holds of all instances of two operations, whether or not they conflict: every instance of `a`
     /// is past before an instance of `b` is pending. True as well if one of the two is in no context.
     #[must_use]
     pub fn past_before(&self, a: SiteId, b: SiteId) -> bool {
         let pairs = self.occurrences(a).iter().flat_map(|x| self.occurrences(b).iter().map(move |y| (*x, *y)));
         pairs.into_iter().all(|(x, y)| self.known.is_past_before(x, y))
-    }
-
-    /// Returns the pairs of bodies whose tasks, threads and firings are in one order in every run: all of the first are
-    /// over when one of the second begins. Sorted. Pairs of which no run has both are left out.
-    #[must_use]
-    pub fn bodies(&self) -> Vec<(BodyId, BodyId)> {
-        let graph = &self.known.graph;
-        let mut contexts: BTreeMap<BodyId, Vec<graph::Ctx>> = BTreeMap::new();
-        for ctx in graph.ids() {
-            if let (Some(body), true) = (graph.context(ctx).body, graph.context(ctx).kind != ContextKind::App) {
-                contexts.entry(body).or_default().push(ctx);
-            }
-        }
-        let mut ordered = Vec::new();
-        for (first, firsts) in &contexts {
-            for (then, thens) in contexts.iter().filter(|(then, _)| *then != first) {
-                let mut both = false;
-                let all = firsts.iter().all(|a| {
-                    thens.iter().all(|b| {
-                        let entry = graph.context(*b).entry();
-                        let over = self.known.at(entry).over.has(a.index());
-                        both |= over;
-                        over || self.known.excludes(graph.context(*a).entry(), entry)
-                    })
-                });
-                if all && both {
-                    ordered.push((*first, *then));
-                }
-            }
-        }
-        ordered
-    }
-
-    /// Returns the `sync` blocks that protect nothing, by site.
-    #[must_use]
-    pub fn locks(&self) -> &[RedundantLock] {
-        &[]
     }
 
     /// Returns whether nothing was folded because of the limits in [`StaticsOptions`].

@@ -8,7 +8,7 @@ use super::{SitesClaim, Statics};
 use crate::event::SiteId;
 use std::collections::BTreeMap;
 
-/// How two occurrences are related.
+/// How two occurrences are related. The later ones decide the claim before the earlier ones.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Relation {
     /// No run has both.
@@ -17,10 +17,10 @@ pub(super) enum Relation {
     Before,
     /// The second one is past before the first one.
     After,
-    /// Not ordered, and never side by side.
-    OneThread,
     /// Not ordered, and a common lock protects both.
     Locked,
+    /// Not ordered, and never side by side.
+    OneThread,
     /// Nothing is known.
     Free,
 }
@@ -31,6 +31,8 @@ pub(super) struct PairClaim {
     pub(super) claim: SitesClaim,
     /// The first occurrences with the relation that decides the claim.
     pub(super) example: Option<(Node, Node)>,
+    /// That relation.
+    pub(super) relation: Option<Relation>,
 }
 
 /// Whether two places may be one location.
@@ -132,6 +134,7 @@ impl Statics {
                 (false, false) => SitesClaim::NeverBoth,
             }
         };
-        PairClaim { claim, example: found.into_iter().next_back().map(|(_, nodes)| nodes) }
+        let (relation, example) = found.into_iter().next_back().unzip();
+        PairClaim { claim, example, relation }
     }
 }

@@ -5,7 +5,7 @@
 //! has the number of that context; other points follow.
 
 use super::bits::{Bits, Sparse};
-use super::flow::{Flow, made_by};
+use super::flow::Flow;
 use super::graph::{Ctx, Graph, Node, NodeKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -89,6 +89,11 @@ impl Points {
     /// Whether one of the points in `must` cannot be followed by the node. They are points of the node's context.
     pub(super) fn is_past(&self, graph: &Graph, flow: &Flow, node: Node, must: &Bits) -> bool {
         self.locals[graph.node(node).ctx.0 as usize].past[flow.component(node)].meets(must)
+    }
+
+    /// Returns the number of a point.
+    pub(super) fn number(&self, point: Node) -> Option<usize> {
+        self.nodes.iter().position(|node| *node == Some(point))
     }
 
     /// Returns the points in `must` that the node cannot follow.
@@ -184,9 +189,4 @@ fn union(
     }
     itself.into_iter().for_each(|component| own(component, &mut row));
     Arc::new(row)
-}
-
-/// Returns the context that a node makes, if that context has one maker.
-pub(super) fn only_made_by(graph: &Graph, node: Node) -> Option<Ctx> {
-    made_by(graph, node).filter(|ctx| graph.context(*ctx).makers.len() == 1)
 }

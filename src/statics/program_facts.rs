@@ -33,6 +33,8 @@ pub(super) struct ProgramFacts {
     pub(super) one_of: BTreeMap<Sync, Vec<Node>>,
     /// The nodes all of which have happened there.
     pub(super) all_of: BTreeMap<Sync, Vec<Node>>,
+    /// The writes of each global.
+    pub(super) writes: BTreeMap<GlobalId, Vec<Node>>,
     /// Whether no looper is told to quit safely, and every looper that is told to quit is known.
     pub(super) quits_plainly: bool,
     /// Whether an uncaught exception ends a thread alone, so that one may end anywhere.
@@ -55,6 +57,8 @@ impl ProgramFacts {
             }
         }
         facts.contexts(graph, &seen);
+        let nodes = |writes: &Vec<(Node, _)>| writes.iter().map(|(node, _)| *node).collect();
+        facts.writes = seen.writes.iter().map(|(global, writes)| (*global, nodes(writes))).collect();
         facts.sources(program, graph, flow, seen);
         facts
     }

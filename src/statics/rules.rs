@@ -6,6 +6,7 @@
 use super::bits::Bits;
 use super::facts::{Facts, Known};
 use super::graph::{Context, ContextKind, Ctx, Node, NodeKind, Sync};
+use super::log::{Log, Rule};
 use crate::base::mutant::{self, Mutant};
 use crate::world::Time;
 use std::collections::BTreeMap;
@@ -20,19 +21,21 @@ const MOST_MAKERS: usize = 8;
 /// Maximum number of contexts with several makers for which that is done.
 const MOST_MANY: usize = 64;
 
-/// Derives all facts.
-pub(super) fn derive(known: &mut Known) {
+/// Derives all facts. With `reasons`, the result has what each rule has added.
+pub(super) fn derive(known: &mut Known, reasons: bool) -> Option<Log> {
     let contexts = || known.graph.ids().filter(|ctx| known.graph.context(*ctx).makers.len() > 1);
     let many: Vec<Ctx> = contexts()
         .filter(|ctx| known.graph.context(*ctx).makers.len() <= MOST_MAKERS)
         .take(MOST_MANY)
         .collect();
-    let mut pass = Pass { known, many, meets: BTreeMap::new() };
+    let log = reasons.then(Log::default);
+    let mut pass = Pass { known, many, meets: BTreeMap::new(), log };
     for _ in 0..MOST_PASSES {
         if !pass.run() {
             break;
         }
     }
+    pass.log
 }
 
 struct Pass<'k> {
@@ -41,6 +44,7 @@ struct Pass<'k> {
     many: Vec<Ctx>,
     /// What is known where one of several nodes has happened, in this pass.
     meets: BTreeMap<Sync, Facts>,
+    log: Option<Log>,
 }
 
 /// The place that a rule is applied at.
@@ -64,7 +68,9 @@ impl Pass<'_> {
                 let before = if here.is_entry { self.made(ctx) } else { self.known.before(node) };
                 let mut facts = before.clone();
                 match self.known.graph.node(node).kind {
-                    NodeKind::Sync(sync) => self.sync(here, sync, &mut facts),
+                    NodeKind::Sync(sync) => {
+                        self.by(here, Rule::Sync(sync), &mut facts, |pass, facts| pass.sync(here, sync, facts));
+                    }
                     _ => self.entry(here, &before, &mut facts),
                 }
                 self.close(here, &before, &mut facts);
@@ -101,36 +107,63 @@ impl Pass<'_> {
         true
     }
 
-    fn entry(&self, here: Here, made: &Facts, facts: &mut Facts) {
-        let context = self.context(here.ctx);
-        let program = &self.known.program;
-        let me = here.ctx.0 as usize;
-        if let ContextKind::Firing(event) = context.kind
-            && context.unique
-            && let Some(firings) = program.firings.get(&event)
-        {
-            // FIRINGS: the k-th firing belongs to the k-th enable.
-            Arc::make_mut(&mut facts.over).add_both(&made.posts, firings);
+    // Applies a rule, and notes what it adds.
+    fn by(&mut self, here: Here, rule: Rule, facts: &mut Facts, apply: impl FnOnce(&mut Self, &mut Facts)) {
+        let before = self.log.is_some().then(|| facts.clone());
+        apply(self, facts);
+        if let (Some(log), Some(before)) = (&mut self.log, before) {
+            log.note(here.node, rule, (&before, self.known.at(here.node)), facts);
         }
+    }
+
+    fn entry(&mut self, here: Here, made: &Facts, facts: &mut Facts) {
+        self.by(here, Rule::Firings, facts, |pass, facts| pass.firings(here, made, facts));
         let Some(looper) = here.looper else { return };
-        if let Some(node) = program.loops.get(&looper) {
+        if let Some(node) = self.known.program.loops.get(&looper).copied() {
             // LOOP: messages run where the thread runs them.
-            facts.absorb(&self.known.behind(*node));
+            self.by(here, Rule::Loop(node), facts, |pass, facts| facts.absorb(&pass.known.behind(node)));
         }
-        let Some(class) = context.class else { return };
-        let Some(preceding) = program.preceding.get(&(looper, class)) else { return };
-        // FIFO: the queue keeps the order of the posts.
-        Arc::make_mut(&mut facts.over).add_both(&made.posts, preceding);
-        Arc::make_mut(&mut facts.over).remove(me);
+        self.by(here, Rule::Fifo, facts, |pass, facts| pass.fifo(here, looper, made, facts));
         // SURE: what is posted before for certain runs before. The last one knows the ends of those before it.
-        let mut sure = made.must.and(preceding).and(&program.kept);
-        sure.remove(me);
-        for bit in sure.iter().rev() {
+        for bit in self.sure(here, looper, made).iter().rev() {
             let task = Ctx(bit as u32);
             if !facts.ended.has(bit) && self.context(task).makers.len() == 1 {
-                self.end(task, facts);
+                self.by(here, Rule::Sure(task), facts, |pass, facts| pass.end(task, facts));
             }
         }
+    }
+
+    /// FIRINGS: the k-th firing belongs to the k-th enable.
+    fn firings(&self, here: Here, made: &Facts, facts: &mut Facts) {
+        let context = self.context(here.ctx);
+        if let ContextKind::Firing(event) = context.kind
+            && context.unique
+            && let Some(firings) = self.known.program.firings.get(&event)
+        {
+            Arc::make_mut(&mut facts.over).add_both(&made.posts, firings);
+        }
+    }
+
+    // The tasks that the queue puts before a message like this one that is posted later.
+    fn preceding(&self, here: Here, looper: Ctx) -> Option<&Bits> {
+        self.known.program.preceding.get(&(looper, self.context(here.ctx).class?))
+    }
+
+    /// FIFO: the queue keeps the order of the posts.
+    fn fifo(&self, here: Here, looper: Ctx, made: &Facts, facts: &mut Facts) {
+        if let Some(preceding) = self.preceding(here, looper) {
+            let over = Arc::make_mut(&mut facts.over);
+            over.add_both(&made.posts, preceding);
+            over.remove(here.ctx.0 as usize);
+        }
+    }
+
+    // The tasks that are posted before for certain, that nothing removes, and that the queue puts before this one.
+    fn sure(&self, here: Here, looper: Ctx, made: &Facts) -> Bits {
+        let Some(preceding) = self.preceding(here, looper) else { return Bits::default() };
+        let mut sure = made.must.and(preceding).and(&self.known.program.kept);
+        sure.remove(here.ctx.0 as usize);
+        sure
     }
 
     // Adds the end of a context that has ended for certain.
@@ -188,8 +221,7 @@ impl Pass<'_> {
     }
 
     // Applies the rules whose conclusions may be premises of each other.
-    fn close(&self, here: Here, before: &Facts, facts: &mut Facts) {
-        let program = &self.known.program;
+    fn close(&mut self, here: Here, before: &Facts, facts: &mut Facts) {
         let me = here.ctx.0 as usize;
         let mut counted = before.over.clone();
         let mut ended = Bits::default();
@@ -204,20 +236,18 @@ impl Pass<'_> {
             }
             counted = facts.over.clone();
             self.add_many(here, facts);
-            if let Some((looper, on)) = here.looper.and_then(|looper| Some((looper, program.on.get(&looper)?))) {
-                // NOPRE: a task that has begun on this looper is over, since this one runs.
-                let mut begun = facts.begun.and(on);
-                begun.remove(me);
-                let once = if mutant::is(Mutant::StaticNopreOfMany) { begun.clone() } else { begun.and(&program.unique) };
-                Arc::make_mut(&mut facts.over).add_all(&once);
-                // ENDED: and it has come to its end.
-                let more = if self.context(here.ctx).folded { Bits::default() } else { begun.without(&facts.ended) };
-                for bit in more.without(&ended).iter() {
-                    self.end(Ctx(bit as u32), facts);
+            if let Some(looper) = here.looper {
+                self.by(here, Rule::Nopre, facts, |pass, facts| pass.nopre(here, looper, facts));
+                // ENDED: what has begun on this looper has come to its end.
+                for bit in self.begun(here, looper, facts).without(&facts.ended).without(&ended).iter() {
+                    if !self.context(here.ctx).folded {
+                        let task = Ctx(bit as u32);
+                        self.by(here, Rule::Ended(task), facts, |pass, facts| pass.end(task, facts));
+                    }
                     ended.add(bit);
                 }
                 if here.is_entry {
-                    self.front(here, looper, facts);
+                    self.by(here, Rule::Front, facts, |pass, facts| pass.front(here, looper, facts));
                 }
             }
             if mutant::is(Mutant::StaticWeakClosed) {
@@ -231,6 +261,22 @@ impl Pass<'_> {
                 return;
             }
         }
+    }
+
+    // The other tasks of this looper that have begun.
+    fn begun(&self, here: Here, looper: Ctx, facts: &Facts) -> Bits {
+        let Some(on) = self.known.program.on.get(&looper) else { return Bits::default() };
+        let mut begun = facts.begun.and(on);
+        begun.remove(here.ctx.0 as usize);
+        begun
+    }
+
+    /// NOPRE: a task that has begun on this looper is over, since this one runs.
+    fn nopre(&self, here: Here, looper: Ctx, facts: &mut Facts) {
+        let begun = self.begun(here, looper, facts);
+        let any = mutant::is(Mutant::StaticNopreOfMany);
+        let over = if any { begun } else { begun.and(&self.known.program.unique) };
+        Arc::make_mut(&mut facts.over).add_all(&over);
     }
 
     // Adds contexts with several makers all of which are past.

@@ -1,6 +1,7 @@
 //! Reads a list of pairs, as JSON if its first character is a brace, else as plain lines.
 
 use super::select::{NoConflict, PairMistake, combine, is_spec, select, shown};
+use crate::formats::statics;
 use super::{FORMAT, IgnoreReason, ListedPairs, PairsError, UnmatchedPlace, VERSION};
 use crate::base::IndexVec;
 use crate::detect::Pair;
@@ -84,7 +85,8 @@ impl PairList<'_> {
     // Reads a JSON list, and returns the digest of its program, if it has one.
     fn json(&mut self, text: &str) -> Result<Option<String>, PairsError> {
         let head: PairsHead = from_json(text, text)?;
-        if head.format != FORMAT {
+        // What `static` prints has its pairs in the same form.
+        if head.format != FORMAT && head.format != statics::FORMAT {
             return Err(PairsError::Foreign(head.format));
         }
         if head.version != u64::from(VERSION) {

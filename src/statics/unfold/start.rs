@@ -45,25 +45,33 @@ impl<'p> Unfolder<'p> {
         self.add(Made::new(ContextKind::App, None, Vec::new()), false);
         let start = self.node(NodeKind::Plain, NO_SITE);
         let mut state = State { node: Some(start), locals: Vec::new() };
-        for (i, thread) in self.program.threads.iter().enumerate() {
-            if self.threads[i].is_some() {
+        // The numbers of threads are known before, so that places can name them.
+        let mut threads = Vec::new();
+        for (thread, ctx) in self.program.threads.iter().zip(&self.threads.clone()) {
+            if ctx.is_some() {
                 let args = thread.arg.map(Val::Word).into_iter().collect();
                 let made = Made { loops: thread.looper, ..Made::new(ContextKind::Thread, thread.body, args) };
-                self.start(made, &mut state);
+                threads.push(self.add(made, false));
             }
         }
-        for (id, event) in self.program.events.enumerate() {
-            if event.row.is_some() {
-                let params = self.program.bodies.get(event.body.0 as usize).map_or(0, |body| body.params);
-                let made = Made::new(ContextKind::Row, Some(event.body), vec![Val::Unknown; params as usize]);
-                self.start(Made { returns: true, ..made }, &mut state);
-            } else if event.initially <= MOST_FIRST_FIRINGS {
+        // What events have from the start comes before all that threads enable.
+        for (id, event) in self.program.events.enumerate().filter(|(_, event)| event.row.is_none()) {
+            if event.initially > MOST_FIRST_FIRINGS {
+                self.first_firings(id, &mut state);
+            } else {
                 for _ in 0..event.initially {
                     self.enable(id, Vec::new(), NO_SITE, &mut state);
                 }
-            } else {
-                self.first_firings(id, &mut state);
             }
+        }
+        for ctx in threads {
+            self.start(ctx, &mut state);
+        }
+        for event in self.program.events.iter().filter(|event| event.row.is_some()) {
+            let params = self.program.bodies.get(event.body.0 as usize).map_or(0, |body| body.params);
+            let made = Made::new(ContextKind::Row, Some(event.body), vec![Val::Unknown; params as usize]);
+            let ctx = self.add(Made { returns: true, ..made }, false);
+            self.start(ctx, &mut state);
         }
         self.finish(APP, &mut state);
         self.graph.contexts[APP.0 as usize].unique = true;
@@ -76,9 +84,8 @@ impl<'p> Unfolder<'p> {
         }
     }
 
-    // Contexts of the start are never folded, as their numbers are known before.
-    fn start(&mut self, made: Made, state: &mut State) {
-        let ctx = self.add(made, false);
+    // What starts with the app is never folded.
+    fn start(&mut self, ctx: Ctx, state: &mut State) {
         if let Some(node) = self.emit(state, NodeKind::Make(ctx), NO_SITE) {
             self.graph.contexts[ctx.index()].makers.push(node);
             self.graph.contexts[APP.index()].children.push(ctx);
