@@ -10,11 +10,11 @@ pub(crate) use crate::stateless::{choices, words};
 use crate::support::{disappointed, models, program, read};
 use crate::tiny;
 use raceflip::campaign::{RunResult, named};
-use raceflip::event::{Actor, Choice, Outcome};
+use raceflip::event::Actor;
 use raceflip::lang::Program;
 use raceflip::lang::program::GlobalId;
 use raceflip::vm::{Vm, compile};
-use raceflip::world::{Limits, Machine, Question, World};
+use raceflip::world::{Limits, Machine, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -79,10 +79,13 @@ pub(crate) fn contradiction(statics: &Statics, facts: &OrderFacts, a: SiteId, b:
     facts.orders.contains(&(then, settled.first)).then(|| format!("{settled:?}, and the other order happens"))
 }
 
-/// Returns whether some run contradicts a claim about a model.
-pub(crate) fn is_contradicted(model: &Model, facts: &OrderFacts) -> bool {
+/// Returns the first claim about a model that some run contradicts.
+pub(crate) fn contradicted(model: &Model, facts: &OrderFacts) -> Option<String> {
     let statics = analyze(&model.program, &StaticsOptions::default());
-    conflicting(&model.program).into_iter().any(|(a, b)| contradiction(&statics, facts, a, b).is_some())
+    conflicting(&model.program).into_iter().find_map(|(a, b)| {
+        let what = contradiction(&statics, facts, a, b)?;
+        Some(format!("{}: {what}", named(&model.program, a, b)))
+    })
 }
 
 /// Returns the name of a pair with its places in the text.
