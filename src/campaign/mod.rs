@@ -52,7 +52,7 @@ pub use plan::{
 pub(crate) use report::best_way;
 pub use report::{
     Claim, Comparison, Coverage, Discovery, FailureReport, FrequencyDifference, LivelockCycle, MadeTrial, NeverClaim,
-    OrderReport, PairReport, PairSide, Phase1, Proof, Refutation, Risk, RunEvidence, SearchSize, Trials,
+    OrderReport, PairReport, PairSide, Phase1, Proof, Refutation, Risk, RunEvidence, SearchSize, StaticOrder, Trials,
     UndecidedReason, WayReport,
 };
 pub use ring::{RingFacts, RingProof, RingReport};

@@ -338,6 +338,15 @@ pub enum NeverClaim {
     Turned,
 }
 
+/// Order of two accesses that every run has, with its reason.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StaticOrder {
+    /// The statement that comes first, and the other one. `None` if no run has both.
+    pub order: Option<(SiteId, SiteId)>,
+    /// The reason, in sentences.
+    pub why: Vec<String>,
+}
+
 /// Proof of the verdict on a pair. [`Verdict`](super::Verdict) is the verdict itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Proof {
@@ -348,6 +357,8 @@ pub enum Proof {
     Flipped(Box<Flip>),
     /// False: a search of all states has neither found both statements side by side nor a flip.
     Refuted(Refutation),
+    /// False: the accesses are in one order in every run, or no run has both, by static analysis.
+    Ordered(Box<StaticOrder>),
     /// Neither confirmed nor refuted. It says nothing more.
     Unconfirmed,
 }
@@ -362,7 +373,7 @@ impl Proof {
     /// Returns whether the pair is proved to be false.
     #[must_use]
     pub fn refuted(&self) -> bool {
-        matches!(self, Proof::Refuted(_))
+        matches!(self, Proof::Refuted(_) | Proof::Ordered(_))
     }
 }
 

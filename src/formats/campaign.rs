@@ -217,6 +217,8 @@ pub enum Proof {
         cut: Option<String>,
     },
     Refuted {
+        /// 0 if no search was needed.
+        #[serde(default, skip_serializing_if = "is_none")]
         states: u64,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         never_first: Option<String>,
@@ -224,6 +226,12 @@ pub enum Proof {
         never_then: Option<String>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         never_direct: bool,
+        /// `order` if the accesses are in order in every run, by static analysis.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        /// The reason of that order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        why: Vec<String>,
     },
     Unconfirmed,
 }
@@ -350,6 +358,11 @@ fn is_zero(n: &u32) -> bool {
     *n == 0
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_none(n: &u64) -> bool {
+    *n == 0
+}
+
 fn order(plan: &CampaignPlan, report: &OrderReport) -> Order {
     Order {
         first: side(report.first),
@@ -383,8 +396,18 @@ fn proof(plan: &CampaignPlan, proof: &campaign::Proof) -> Proof {
             };
             let never_direct = matches!(never, NeverClaim::Order { direct: true, .. });
             let [never_first, never_then] = [first, then].map(|site| Some(access(plan, site?).site));
-            Proof::Refuted { states: *states, never_first, never_then, never_direct }
+            let (by, why) = (None, Vec::new());
+            Proof::Refuted { states: *states, never_first, never_then, never_direct, by, why }
         }
+        campaign::Proof::Ordered(order) => Proof::Refuted {
+            states: 0,
+            // The order that never happens is the other one.
+            never_first: order.order.map(|(_, then)| access(plan, then).site),
+            never_then: order.order.map(|(first, _)| access(plan, first).site),
+            never_direct: false,
+            by: Some("order".to_owned()),
+            why: order.why.clone(),
+        },
         campaign::Proof::Unconfirmed => Proof::Unconfirmed,
     }
 }

@@ -98,7 +98,6 @@ impl StaticReport {
         let pairs = statics.pairs();
         let of = |claim: fn(&StaticPair) -> bool| pairs.iter().filter(move |pair| claim(pair));
         let is_refuted = |pair: &StaticPair| matches!(pair.claim, SitesClaim::Ordered { .. } | SitesClaim::NeverBoth);
-        let is_open = |pair: &StaticPair| matches!(pair.claim, SitesClaim::OrderOnly | SitesClaim::MayRace);
         let ordered = |pair: &StaticPair| ordered(model, statics, pair);
         Self {
             format: FORMAT.to_owned(),
@@ -110,7 +109,7 @@ impl StaticReport {
             operations: counts.operations,
             folded: counts.folded,
             complete: statics.complete(),
-            pairs: of(is_open).map(|pair| open(model, statics, pair)).collect(),
+            pairs: of(StaticPair::is_open).map(|pair| open(model, statics, pair)).collect(),
             refuted: of(is_refuted).map(ordered).collect(),
             both_orders: of(|pair| pair.claim == SitesClaim::BothOrders).map(ordered).collect(),
             locked: of(|pair| pair.claim == SitesClaim::Locked).count(),

@@ -54,7 +54,9 @@ impl Statics {
             let mut some = Bits::default();
             for ctx in thens {
                 let over = &self.known.at(graph.context(*ctx).entry()).over;
-                over.iter().filter_map(|bit| graph.contexts[bit].body).for_each(|body| some.add(body.index()));
+                let meets = |bit: &usize| !never_both(Ctx(*bit as u32), *ctx);
+                let bodies = over.iter().filter(meets).filter_map(|bit| graph.contexts[bit].body);
+                bodies.for_each(|body| some.add(body.index()));
             }
             some.remove(*then);
             let all = some.iter().filter(|first| {

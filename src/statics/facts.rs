@@ -79,6 +79,8 @@ pub(super) struct Known {
     nearest: Vec<u32>,
     /// The facts at these places.
     facts: Vec<Facts>,
+    /// Contexts below a place where ways part, or with one.
+    parted: Bits,
 }
 
 impl Known {
@@ -102,7 +104,15 @@ impl Known {
             }
         }
         let facts = vec![Facts::default(); places as usize];
-        Self { graph, flow, points, program, nearest, facts }
+        let mut parted = Bits::default();
+        for ctx in graph.ids() {
+            let mut makers = graph.context(ctx).makers.iter().map(|maker| graph.node(*maker).ctx);
+            let parts = graph.nodes_of(ctx).any(|node| graph.succ[node.0 as usize].len() > 1);
+            if parts || makers.any(|maker| parted.has(maker.0 as usize)) {
+                parted.add(ctx.0 as usize);
+            }
+        }
+        Self { graph, flow, points, program, nearest, facts, parted }
     }
 
     /// Returns the node at which the facts of this one were last seen to grow: it, or one that dominates it.
@@ -180,6 +190,10 @@ impl Known {
     /// Whether no run has both: the ways to their makers part.
     pub(super) fn excludes(&self, x: Node, y: Node) -> bool {
         let (mut x, mut y) = (x, y);
+        let parted = |node: Node| self.parted.has(self.graph.node(node).ctx.0 as usize);
+        if !parted(x) || !parted(y) {
+            return false;
+        }
         loop {
             let (a, b) = (self.graph.node(x).ctx, self.graph.node(y).ctx);
             if !self.graph.context(a).unique || !self.graph.context(b).unique {

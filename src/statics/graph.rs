@@ -189,6 +189,12 @@ impl TestOp {
 }
 
 impl Test {
+    /// Returns whether every value that satisfies this condition satisfies the other one.
+    pub(super) fn implies(self, other: Self) -> bool {
+        let exact = self.op == TestOp::Eq && self.wanted && self.global == other.global;
+        self == other || (exact && other.holds(self.constant))
+    }
+
     /// Returns whether the condition comes out as wanted for this value.
     pub(super) fn holds(self, value: i64) -> bool {
         let result = match self.op {

@@ -159,7 +159,7 @@ impl ProgramFacts {
         }
         for sync in &seen.syncs {
             let one_of = match sync {
-                Sync::Flag(test) => self.writers(program, graph, *test, &seen),
+                Sync::Flag(test) => writers(program, graph, flow, *test, &seen),
                 Sync::Down(semaphore) => {
                     let empty = usize::try_from(*semaphore).ok().and_then(|i| program.semaphores.get(i));
                     let empty = empty.is_some_and(|(_, count)| *count == 0);
@@ -186,27 +186,33 @@ impl ProgramFacts {
         }
     }
 
-    // Returns the writes one of which must have come before a condition came out so. `None` if its first value may
-    // already satisfy it.
-    fn writers(&self, program: &Program, graph: &Graph, test: Test, seen: &Seen) -> Option<Vec<Node>> {
-        let global = program.globals.get(test.global.0 as usize)?;
-        let first = match &global.init[..] {
-            [Init::Word(word)] if !graph.init_writes.contains(&test.global) => *word,
-            _ => return None,
-        };
-        // The words of references are not values of the program, except null.
-        let plain = matches!(global.ty, Type::Int | Type::Bool) || test.constant == crate::event::NULL;
-        if test.holds(first) || !plain {
-            return None;
-        }
-        let writes = seen.writes.get(&test.global)?;
-        let satisfying = writes.iter().filter(|(_, value)| value.is_none_or(|value| test.holds(value)));
-        let mut nodes: Vec<Node> = satisfying.map(|(node, _)| *node).collect();
-        if mutant::is(Mutant::StaticOneWriter) {
-            nodes.truncate(1);
-        }
-        Some(nodes)
+}
+
+// Returns the writes one of which must have come before a condition came out so. `None` if its first value may already
+// satisfy it.
+fn writers(program: &Program, graph: &Graph, flow: &Flow, test: Test, seen: &Seen) -> Option<Vec<Node>> {
+    let global = program.globals.get(test.global.0 as usize)?;
+    let first = match &global.init[..] {
+        [Init::Word(word)] if !graph.init_writes.contains(&test.global) => *word,
+        _ => return None,
+    };
+    // The words of references are not values of the program, except null.
+    let plain = matches!(global.ty, Type::Int | Type::Bool) || test.constant == crate::event::NULL;
+    if test.holds(first) || !plain {
+        return None;
     }
+    let satisfies = |value: &Option<i64>| value.is_none_or(|value| test.holds(value));
+    // The first write that satisfies the condition is not behind the same condition.
+    let is_later = |node: &Node| {
+        let mut above = std::iter::successors(flow.idom(*node), |node| flow.idom(*node));
+        above.any(|node| matches!(graph.node(node).kind, NodeKind::Sync(Sync::Flag(other)) if other.implies(test)))
+    };
+    let writes = seen.writes.get(&test.global)?.iter().filter(|(_, value)| satisfies(value));
+    let mut nodes: Vec<Node> = writes.map(|(node, _)| *node).filter(|node| !is_later(node)).collect();
+    if mutant::is(Mutant::StaticOneWriter) {
+        nodes.truncate(1);
+    }
+    Some(nodes)
 }
 
 // What has been seen in the graphs of all contexts.

@@ -21,6 +21,14 @@ pub struct StaticPair {
     pub context: Option<detect::ContextKind>,
 }
 
+impl StaticPair {
+    /// Returns whether nothing orders the two, so that they are reported.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        matches!(self.claim, SitesClaim::OrderOnly | SitesClaim::MayRace)
+    }
+}
+
 /// The size of an unfolded program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StaticCounts {

@@ -29,12 +29,14 @@ use crate::formats::campaign::ConfirmReport;
 use crate::formats::campaigns::{Partition, TrialLine};
 use crate::formats::report::text::TextExtent;
 use crate::formats::report::words;
+use crate::statics::{StaticsOptions, analyze};
 pub(super) use campaigns::print_campaign;
 use clap::ValueEnum;
 use found::potential;
 use gate::{Gate, GateArgs};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use text::ConfirmPrinter;
 
@@ -48,7 +50,7 @@ each thread waits before the lock that it wants until its neighbour holds that l
 
   HARMFUL      confirmed, and some failure occurs with one order and not with the other
   REAL         confirmed; both orders fail in the same ways, or none fails
-  REFUTED      false: in no state side by side, and one order never occurs
+  REFUTED      false: in one order in every run (`raceflip static`); or in no state side by side, and one order never occurs
   UNCONFIRMED  none of these: the pair may be false, or too rare for so many trials";
 
 const AFTER: &str = "\
@@ -98,6 +100,9 @@ pub(super) struct Args {
     /// Do not drive order pairs (two acquisitions, a post and a cancel), which are not races but may be harmful
     #[arg(long, help_heading = head::MODEL)]
     no_orders: bool,
+    /// Do not ask static analysis first which pairs are in order in every run (`raceflip static`)
+    #[arg(long, help_heading = head::EFFORT)]
+    no_static: bool,
     /// Number of trials of each pair, for each kind of trial
     #[arg(long, value_name = "N", default_value_t = campaign::CampaignPlan::TRIALS, value_parser = number_of_runs(), help_heading = head::EFFORT)]
     trials: u32,
@@ -171,7 +176,7 @@ enum ExploreArg {
     /// For pairs that no run confirms, unless there are too many states
     #[default]
     Auto,
-    /// Never: no pair is refuted
+    /// Never: no search refutes a pair
     Off,
     /// For all pairs, instead of trials
     Only,
@@ -205,7 +210,9 @@ impl Args {
 fn plan(args: &Args, model: &Model) -> campaign::CampaignPlan {
     let trials = TrialPlan { count: args.trials, orders: !args.no_orders, pairs: None };
     let search = StatePlan { explore: args.explore.into(), states: args.explore_limit, livelocks: args.livelocks() };
-    campaign::CampaignPlan { search, ..args.campaign.plan(model, trials) }
+    let options = StaticsOptions { reasons: true, ..StaticsOptions::default() };
+    let ordered = (!args.no_static).then(|| Arc::new(analyze(&model.program, &options)));
+    campaign::CampaignPlan { search, ordered, ..args.campaign.plan(model, trials) }
 }
 
 pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
@@ -229,7 +236,7 @@ fn one(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitSta
     let model = load::model(&args.paths[0], &args.campaign.defines.resolve(), &context.out)?;
     let pairs = pair_options::pairs(args.pairs_from.as_deref(), &args.pair, &model, &mut context.out)?;
     let mut plan = plan(args, &model);
-    plan.trials.pairs = pairs;
+    plan.trials.pairs = pairs.or(plan.trials.pairs);
     let sites = &model.code.setup.sites;
     let mut given = plan.trials.pairs.iter().flatten();
     if args.no_orders && given.any(|pair| sites[pair.a].is_operation() || sites[pair.b].is_operation()) {
