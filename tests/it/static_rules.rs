@@ -359,6 +359,14 @@ impl Fixpoint {
     fn meet(&self, does: Does, behind: &mut Nodes, over: &mut u64) {
         let mut all: Vec<NodeIndex> =
             (0..self.of.nodes.len()).filter(|n| self.reached[*n] && self.of.nodes[*n].does == does).collect();
+        // The first write of a flag is not behind the flag.
+        if let Does::Set(flag, value) = does {
+            let is_behind = |n: NodeIndex| {
+                let mut all = (0..self.of.nodes.len()).filter(|d| self.above[n].contains(*d));
+                all.any(|d| self.of.nodes[d].does == Does::Holds(flag, value))
+            };
+            all.retain(|n| !is_behind(*n));
+        }
         if self.makes(Mistake::OneWriter) && matches!(does, Does::Set(..)) {
             all.truncate(1);
         }
