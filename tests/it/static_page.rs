@@ -95,8 +95,16 @@ struct Recall {
     name: String,
     ordered: usize,
     claimed: usize,
+    /// Pairs of which the analysis orders all operations, though not the end of the first task.
+    by_operations: usize,
     missed: Vec<String>,
 }
+
+/// Why the analysis does not find some orders of tasks: the model, the two tasks, and the reason.
+const MISSED: [(&str, &str, &str); 2] = [
+    ("kontalk_idle", "msgIdle before teardown", "what posts `teardown` has cancelled `msgIdle`"),
+    ("wallpaper_handlers", "refresh before onDestroy", "`onDestroy` cancels `refresh`"),
+];
 
 fn recall(Variant { name, model, statics }: &Variant) -> Option<Recall> {
     let Seen { happens, denied } = task_orders(model)?;
@@ -106,9 +114,25 @@ fn recall(Variant { name, model, statics }: &Variant) -> Option<Recall> {
     };
     let wrong: Vec<String> = claims.intersection(&denied).map(text).collect();
     assert!(wrong.is_empty(), "{name}: claimed, and another order happens: {wrong:?}");
+    let sites = &model.program.sites;
+    let of = |body: BodyId| sites.enumerate().filter(move |(_, s)| s.body == body).map(|(id, _)| id);
+    let are_past = |(a, c): &(BodyId, BodyId)| of(*a).all(|x| of(*c).all(|y| statics.past_before(x, y)));
     let ordered: Vec<_> = happens.difference(&denied).collect();
-    let missed: Vec<String> = ordered.iter().filter(|pair| !claims.contains(pair)).map(|pair| text(pair)).collect();
-    Some(Recall { name: name.clone(), ordered: ordered.len(), claimed: ordered.len() - missed.len(), missed })
+    let open: Vec<_> = ordered.iter().filter(|pair| !claims.contains(pair)).collect();
+    let missed = open.iter().filter(|pair| !are_past(pair)).map(|pair| {
+        let text = text(pair);
+        let reason = MISSED.iter().find(|(model, pair, _)| name.contains(model) && *pair == text);
+        let (.., reason) = reason.unwrap_or_else(|| panic!("{name}: {text} is missed, and MISSED does not say why"));
+        format!("{text}: {reason}")
+    });
+    let missed: Vec<String> = missed.collect();
+    Some(Recall {
+        name: name.clone(),
+        ordered: ordered.len(),
+        claimed: ordered.len() - open.len(),
+        by_operations: open.len() - missed.len(),
+        missed,
+    })
 }
 
 /// Counts of conflicting pairs, as the paper's table 4 has them.
@@ -176,25 +200,30 @@ Written by `cargo test --test it static_page -- --ignored`. The numbers of the p
 const RECALL: &str = "\
 ## Orders of tasks
 
-The repaired variants of the models of real bugs with at most 80,000 states. A search of all states determines the pairs of tasks (and firings) of which the first is over before the other one begins, in every run that has both. AndRacer's authors wrote such pairs down by hand, and their tool finds 97 % of them. \
-Models without such a pair are left out. No claim is contradicted.
+The repaired variants of the models of real bugs with at most 80,000 states. A search of all states determines the pairs of tasks (and firings) of which the first is over before the other one begins, in every run that has both. *Claimed* are those that the analysis finds. *By operations*: it finds that all operations of the first are past before those of the second, but not its end. \
+Such a task posts the other one, to another looper, by its last operation; the end of a task takes no step in a model, but it takes time in an app. AndRacer's authors wrote the pairs of their apps down by hand, and their tool finds 97 % of them. Models without such a pair are left out. No claim is contradicted.
 
-| model | pairs in order | claimed | missed |
-|---|---|---|---|
+| model | pairs in order | claimed | by operations | missed |
+|---|---|---|---|---|
 ";
 
 fn recall_section() -> String {
     let mut text = RECALL.to_owned();
     let repaired = variants().filter(|v| v.name.starts_with("bugs/") && v.name.ends_with(" FIXED=1"));
     let all: Vec<Recall> = repaired.filter_map(|v| recall(&v)).filter(|r| r.ordered > 0).collect();
-    for Recall { name, ordered, claimed, missed } in &all {
+    for Recall { name, ordered, claimed, by_operations, missed } in &all {
         let name = name.trim_start_matches("bugs/").trim_end_matches(" FIXED=1");
-        writeln!(text, "| [{name}](../../harnesses/bugs/{name}) | {ordered} | {claimed} | {} |", missed.join("; "))
-            .unwrap();
+        let missed = missed.join("; ");
+        writeln!(
+            text,
+            "| [{name}](../../harnesses/bugs/{name}) | {ordered} | {claimed} | {by_operations} | {missed} |"
+        )
+        .unwrap();
     }
-    let [ordered, claimed] = [all.iter().map(|r| r.ordered).sum::<usize>(), all.iter().map(|r| r.claimed).sum()];
-    let share = 100.0 * claimed as f64 / ordered as f64;
-    writeln!(text, "| all {} | {ordered} | {claimed} ({share:.0} %) | |\n", all.len()).unwrap();
+    let sum = |of: fn(&Recall) -> usize| all.iter().map(of).sum::<usize>();
+    let (ordered, claimed, by_operations) = (sum(|r| r.ordered), sum(|r| r.claimed), sum(|r| r.by_operations));
+    let share = 100.0 * (claimed + by_operations) as f64 / ordered as f64;
+    writeln!(text, "| all {} | {ordered} | {claimed} | {by_operations} | found: {share:.0} % |\n", all.len()).unwrap();
     text
 }
 

@@ -5,9 +5,10 @@
 //! `cargo test --release --test it statics -- --ignored --nocapture` takes many more of them.
 
 use crate::static_claims::{Tally, contradicted, judge, judge_fixpoint, judge_with, notice};
-use crate::static_directed::{DIRECTED, SETTLED};
+use crate::static_directed::{DIRECTED, NOTICED, SETTLED};
 use crate::static_models::{of_paper, random, with_cancels, with_delays, with_fronts, with_quits};
 use crate::static_printed::Reading;
+use crate::static_rules::Mistake;
 use crate::static_tasks::{TaskTally, count_printed, of_printed};
 use crate::static_tree::Random;
 use crate::static_truth::order_facts;
@@ -70,6 +71,16 @@ fn no_claim_of_the_fixpoint_is_wrong() {
     let all = judge_fixpoint(20_000..23_000, random);
     println!("{}", all.counts());
     assert!(all.wrong.is_empty(), "{}", all.wrong.join("\n"));
+}
+
+/// One random program for each mistake in the rules notices it.
+#[test]
+fn a_random_program_notices_each_mistake_in_the_rules() {
+    for (mistake, seed) in Mistake::ALL.into_iter().zip(NOTICED) {
+        let (all, _) = notice(seed..seed + 1, random);
+        let noticed = all.iter().any(|(of, seeds)| *of == mistake && !seeds.is_empty());
+        assert!(noticed, "{mistake:?} is not noticed by program {seed}");
+    }
 }
 
 /// Random programs notice each mistake in the rules.
