@@ -10,8 +10,9 @@ use crate::campaign::find::detection::{add_searched, detect_in, may_add};
 use crate::campaign::finding::{Confirmation, PairFacts, is_explained};
 use crate::campaign::judge::compare::{compare, seen};
 use crate::campaign::judge::livelocks::endless;
+use crate::campaign::order::StaticOrder;
 use crate::campaign::report::{
-    Comparison, Discovery, MadeTrial, PairReport, PairSide, Proof, SearchSize, StaticOrder, Trials, UndecidedReason,
+    Comparison, Discovery, MadeTrial, PairReport, PairSide, Proof, SearchSize, Trials, UndecidedReason,
 };
 use crate::campaign::ring::{RingProof, RingReport};
 use crate::campaign::run::{RunId, RunSource};

@@ -45,14 +45,14 @@ pub use finding::{Confirmation, Finding, PairFacts, Results, RunKind, Subject};
 pub use judge::claims::{BELOW, CHANCE};
 pub use judge::continuations::SEEDS;
 pub use judge::violations::confirm_violations;
-pub use order::{First, Flip, InstancePair};
+pub use order::{First, Flip, InstancePair, StaticOrder};
 pub use plan::{
     CampaignContext, CampaignPlan, CampaignProgress, DetectionPlan, Explore, NoProgress, StatePlan, TrialPlan,
 };
 pub(crate) use report::best_way;
 pub use report::{
     Claim, Comparison, Coverage, Discovery, FailureReport, FrequencyDifference, LivelockCycle, MadeTrial, NeverClaim,
-    OrderReport, PairReport, PairSide, Phase1, Proof, Refutation, Risk, RunEvidence, SearchSize, StaticOrder, Trials,
+    OrderReport, PairReport, PairSide, Phase1, Proof, Refutation, Risk, RunEvidence, SearchSize, Trials,
     UndecidedReason, WayReport,
 };
 pub use ring::{RingFacts, RingProof, RingReport};

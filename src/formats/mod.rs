@@ -36,6 +36,7 @@ pub mod harms;
 pub mod journal;
 mod limits;
 pub mod pairs;
+mod proof;
 pub mod report;
 pub mod result;
 pub mod ring;

@@ -47,9 +47,8 @@ impl Statics {
             }
         }
         let is_over = |first: Ctx, then: Ctx| self.known.at(graph.context(then).entry()).over.has(first.index());
-        let never_both = |first: Ctx, then: Ctx| {
-            self.known.excludes(graph.context(first).entry(), graph.context(then).entry())
-        };
+        let never_both =
+            |first: Ctx, then: Ctx| self.known.excludes(graph.context(first).entry(), graph.context(then).entry());
         let earlier = contexts.iter().map(|(then, thens)| {
             let mut some = Bits::default();
             for ctx in thens {

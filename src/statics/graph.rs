@@ -103,7 +103,6 @@ impl Context {
     pub(super) fn entry(&self) -> Node {
         Node(self.nodes.start)
     }
-
 }
 
 /// A lock.
@@ -128,10 +127,21 @@ pub(super) enum Monitor {
 /// A place in memory. `None` for an index or object that is not known.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Place {
-    Global { id: GlobalId, cell: Option<i64> },
-    Field { class: ClassId, field: u32, cell: Option<i64>, object: Option<i64> },
+    Global {
+        id: GlobalId,
+        cell: Option<i64>,
+    },
+    Field {
+        class: ClassId,
+        field: u32,
+        cell: Option<i64>,
+        object: Option<i64>,
+    },
     /// An object as a whole. Class 0 is any object.
-    Object { class: ClassId, object: Option<i64> },
+    Object {
+        class: ClassId,
+        object: Option<i64>,
+    },
 }
 
 /// An access to memory.

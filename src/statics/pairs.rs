@@ -75,7 +75,9 @@ pub(super) fn relation(known: &Known, locks: &LockSets, x: Node, y: Node) -> Rel
         (true, true) => Relation::Never,
         (true, false) => Relation::Before,
         (false, true) => Relation::After,
-        (false, false) if runner(known, x).is_some_and(|thread| runner(known, y) == Some(thread)) => Relation::OneThread,
+        (false, false) if runner(known, x).is_some_and(|thread| runner(known, y) == Some(thread)) => {
+            Relation::OneThread
+        }
         (false, false) => {
             let graph = &known.graph;
             let mut mine = locks.at(graph, x);

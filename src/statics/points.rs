@@ -58,7 +58,8 @@ impl Points {
                 }
             }
             let known: Vec<Node> = numbers.keys().copied().chain(others.iter().copied()).collect();
-            others.extend(flow.meeting_points(graph, ctx, &known).into_iter().filter(|node| !numbers.contains_key(node)));
+            others
+                .extend(flow.meeting_points(graph, ctx, &known).into_iter().filter(|node| !numbers.contains_key(node)));
             for node in others {
                 numbers.insert(node, points.nodes.len() as u32);
                 points.nodes.push(Some(node));
@@ -154,8 +155,7 @@ impl Local {
         let mut followed: Vec<Arc<Sparse>> = vec![empty; count];
         for component in (0..count).rev() {
             let cyclic = members[component].first().is_some_and(|node| flow.cyclic(*node)) && has_points[component];
-            followed[component] =
-                union(&before[component], cyclic.then_some(component), &followed, &has_points, &own);
+            followed[component] = union(&before[component], cyclic.then_some(component), &followed, &has_points, &own);
         }
         let mut past: Vec<Arc<Sparse>> = Vec::with_capacity(count);
         for (component, followed_here) in followed.iter().enumerate() {

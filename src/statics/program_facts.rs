@@ -45,11 +45,8 @@ pub(super) struct ProgramFacts {
 
 impl ProgramFacts {
     pub(super) fn of(program: &Program, graph: &Graph, flow: &Flow) -> Self {
-        let mut facts = Self {
-            quits_plainly: true,
-            ends_anywhere: program.uncaught == ExceptionScope::Thread,
-            ..Self::default()
-        };
+        let mut facts =
+            Self { quits_plainly: true, ends_anywhere: program.uncaught == ExceptionScope::Thread, ..Self::default() };
         let mut seen = Seen::default();
         for ctx in graph.ids() {
             for node in flow.order(graph, ctx) {
@@ -185,7 +182,6 @@ impl ProgramFacts {
             }
         }
     }
-
 }
 
 // Returns the writes one of which must have come before a condition came out so. `None` if its first value may already

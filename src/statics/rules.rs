@@ -24,10 +24,8 @@ const MOST_MANY: usize = 64;
 /// Derives all facts. With `reasons`, the result has what each rule has added.
 pub(super) fn derive(known: &mut Known, reasons: bool) -> Option<Log> {
     let contexts = || known.graph.ids().filter(|ctx| known.graph.context(*ctx).makers.len() > 1);
-    let many: Vec<Ctx> = contexts()
-        .filter(|ctx| known.graph.context(*ctx).makers.len() <= MOST_MAKERS)
-        .take(MOST_MANY)
-        .collect();
+    let many: Vec<Ctx> =
+        contexts().filter(|ctx| known.graph.context(*ctx).makers.len() <= MOST_MAKERS).take(MOST_MANY).collect();
     let log = reasons.then(Log::default);
     let mut pass = Pass { known, many, meets: BTreeMap::new(), log };
     for _ in 0..MOST_PASSES {

@@ -39,6 +39,7 @@ mod cli_replay;
 mod cli_search;
 mod cli_seeds;
 mod cli_shrink;
+mod cli_static;
 mod cli_strategies;
 mod cli_test;
 mod cli_tolerant;

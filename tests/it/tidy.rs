@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 /// The modules from bottom to top. A module may use only those before it.
 const ORDER: [&str; 16] = [
-    "base", "event", "world", "trace", "lang", "vm", "sched", "exec", "detect", "statics", "explore", "token", "shrink",
-    "campaign", "formats", "cli",
+    "base", "event", "world", "trace", "lang", "vm", "sched", "exec", "detect", "statics", "explore", "token",
+    "shrink", "campaign", "formats", "cli",
 ];
 
 /// Modules that may not use each other, in either direction.

@@ -103,7 +103,19 @@ impl<'p> Unfolder<'p> {
         let (makers, nodes, children) = (Vec::new(), 0..0, Vec::new());
         let (unique, exit) = (false, None);
         self.graph.contexts.push(Context {
-            kind, body, args, makers, looper, class, returns, loops, folded, unique, nodes, exit, children,
+            kind,
+            body,
+            args,
+            makers,
+            looper,
+            class,
+            returns,
+            loops,
+            folded,
+            unique,
+            nodes,
+            exit,
+            children,
         });
         if let Some(body) = body {
             self.of_body.entry(body).or_default().push(ctx);
