@@ -202,7 +202,7 @@ impl Args {
 
 // Returns the plan of the campaign for a model.
 fn plan(args: &Args, model: &Model) -> campaign::CampaignPlan {
-    let trials = TrialPlan { count: args.trials, orders: !args.no_orders, pairs: None };
+    let trials = TrialPlan { count: args.trials, orders: !args.no_orders, ..TrialPlan::default() };
     let search = StatePlan { explore: args.explore.into(), states: args.explore_limit, livelocks: args.livelocks() };
     campaign::CampaignPlan { search, ..args.campaign.plan(model, trials) }
 }

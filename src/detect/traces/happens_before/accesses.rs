@@ -17,7 +17,8 @@ use super::race::{Race, RaceClass};
 use crate::base::IndexVec;
 use crate::detect::Rank;
 use crate::detect::relation::clock::Point;
-use crate::trace::{LocationNo, OpNo, SiteNo, ThreadNo, Trace};
+use crate::detect::relation::sets::SetId;
+use crate::trace::{LocationNo, OpNo, ThreadNo, Trace};
 
 /// Maximum number of unordered entries of one location and kind.
 pub(super) const MOST_ENTRIES: u32 = 4096;
@@ -61,6 +62,9 @@ pub(in crate::detect) struct Accesses<'t> {
     trace: &'t Trace,
     places: IndexVec<LocationNo, Lists>,
     entries: Arena<AccessEntry>,
+    nodes: Arena<Node>,
+    // The latest node of each context.
+    latest: Vec<u32>,
     // First entry of the list of unused places in `entries`.
     free: u32,
     merging: bool,
@@ -86,22 +90,35 @@ struct AccessList {
     long: u32,
 }
 
+// There is about one entry for each operation, so an entry is small: its context and point are those of its node, and
+// its statement is that of its operation.
 #[derive(Clone, Copy)]
 struct AccessEntry {
     next: u32,
-    context: u32,
-    at: Point,
-    site: SiteNo,
+    node: u32,
     // invariant: a list is descending by `op`
     op: OpNo,
-    lockset: Lockset,
-    is_filtered: bool,
+    guards: Guards,
 }
 
-impl AccessEntry {
-    // Whether the two accesses make the same pairs with others, as far as their order lets them.
-    fn is_alike(&self, other: &AccessEntry) -> bool {
-        (self.site, self.lockset, self.is_filtered) == (other.site, other.lockset, other.is_filtered)
+// The operations of a context between two of its sends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Node {
+    context: u32,
+    at: Point,
+}
+
+// The lock set of an access, and whether a filter is about it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Guards(u32);
+
+impl Guards {
+    fn new(lockset: Lockset, is_filtered: bool) -> Self {
+        Self(lockset.0 << 1 | u32::from(is_filtered))
+    }
+
+    fn lockset(self) -> Lockset {
+        SetId(self.0 >> 1)
     }
 }
 
@@ -121,6 +138,8 @@ impl<'t> Accesses<'t> {
             trace,
             places: trace.places.iter().map(|_| lists).collect(),
             entries: Arena::new(),
+            nodes: Arena::new(),
+            latest: vec![NONE; trace.threads.len() + trace.tasks.len()],
             free: NONE,
             merging,
             of_uses,
@@ -146,13 +165,13 @@ impl<'t> Accesses<'t> {
     ) {
         let lockset = locks.map_or(Lockset::EMPTY, |(_, lockset)| lockset);
         let Place { since: began, number, at: point, is_filtered } = order.place(now);
-        let site = self.trace.ops[op].site;
-        let new = AccessEntry { next: NONE, context: number, at: point, site, op, lockset, is_filtered };
+        let node = self.node(Node { context: number, at: point });
+        let new = AccessEntry { next: NONE, node, op, guards: Guards::new(lockset, is_filtered) };
         let Lists { reads, writes: written } = self.places[at];
         let mine = if writes { written } else { reads };
         let known = self.find(mine, &new, began);
         let last = known.map(|(_, known)| self.entries[known]);
-        if self.merging && last.is_some_and(|last| last.at == new.at) {
+        if self.merging && last.is_some_and(|last| last.node == new.node) {
             return;
         }
         // Entries older than the last access of this context and statement were compared with it: no pair with the
@@ -167,7 +186,7 @@ impl<'t> Accesses<'t> {
         match known {
             Some((before, known)) => {
                 let entry = &mut self.entries[known];
-                (entry.at, entry.op) = (new.at, new.op);
+                (entry.node, entry.op) = (new.node, new.op);
                 // The entry is the latest one now.
                 if let Some(before) = before {
                     let next = std::mem::replace(&mut entry.next, mine.head);
@@ -190,16 +209,37 @@ impl<'t> Accesses<'t> {
         }
     }
 
+    // Returns the number of the node.
+    fn node(&mut self, node: Node) -> u32 {
+        let latest = self.latest[node.context as usize];
+        if latest != NONE && self.nodes[latest] == node {
+            return latest;
+        }
+        let number = self.nodes.add(node);
+        self.latest[node.context as usize] = number;
+        number
+    }
+
+    // Whether the two accesses make the same pairs with others, as far as their order lets them.
+    fn is_alike(&self, x: &AccessEntry, y: &AccessEntry) -> bool {
+        x.guards == y.guards && self.trace.ops[x.op].site == self.trace.ops[y.op].site
+    }
+
+    fn end(&self, entry: &AccessEntry) -> RaceEnd {
+        RaceEnd::of(self.trace.ops[entry.op].site, self.nodes[entry.node].context)
+    }
+
     // Returns the entry of the same context and statement, and the entry before it in the list. The search ends at
     // entries older than the context, which belong to others.
     fn find(&self, list: AccessList, new: &AccessEntry, since: OpNo) -> Option<(Option<u32>, u32)> {
+        let context = self.nodes[new.node].context;
         let (mut before, mut at) = (None, list.head);
         while at != NONE {
             let entry = &self.entries[at];
             if entry.op < since {
                 return None;
             }
-            if entry.context == new.context && entry.is_alike(new) {
+            if self.nodes[entry.node].context == context && self.is_alike(entry, new) {
                 return Some((before, at));
             }
             (before, at) = (Some(at), entry.next);
@@ -216,21 +256,22 @@ impl<'t> Accesses<'t> {
         (place, list, since): (LocationNo, AccessList, OpNo),
     ) {
         // If so, no race of this access is reported: it matters only whether there would have been one.
-        let is_left_out = self.found.is_left_out(place, end(new));
+        let (by, is_left_out) = (self.nodes[new.node], self.found.is_left_out(place, self.end(new)));
         let mut at = list.head;
         while at != NONE {
             let old = self.entries[at];
             if old.op < since || is_left_out && (self.lost || self.found.has_lost()) {
                 return;
             }
+            let of = self.nodes[old.node];
             let guarded = || {
-                let apart = locks.is_some_and(|(sets, lockset)| sets.exclude(old.lockset, lockset));
-                apart && classes.task_of(old.context).0 != classes.task_of(new.context).0
+                let apart = locks.is_some_and(|(sets, lockset)| sets.exclude(old.guards.lockset(), lockset));
+                apart && classes.task_of(of.context).0 != classes.task_of(by.context).0
             };
-            if old.context != new.context && !order.is_before(old.at, now) && !guarded() {
-                let class = order.class(classes, (old.op, old.context), now);
-                let rank = order.rank(classes, (old.op, old.context), now);
-                let pair = [&old, new].map(|entry| (entry.op, entry.context, end(entry)));
+            if of.context != by.context && !order.is_before(of.at, now) && !guarded() {
+                let class = order.class(classes, (old.op, of.context), now);
+                let rank = order.rank(classes, (old.op, of.context), now);
+                let pair = [(&old, of), (new, by)].map(|(entry, node)| (entry.op, node.context, self.end(entry)));
                 self.found.add(place, pair, class, rank);
             }
             at = old.next;
@@ -253,7 +294,8 @@ impl<'t> Accesses<'t> {
         let (mut kept, mut last, mut at) = (0, NONE, list.head);
         while at != NONE {
             let entry = self.entries[at];
-            let is_news = !entry.is_alike(new) || !order.is_st_before((entry.at, self.trace.ops[entry.op].thread), now);
+            let (of, thread) = (self.nodes[entry.node].at, self.trace.ops[entry.op].thread);
+            let is_news = !self.is_alike(&entry, new) || !order.is_st_before((of, thread), now);
             if is_news && kept + 1 < MOST_ENTRIES {
                 match last {
                     NONE => list.head = at,
@@ -279,14 +321,10 @@ impl<'t> Accesses<'t> {
     /// Returns the races in the order of the trace, and whether there may be more: those of entries that were dropped,
     /// or of a location with too many races.
     pub(in crate::detect) fn finish(self, classes: &Classes<'_>) -> (Vec<Race>, bool) {
-        let Self { found, lost, entries, places, .. } = self;
+        let Self { found, lost, entries, nodes, places, .. } = self;
         // The races take their final form, which is larger, in the memory of the accesses.
-        drop((entries, places));
+        drop((entries, nodes, places));
         let lost = lost || found.has_lost();
         (found.finish(classes), lost)
     }
-}
-
-fn end(entry: &AccessEntry) -> RaceEnd {
-    RaceEnd::of(entry.site, entry.context)
 }

@@ -7,6 +7,7 @@
 use super::queue::ChainLog;
 use crate::base::{Id, IndexVec};
 use crate::detect::relation::clock::{ChainId, PAGE, Point, WIDTH};
+use crate::detect::relation::lanes::{ChainSet, Lanes};
 use crate::trace::ThreadNo;
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut, Range};
@@ -16,9 +17,6 @@ const RUNNING: u32 = u32::MAX >> 1;
 
 // Number of chains that ended last that a new context tries to continue.
 const MOST_ENDED: usize = 32;
-
-/// A subset of the chains of a block, as bits.
-pub(super) type Lanes = u32;
 
 pub(in crate::detect) struct Chains {
     // Logs of all chains, also of reserved numbers that are not in use.
@@ -60,10 +58,10 @@ struct OfThread {
     left: Range<usize>,
     // Its chains that ended last, as `Chains::ended`.
     ended: VecDeque<ChainId>,
-    // By block: the chains that have posted to this looper.
-    posted: Vec<Lanes>,
-    // By block: the chains of which some state knows a task only in part.
-    parts: Vec<Lanes>,
+    // The chains that have posted to this looper.
+    posted: ChainSet,
+    // The chains of which some state knows a task only in part.
+    parts: ChainSet,
 }
 
 impl Chains {
@@ -129,8 +127,8 @@ impl Chains {
     }
 
     /// Returns the point at which a context of a thread begins. It continues a chain on which everything is before it,
-    /// one of the preferred chains or one that has ended lately, since few chains mean small clocks; otherwise it gets a
-    /// new chain. `known`: how far the context knows a chain.
+    /// one of the preferred chains or one that has ended lately, since few chains mean small clocks; otherwise it gets
+    /// a new chain. `known`: how far the context knows a chain.
     pub(in crate::detect) fn place(
         &mut self,
         thread: ThreadNo,
@@ -187,31 +185,23 @@ impl Chains {
 
     /// Returns the chains of a block that have posted to a looper.
     pub(super) fn posted(&self, block: usize, looper: ThreadNo) -> Lanes {
-        self.of[looper].posted.get(block).copied().unwrap_or(0)
+        self.of[looper].posted.of(block)
     }
 
     pub(super) fn has_posted(&mut self, chain: ChainId, looper: ThreadNo) {
-        set(&mut self.of[looper].posted, chain);
+        self.of[looper].posted.insert(chain);
     }
 
     /// Returns the chains of a block of which some state on their thread may know a task only in part. All other
     /// states on that thread that know a task know it to its end.
     pub(super) fn parts(&self, block: usize, looper: ThreadNo) -> Lanes {
-        self.of[looper].parts.get(block).copied().unwrap_or(0)
+        self.of[looper].parts.of(block)
     }
 
     pub(super) fn is_known_in_part(&mut self, chain: ChainId) {
         let owner = self.owners[chain];
-        set(&mut self.of[owner].parts, chain);
+        self.of[owner].parts.insert(chain);
     }
-}
-
-fn set(lanes: &mut Vec<Lanes>, chain: ChainId) {
-    let (block, k) = (chain.0 as usize / WIDTH, chain.0 as usize % WIDTH);
-    if lanes.len() <= block {
-        lanes.resize(block + 1, 0);
-    }
-    lanes[block] |= 1 << k;
 }
 
 impl Index<ChainId> for Chains {

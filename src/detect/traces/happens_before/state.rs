@@ -20,8 +20,9 @@
 //! in `two`, `long` or `back`. Clocks of these that `far` covers are therefore dropped, so that after some exchange
 //! there is one clock, whose blocks all states share.
 
-use super::chains::{ChainOwner, Lanes};
+use super::chains::ChainOwner;
 use crate::detect::relation::clock::{ChainId, Clock, ClockBlock, Point, WIDTH, join, join_block, knows};
+use crate::detect::relation::lanes::Lanes;
 use crate::trace::ThreadNo;
 use std::sync::Arc;
 
