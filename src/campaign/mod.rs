@@ -51,7 +51,7 @@ pub use plan::{
 };
 pub(crate) use report::best_way;
 pub use report::{
-    Claim, Comparison, Coverage, Discovery, FailureReport, FrequencyDifference, LivelockCycle, MadeTrial, NeverClaim,
+    Claim, Comparison, Coverage, Discovery, FailureReport, FrequencyDifference, GoalTrial, LivelockCycle, MadeTrial, NeverClaim,
     OrderReport, PairReport, PairSide, Phase1, Proof, Refutation, Risk, RunEvidence, SearchSize, Trials,
     UndecidedReason, WayReport,
 };
@@ -63,5 +63,6 @@ pub use runs::parallel::in_order;
 pub use runs::trial::{RepeatedRun, Trial, remake};
 pub use verdict::{Harm, PairStatus, Verdict};
 pub use violation::{
-    ConfirmedViolation, ConfirmedViolations, DirectedRuns, SearchAnswer, ViolationHarm, ViolationVerdict,
+    ConfirmedViolation, ConfirmedViolations, DirectedRuns, OpenHarm, SearchAnswer, SerialRuns, ViolationFacts,
+    ViolationHarm, ViolationVerdict,
 };

@@ -1,6 +1,6 @@
 //! What a campaign reports about a deadlock ring: plain data that other modules print or write.
 
-use crate::campaign::report::{FailureReport, UndecidedReason, WayReport};
+use crate::campaign::report::{FailureReport, GoalTrial, UndecidedReason, WayReport};
 use crate::campaign::verdict::Verdict;
 use crate::detect::{Pair, Ring, RingCandidate, RingPart};
 
@@ -18,6 +18,8 @@ pub struct RingReport {
     pub deadlocks: Vec<FailureReport>,
     /// Number of trials.
     pub trials: u32,
+    /// The trials, one by one.
+    pub made: Vec<GoalTrial>,
     /// Trials by strategy, in the order in which the strategies were tried. A hit is a trial that ended with the ring
     /// closed.
     pub ways: Vec<WayReport>,
@@ -50,6 +52,7 @@ impl RingReport {
             proof: RingProof::Unconfirmed,
             deadlocks: Vec::new(),
             trials: 0,
+            made: Vec::new(),
             ways: Vec::new(),
             undecided_by_search: None,
             complete: true,
