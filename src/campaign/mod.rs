@@ -51,11 +51,11 @@ pub use plan::{
 };
 pub(crate) use report::best_way;
 pub use report::{
-    Claim, Comparison, Coverage, Discovery, FailureReport, FrequencyDifference, GoalTrial, LivelockCycle, MadeTrial, NeverClaim,
+    Claim, Comparison, Coverage, Discovery, FailureReport, FrequencyDifference, LivelockCycle, MadeTrial, NeverClaim,
     OrderReport, PairReport, PairSide, Phase1, Proof, Refutation, Risk, RunEvidence, SearchSize, Trials,
     UndecidedReason, WayReport,
 };
-pub use ring::{RingFacts, RingProof, RingReport};
+pub use ring::{GoalTrial, RingFacts, RingProof, RingReport};
 pub use run::{CONTINUED, RunId, RunSource, SEARCHED};
 pub(crate) use runs::alike::key as failure_key;
 pub use runs::alike::same_failure;

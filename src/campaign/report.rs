@@ -270,21 +270,6 @@ pub struct MadeTrial {
     pub adjacent: bool,
 }
 
-/// One trial of a goal that is no pair: a deadlock ring, or a violation of atomicity.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct GoalTrial {
-    /// Strategy that made the choices of the trial.
-    pub strategy: String,
-    /// Seed of the trial.
-    pub seed: u64,
-    /// Signature of the outcome; empty if the trial had none.
-    pub signature: String,
-    /// Number of steps of the trial.
-    pub steps: u64,
-    /// Whether the trial reached the goal.
-    pub hit: bool,
-}
-
 /// All trials of a pair by one strategy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WayReport {

@@ -1,6 +1,6 @@
 //! What a campaign reports about a deadlock ring: plain data that other modules print or write.
 
-use crate::campaign::report::{FailureReport, GoalTrial, UndecidedReason, WayReport};
+use crate::campaign::report::{FailureReport, UndecidedReason, WayReport};
 use crate::campaign::verdict::Verdict;
 use crate::detect::{Pair, Ring, RingCandidate, RingPart};
 
@@ -27,6 +27,21 @@ pub struct RingReport {
     pub undecided_by_search: Option<UndecidedReason>,
     /// Whether all planned trials were performed.
     pub complete: bool,
+}
+
+/// One trial of a goal that is no pair: a deadlock ring, or a violation of atomicity.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GoalTrial {
+    /// Strategy that made the choices of the trial.
+    pub strategy: String,
+    /// Seed of the trial.
+    pub seed: u64,
+    /// Signature of the outcome; empty if the trial had none.
+    pub signature: String,
+    /// Number of steps of the trial.
+    pub steps: u64,
+    /// Whether the trial reached the goal.
+    pub hit: bool,
 }
 
 /// Proof of the verdict on a ring.

@@ -1,7 +1,8 @@
 //! What a campaign reports about declared transactions that are not in one piece: plain data that other modules print
 //! or write.
 
-use super::report::{FailureReport, GoalTrial, RunEvidence};
+use super::report::{FailureReport, RunEvidence};
+use super::ring::GoalTrial;
 use super::verdict::Verdict;
 use crate::detect::atomicity::{SeenFinding, Specification};
 
@@ -22,8 +23,7 @@ pub enum ViolationVerdict {
 
 impl ViolationVerdict {
     /// All verdicts, in the order of their importance.
-    pub const ALL: [ViolationVerdict; 5] =
-        [Self::Harmful, Self::Real, Self::Joint, Self::Unconfirmed, Self::Refuted];
+    pub const ALL: [ViolationVerdict; 5] = [Self::Harmful, Self::Real, Self::Joint, Self::Unconfirmed, Self::Refuted];
 
     /// Returns the verdict on a pair that weighs as much in a list of findings.
     #[must_use]

@@ -199,8 +199,7 @@ impl JudgedViolation {
     fn says_less(&self) -> bool {
         let marked = |finding: &FoundViolation| finding.cycles.iter().all(|of| of.same_value || of.initialization);
         let is_lesser = |finding: &FoundViolation| finding.priority > 2 || marked(finding);
-        self.harm.is_none() && self.finding.as_ref().is_some_and(is_lesser)
-            || self.verdict() == ViolationVerdict::Joint
+        self.harm.is_none() && self.finding.as_ref().is_some_and(is_lesser) || self.verdict() == ViolationVerdict::Joint
     }
 
     /// Returns the cycle to show: the first one of the best priority. `None` if no recorded run shows one.
@@ -208,7 +207,8 @@ impl JudgedViolation {
         self.finding.as_ref()?.cycles.first()
     }
 
-    /// Finds the transaction in the run to show, for a timeline. `None` if the run cannot be performed under these limits.
+    /// Finds the transaction in the run to show, for a timeline. `None` if the run cannot be performed under these
+    /// limits.
     #[must_use]
     pub fn marks(&self, model: &Model, allowed: &Limits) -> Option<Marks> {
         let token: Token = self.shown()?.token.parse().ok()?;

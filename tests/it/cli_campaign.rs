@@ -120,7 +120,8 @@ fn trials_are_written_one_on_a_line() {
         whole["results"].as_array().unwrap().iter().flat_map(judged).map(|of| of["trials"].as_u64().unwrap()).sum();
     let of_transactions = lines.iter().filter(|l| l["transaction"].is_string());
     assert!(directed > 0 && of_transactions.clone().any(|l| l["violated"] == true));
-    let rings: u64 = whole["results"].as_array().unwrap().iter().flat_map(rings).map(|r| r["trials"].as_u64().unwrap()).sum();
+    let rings: u64 =
+        whole["results"].as_array().unwrap().iter().flat_map(rings).map(|r| r["trials"].as_u64().unwrap()).sum();
     assert_eq!(lines.iter().filter(|l| l["ring"].is_array()).count() as u64, rings);
     assert_eq!((of_transactions.count() as u64, lines.len() as u64), (directed, expected + rings + directed));
     assert!(

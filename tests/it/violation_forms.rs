@@ -42,7 +42,10 @@ fn each_form_has_the_violation() {
         let (bug, repaired) = ("FIXED=0", "FIXED=1");
         let junit = form("junit", bug);
         assert!(junit.contains("type=\"atomicity/harmful\""), "{junit}");
-        assert!(junit.contains("name=\"atomicity of append: :11 read @len, :16 write @cut, :12 read @chars\""), "{junit}");
+        assert!(
+            junit.contains("name=\"atomicity of append: :11 read @len, :16 write @cut, :12 read @chars\""),
+            "{junit}"
+        );
         let junit = form("junit", repaired);
         assert_eq!(elements(&junit, "failure"), 0, "{junit}");
         assert!(junit.contains("name=\"atomicity of append\"") && junit.contains("value=\"refuted\""), "{junit}");

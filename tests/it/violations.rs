@@ -26,7 +26,7 @@ fn the_models_have_their_verdicts() {
         ("parent", &[], &[("Shop", "REAL")], 0),
         ("seal1", &[], &[("MainActivity", "REFUTED"), ("MyReceiver", "REFUTED")], 0),
         ("seal3", &[], &[("MainActivity", "REAL")], 1),
-        ("seal4", &[], &[("Counter", "REAL")], 1),
+        ("seal4", &[], &[("Counter", "HARMFUL")], 1),
         ("seal4", &["-D", "FIXED=1"], &[("Counter", "REFUTED"), ("MyReceiver", "REFUTED")], 0),
         ("seal6", &["--atomic", "tree"], &[("withdraw", "HARMFUL")], 1),
         ("seal5", &[], &[("MainActivity", "REAL")], 0),

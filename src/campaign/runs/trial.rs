@@ -1,7 +1,7 @@
 //! Performs single runs of a campaign. Each run is named so that it can be performed again.
 
 use crate::campaign::CampaignPlan;
-use crate::campaign::report::GoalTrial;
+use crate::campaign::ring::GoalTrial;
 use crate::campaign::run::{CONTINUED, RunId, RunSource, SEARCHED};
 use crate::event::{Actor, Choice, LimitKind, Outcome};
 use crate::exec::{NoObserver, Observer, RunSummary, run};

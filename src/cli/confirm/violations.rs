@@ -37,8 +37,8 @@ pub(super) fn refuse(args: &Args) -> Result<(), Refusal> {
 }
 
 /// Performs the campaign of a model, and returns its result with its report and the lines of its trials: pairs, and the
-/// transactions that the model declares; or the latter alone, with `--detector atomicity`. After an interruption nothing
-/// more is begun.
+/// transactions that the model declares; or the latter alone, with `--detector atomicity`. After an interruption
+/// nothing more is begun.
 pub(super) fn campaign(
     args: &Args,
     model: &Model,
@@ -72,9 +72,8 @@ pub(super) fn print(
 ) -> Result<(), Refusal> {
     let Some(found) = &report.atomicity else { return Ok(()) };
     writeln!(out, "{}", found.headline());
-    let mut replay = |Evidence { token, strategy, seed }: &Evidence| {
-        replay_command::replay(model, token, strategy, *seed, allowed)
-    };
+    let mut replay =
+        |Evidence { token, strategy, seed }: &Evidence| replay_command::replay(model, token, strategy, *seed, allowed);
     if args.result.quiet {
         return Ok(());
     }

@@ -177,9 +177,9 @@ impl<'a> Cycles<'a> {
         let mut intruding =
             path.iter().flat_map(|(from, to, _)| [*from, *to]).filter(outside).filter(writes).peekable();
         let same_value = intruding.peek().is_some() && intruding.all(|step| words.is_unchanged(step));
-        let initialization = path.first().is_some_and(|(from, ..)| {
-            words.is_first_write(*from) && self.is_first_access(transaction, *from)
-        });
+        let initialization = path
+            .first()
+            .is_some_and(|(from, ..)| words.is_first_write(*from) && self.is_first_access(transaction, *from));
         let blame = if joint {
             let all = path.iter().flat_map(|(from, to, _)| [*from, *to]);
             let names = all.filter_map(|step| self.transactions.of_step(step));

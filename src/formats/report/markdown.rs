@@ -55,7 +55,8 @@ fn headline(reports: &[ConfirmReport], found: &[ReportEntry<'_>]) -> String {
     let of = |verdict: Option<Verdict>| found.iter().filter(move |e| e.finding.verdict() == verdict);
     let is_ring = |e: &&ReportEntry<'_>| matches!(e.finding.subject, Subject::Ring(_));
     let is_violation = |e: &&ReportEntry<'_>| matches!(e.finding.subject, Subject::Violation(_));
-    let harmful = of(Some(Verdict::Harmful)).filter(|e| !is_ring(e) && !is_violation(e)).map(|e| e.finding.count()).sum::<u64>();
+    let harmful =
+        of(Some(Verdict::Harmful)).filter(|e| !is_ring(e) && !is_violation(e)).map(|e| e.finding.count()).sum::<u64>();
     let grouped = grouped(found.iter().map(|e| &e.finding));
     let mut parts = vec![grouped.unwrap_or_else(|| counted(harmful, "harmful pair"))];
     let rings = of(Some(Verdict::Harmful)).filter(is_ring).count() as u64;

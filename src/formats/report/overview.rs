@@ -78,7 +78,8 @@ pub fn summary(campaign: &CampaignReport) -> Vec<ReportLine> {
     let findings: Vec<_> = campaign.results.iter().flat_map(|result| result.report.findings()).collect();
     let grouped = grouped(&findings).map_or(String::new(), |grouped| format!(", {grouped}"));
     let others = if others == 0 { String::new() } else { format!(", {}", unexplained(others)) };
-    let counts = format!("{variants}: {}, {}{grouped}{rings}{atomic}{others}", of(pairs, "pair"), of(orders, "order pair"));
+    let counts =
+        format!("{variants}: {}, {}{grouped}{rings}{atomic}{others}", of(pairs, "pair"), of(orders, "order pair"));
     let unknown = unknown(campaign.results.iter().map(|r| &r.report));
     let unknown = (!unknown.is_empty()).then(|| ReportLine::default().with(Role::Open, unknown.join(", ")));
     [ReportLine::new(""), ReportLine::new(counts)].into_iter().chain(unknown).collect()

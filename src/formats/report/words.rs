@@ -345,7 +345,9 @@ pub(super) fn more_pairs(finding: &Finding<'_, Pair>) -> Option<String> {
 pub(super) fn belonging(entry: &ReportEntry<'_>) -> Vec<String> {
     let line = |p: &&Pair| match entry.finding.subject {
         Subject::Pair { .. } => format!("the same cause as with the pair {}", located(p)),
-        Subject::Ring(_) | Subject::Violation(_) | Subject::Failure(..) => format!("in either order of the pair {}", located(p)),
+        Subject::Ring(_) | Subject::Violation(_) | Subject::Failure(..) => {
+            format!("in either order of the pair {}", located(p))
+        }
     };
     let others = match entry.finding.subject {
         Subject::Pair { pair, .. } => harm_of_others(entry.report, pair, located),

@@ -52,8 +52,8 @@ impl OrderQuery {
         })
     }
 
-    /// Computes the order among these operations that every run with them has: that of hybrid detection. `None` if `stop`
-    /// was set. Operations of the environment are before and after nothing.
+    /// Computes the order among these operations that every run with them has: that of hybrid detection. `None` if
+    /// `stop` was set. Operations of the environment are before and after nothing.
     #[must_use]
     pub fn hybrid(trace: &Trace, ops: &[OpNo], stop: &AtomicBool) -> Option<Self> {
         hybrid_trace::order_of(trace, ops, stop)

@@ -213,7 +213,8 @@ impl SarifWriter<'_> {
                 let head = format!("{}: {}", atomicity::name(of), atomicity::proof(of));
                 let cycle = atomicity::cycle(of);
                 let cycle: Vec<&str> = cycle.iter().map(|moment| moment.trim()).collect();
-                let cycle = if cycle.is_empty() { String::new() } else { format!(" In this order: {}.", cycle.join("; ")) };
+                let cycle =
+                    if cycle.is_empty() { String::new() } else { format!(" In this order: {}.", cycle.join("; ")) };
                 let mut all = of.statements().into_iter();
                 let first = all.next();
                 let at = places(first.and_then(|a| a.from.as_deref()), uri, first.map(|a| (a.line, a.column)));
