@@ -70,8 +70,9 @@ Examples:
 GATES
 
 Exit status:
-  0    no pair was confirmed and no run failed; with --fail-on: none of its conditions is met
-  1    a pair was confirmed or a run failed; with --fail-on: one of its conditions is met
+  0    nothing was confirmed and no run failed; with --fail-on: none of its conditions is met
+  1    a pair, a deadlock ring or a violation of atomicity was confirmed (see --strict), or a run failed; with
+       --fail-on: one of its conditions is met
   2    bad input or usage
   130  interrupted; the results so far are printed";
 
@@ -153,7 +154,7 @@ pub(super) struct Args {
 /// Option about the pairs of one cause in text output.
 #[derive(clap::Args, Clone, Debug)]
 pub(in crate::cli) struct GroupArgs {
-    /// Print each harmful pair, and not only the widest one of each cause
+    /// Print each harmful pair, and not only the widest one of each cause; each finding of atomicity with all cycles
     ///
     /// Other formats always contain all of them.
     #[arg(long, help_heading = head::RESULT)]
