@@ -189,12 +189,13 @@ impl<P: Program> Violations<'_, P> {
         runs.iter().for_each(|run| _ = tally.add(run));
         let ways: Vec<StrategySpec> =
             self.ways(finding).iter().filter_map(|orders| self.strategy(orders, profile)).collect();
-        // Harm needs a failure with the violation. Without one in the first rounds there is none to compare.
         for round in 0..MOST_ROUNDS {
-            if ways.is_empty()
-                || tally.serial.all() >= enough() && tally.violated >= ROUND
-                || round > 2 && tally.suspects().next().is_none()
-            {
+            let is_decided = tally.serial.all() >= enough() && tally.violated >= ROUND;
+            // Harm needs a failure with the violation. Without one in the first rounds there is none to compare, and
+            // with few runs in one piece so far all rounds would be too few.
+            let has_no_chance =
+                tally.suspects().next().is_none() || tally.serial.all() * MOST_ROUNDS < enough() * round;
+            if ways.is_empty() || is_decided || round > 2 && has_no_chance {
                 break;
             }
             for way in &ways {
