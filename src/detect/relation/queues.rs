@@ -25,7 +25,8 @@ use super::clock::{ChainId, Clock, ClockBlock, Point, WIDTH, knows};
 use super::delayed::{DelayedTask, DelayedTasks};
 use crate::event::ContextId;
 use crate::world::{PostClass, Time};
-use std::collections::{BTreeMap, BTreeSet};
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A message whose task has not begun.
@@ -84,7 +85,7 @@ impl Tasks {
     ) {
         let ended = ended.into();
         let (begin, end) = (ended.begin, ended.end);
-        self.by_chain.entry(begin.chain).or_default().push(ended.clone());
+        self.by_chain.entry(begin.chain).or_insert_with(|| Vec::with_capacity(1)).push(ended.clone());
         self.last.learn(end);
         // FIFO puts no task after an idle handler.
         let class = class.filter(|class| class.time != Time::Idle);
@@ -120,18 +121,19 @@ impl Tasks {
             let block = ChainId(first as u32)..ChainId((first + WIDTH) as u32);
             let is_news = self.last.block(number).is_some_and(|last| is_news(known, last, clock.block(number)));
             let may_follow = self.posted_ends.get(number).is_some_and(|ends| !clock.covers(ends));
-            let mut chains = BTreeSet::new();
+            let mut chains: SmallVec<[ChainId; 2 * WIDTH]> = SmallVec::new();
             if may_follow {
                 chains.extend(self.by_poster.range(block.clone()).map(|(chain, _)| *chain));
             }
             if is_news {
                 chains.extend(self.by_chain.range(block).map(|(chain, _)| *chain));
             }
+            chains.retain(|chain| known[chain.0 as usize - first] > 0);
+            chains.sort_unstable();
+            chains.dedup();
             for chain in chains {
-                match known[chain.0 as usize - first] {
-                    0 => {}
-                    epoch => self.teach_of(Point { chain, epoch }, posted.class, clock, &mut news),
-                }
+                let epoch = known[chain.0 as usize - first];
+                self.teach_of(Point { chain, epoch }, posted.class, clock, &mut news);
             }
         }
         news

@@ -78,11 +78,6 @@ impl ContextState {
         self.st(chain).max(self.mt(chain, owner)).max(get(&self.long, owner, chain)).max(back)
     }
 
-    /// Upper bound of the number of blocks of chains that are known by paths on this thread.
-    pub(super) fn st_blocks(&self) -> usize {
-        self.st.len()
-    }
-
     /// Upper bound of the number of blocks of chains that are known.
     pub(super) fn blocks(&self) -> usize {
         let others = self.two.iter().chain(&self.long).chain(&self.back).map(|(_, clock)| clock.len());
