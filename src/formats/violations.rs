@@ -117,14 +117,17 @@ impl ViolationsReport {
     }
 
     /// Returns the verdicts that a text lists: with `all` each of them. Otherwise, of the findings about one name those
-    /// that say less than the first one are left out: joint ones, those of priority 3, and likely harmless ones.
+    /// that say less than the first one are left out: joint ones, those of priority 3, and likely harmless ones, unless
+    /// they show another failure.
     #[must_use]
     pub fn listed(&self, all: bool) -> Vec<&JudgedViolation> {
         let mut names = BTreeSet::new();
         let mut listed = Vec::new();
         for of in &self.violations {
-            let is_first = names.insert((&of.specification, &of.transaction));
-            listed.extend((all || is_first || !of.says_less()).then_some(of));
+            let name = (&of.specification, &of.transaction);
+            let is_first = names.insert((name, None));
+            let shows_failure = of.harm().is_some_and(|failure| names.insert((name, Some(&failure.signature))));
+            listed.extend((all || is_first || shows_failure || !of.says_less()).then_some(of));
         }
         listed
     }

@@ -43,6 +43,9 @@ const MOST_CANDIDATES: usize = 16;
 // Maximum number of accesses of a run that are ordered by a table of all pairs, to exclude candidates.
 const MOST_ORDERED: usize = 10_000;
 
+// Number of ways: what comes between does so, or comes after or before.
+const WAYS: usize = 3;
+
 // Number of runs of each way in one round, and maximum number of rounds for harm.
 const ROUND: u32 = 40;
 const MOST_ROUNDS: u32 = 36;
@@ -189,14 +192,19 @@ impl<P: Program> Violations<'_, P> {
         runs.iter().for_each(|run| _ = tally.add(run));
         let ways: Vec<StrategySpec> =
             self.ways(finding).iter().filter_map(|orders| self.strategy(orders, profile)).collect();
+        // Where a way cannot be directed, random walks may come to it.
+        let walks = ways.len() < WAYS && self.plan.search.explore != Explore::Only;
         for round in 0..MOST_ROUNDS {
             let is_decided = tally.serial.all() >= enough() && tally.violated >= ROUND;
             // Harm needs a failure with the violation. Without one in the first rounds there is none to compare, and
             // with few runs in one piece so far all rounds would be too few.
             let has_no_chance =
                 tally.suspects().next().is_none() || tally.serial.all() * MOST_ROUNDS < enough() * round;
-            if ways.is_empty() || is_decided || round > 2 && has_no_chance {
+            if ways.is_empty() && !walks || is_decided || round > 2 && has_no_chance {
                 break;
+            }
+            if walks {
+                self.draw(&StrategySpec::default(), round * ROUND, ROUND).iter().for_each(|run| _ = tally.add(run));
             }
             for way in &ways {
                 let more = self.draw(way, round * ROUND, ROUND);
