@@ -202,7 +202,7 @@ impl JudgedViolation {
     fn says_less(&self) -> bool {
         let marked = |finding: &FoundViolation| finding.cycles.iter().all(|of| of.same_value || of.initialization);
         let is_lesser = |finding: &FoundViolation| finding.priority > 2 || marked(finding);
-        self.harm.is_none() && self.finding.as_ref().is_some_and(is_lesser) || self.verdict() == ViolationVerdict::Joint
+        self.verdict() == ViolationVerdict::Joint || self.finding.as_ref().is_some_and(is_lesser)
     }
 
     /// Returns the cycle to show: the first one of the best priority. `None` if no recorded run shows one.
