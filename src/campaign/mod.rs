@@ -63,6 +63,6 @@ pub use runs::parallel::in_order;
 pub use runs::trial::{RepeatedRun, Trial, remake};
 pub use verdict::{Harm, PairStatus, Verdict};
 pub use violation::{
-    ConfirmedViolation, ConfirmedViolations, DirectedRuns, OpenHarm, SearchAnswer, SerialRuns, ViolationFacts,
-    ViolationHarm, ViolationVerdict,
+    ConfirmedViolation, ConfirmedViolations, DirectedRuns, KnownHarm, OpenHarm, SearchAnswer, SerialRuns,
+    ViolationFacts, ViolationHarm, ViolationVerdict,
 };

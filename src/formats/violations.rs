@@ -5,7 +5,8 @@ use super::campaign::{Access, Evidence, Failure, access, fails, run_evidence};
 use super::timeline::{Marks, TransactionMarks};
 use crate::base::counted;
 use crate::campaign::{
-    CampaignPlan, ConfirmedViolation, ConfirmedViolations, SearchAnswer, ViolationFacts, ViolationVerdict,
+    self, CampaignPlan, ConfirmedViolation, ConfirmedViolations, KnownHarm, SearchAnswer, ViolationFacts,
+    ViolationHarm, ViolationVerdict,
 };
 use crate::detect::atomicity::{SeenFinding, Specification};
 use crate::event::by_trace_name;
@@ -183,18 +184,16 @@ impl JudgedViolation {
                 Some(SearchAnswer::Undecided(why)) => Some(why.to_owned()),
                 _ => None,
             },
-            harm: of.harm.as_ref().map(|harm| HarmOfViolation {
-                failure: fails(plan, &harm.failure),
-                violated: harm.violated,
-                in_one_piece: {
-                    let crate::campaign::SerialRuns { before, after, other } = harm.serial;
-                    SerialRuns { before, after, other }
-                },
-            }),
-            open_harm: of
-                .open_harm
-                .as_ref()
-                .map(|open| OpenHarm { signature: open.signature.clone(), either_way: open.either_way }),
+            harm: match &of.harm {
+                Some(KnownHarm::Needed(harm)) => Some(HarmOfViolation::new(plan, harm)),
+                _ => None,
+            },
+            open_harm: match &of.harm {
+                Some(KnownHarm::Open(campaign::OpenHarm { signature, either_way })) => {
+                    Some(OpenHarm { signature: signature.clone(), either_way: *either_way })
+                }
+                _ => None,
+            },
         }
     }
 
@@ -311,6 +310,14 @@ pub(super) fn verdict_counts<'r>(all: impl IntoIterator<Item = &'r JudgedViolati
     }
     let some = ViolationVerdict::ALL.iter().zip(counts).filter(|(_, n)| *n > 0);
     some.map(|(verdict, n)| format!("{n} {}", verdict.word())).collect()
+}
+
+impl HarmOfViolation {
+    fn new(plan: &CampaignPlan, harm: &ViolationHarm) -> Self {
+        let campaign::SerialRuns { before, after, other } = harm.serial;
+        let in_one_piece = SerialRuns { before, after, other };
+        Self { failure: fails(plan, &harm.failure), violated: harm.violated, in_one_piece }
+    }
 }
 
 // Adds the statements of the model to the operations of a finding.

@@ -21,8 +21,8 @@ use crate::campaign::runs::parallel;
 use crate::campaign::runs::stream::{Stream, seed_of};
 use crate::campaign::runs::trial::{Trial, Worker};
 use crate::campaign::violation::{
-    ConfirmedViolation, ConfirmedViolations, DirectedRuns, OpenHarm, SearchAnswer, SerialRuns, ViolationHarm,
-    ViolationVerdict,
+    ConfirmedViolation, ConfirmedViolations, DirectedRuns, KnownHarm, OpenHarm, SearchAnswer, SerialRuns,
+    ViolationHarm, ViolationVerdict,
 };
 use crate::campaign::{CampaignContext, CampaignPlan, Explore};
 use crate::detect::atomicity::{
@@ -217,12 +217,12 @@ impl<P: Program> Violations<'_, P> {
             && let Some(failure) = tally.with.clone().finish(self.plan).into_iter().find(|f| f.signature == signature)
         {
             of.verdict = ViolationVerdict::Harmful;
-            of.harm = Some(ViolationHarm { failure, violated, serial });
+            of.harm = Some(KnownHarm::Needed(ViolationHarm { failure, violated, serial }));
         } else {
             let signature = tally.suspects().next().or_else(|| Some(tally.with.counts().next()?.0));
-            of.open_harm = signature.map(|signature| OpenHarm {
-                signature: signature.to_owned(),
-                either_way: tally.without.contains(signature),
+            of.harm = signature.map(|signature| {
+                let either_way = tally.without.contains(signature);
+                KnownHarm::Open(OpenHarm { signature: signature.to_owned(), either_way })
             });
         }
     }
@@ -325,7 +325,7 @@ impl ConfirmedViolation {
         for (trial, hit) in runs {
             self.directed.trials += 1;
             self.directed.hits += u32::from(hit);
-            self.made.extend(trial.of_goal(hit));
+            self.directed.made.extend(trial.of_goal(hit));
         }
     }
 }
@@ -339,10 +339,8 @@ fn unjudged(specification: Specification, name: &str) -> ConfirmedViolation {
         seen: None,
         evidence: None,
         directed: DirectedRuns::default(),
-        made: Vec::new(),
         searched: None,
         harm: None,
-        open_harm: None,
     }
 }
 
