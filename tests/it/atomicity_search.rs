@@ -305,7 +305,7 @@ fn the_search_finds_what_some_run_violates() {
 #[test]
 fn no_run_has_an_excluded_candidate() {
     let compared = compare((0..60).map(makers), 60_000);
-    assert!(compared.models >= 40 && compared.excluded >= 20, "{compared:?}");
+    assert!(compared.models >= 40 && compared.excluded >= 10, "{compared:?}");
 }
 
 #[test]
