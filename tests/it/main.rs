@@ -151,5 +151,6 @@ mod twins;
 mod uses;
 mod uses_naive;
 mod verdicts;
+mod violation_forms;
 mod violations;
 mod words;
