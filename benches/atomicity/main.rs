@@ -1,6 +1,6 @@
 //! Measures the analysis of atomicity on synthetic traces: speed, memory, growth.
 //!
-//! `cargo bench --bench atomicity` writes `docs/results/atomicity.md`. With `--quick`, or if a test run starts it, it
+//! `cargo bench --bench atomicity` writes `docs/results/atomicity_speed.md`. With `--quick`, or if a test run starts it, it
 //! takes seconds and writes meaningless numbers below `target/tmp`.
 
 #[allow(dead_code, reason = "other benchmarks use the rest")]
@@ -196,5 +196,5 @@ fn page(quick: bool) -> String {
 
 fn main() -> ExitCode {
     let quick = Args::parse().mode.is_quick();
-    pages::exit(pages::write(&pages::folder(quick, "atomicity"), &[("atomicity.md", page(quick))]))
+    pages::exit(pages::write(&pages::folder(quick, "atomicity"), &[("atomicity_speed.md", page(quick))]))
 }

@@ -166,7 +166,7 @@ fn named(definition: &Definition<'_>, owner: Owner, name: &str) -> bool {
 }
 
 /// Counts the models that were compared, and those with a violation.
-fn compare(seeds: std::ops::Range<u64>, most_steps: u64) -> (u32, u32) {
+pub(crate) fn compare(seeds: std::ops::Range<u64>, most_steps: u64) -> (u32, u32) {
     let (mut compared, mut with) = (0, 0);
     for seed in seeds {
         let case = generate(seed);
