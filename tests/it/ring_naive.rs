@@ -1,5 +1,6 @@
-//! The deadlock rings of one run by their definition: all cycles of acquisitions are tried, and the order that every run
-//! has is a plain reachability over the operations. It shares neither clocks, lock sets nor the search with the product.
+//! The deadlock rings of one run by their definition: all cycles of acquisitions are tried, and the order that every
+//! run has is a plain reachability over the operations. It shares neither clocks, lock sets nor the search with the
+//! product.
 
 use raceflip::detect::{Ring, RingSites, Rings};
 use raceflip::event::{ContextId, Event, EventKind, Op, RwLockId, SiteId, ThreadId};

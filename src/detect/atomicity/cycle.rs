@@ -56,8 +56,11 @@ impl<'a> Cycles<'a> {
 
     fn graph(&self) -> &Graph<'a> {
         self.graph.get_or_init(|| {
+            let mut counts: IndexVec<TransactionNo, usize> = self.transactions.all.iter().map(|_| 0).collect();
+            let owners = self.steps.all.ids().filter_map(|step| self.transactions.of_step(step));
+            owners.for_each(|transaction| counts[transaction] += 1);
             let mut members: IndexVec<TransactionNo, Vec<StepNo>> =
-                self.transactions.all.iter().map(|_| Vec::new()).collect();
+                counts.iter().map(|count| Vec::with_capacity(*count)).collect();
             for step in self.steps.all.ids() {
                 if let Some(transaction) = self.transactions.of_step(step) {
                     members[transaction].push(step);
@@ -217,6 +220,8 @@ struct PathSearch<'c, 'a> {
     // The steps to visit: those with as many edges as the current one, and those with one more.
     open: BinaryHeap<Reverse<StepNo>>,
     further: BinaryHeap<Reverse<StepNo>>,
+    // The next step of the context of the current one, which is open as well. Most often it is the next to visit.
+    next: Option<StepNo>,
     // The number of edges to the current step.
     cost: u32,
     // The tasks and transactions that count as one node and were entered.
@@ -244,6 +249,7 @@ impl<'c, 'a> PathSearch<'c, 'a> {
             reached,
             open: BinaryHeap::new(),
             further: BinaryHeap::new(),
+            next: None,
             cost: 1,
             tasks: BTreeSet::new(),
             wholes: BTreeSet::new(),
@@ -261,17 +267,31 @@ impl<'c, 'a> PathSearch<'c, 'a> {
         }
     }
 
-    // Returns the next step to visit: one with the fewest edges to it, and of these the first one.
-    fn pop(&mut self) -> Option<StepNo> {
+    // Keeps the next step of the context of the current one.
+    fn reach_next(&mut self, from: StepNo, step: StepNo) {
+        if step < self.end && self.reached.insert(step, self.cost, Reached::With(from)) {
+            if let Some(other) = self.next.replace(step) {
+                self.open.push(Reverse(other));
+            }
+        }
+    }
+
+    // Returns the next step to visit, and how it was reached: one with the fewest edges to it, and of these the first
+    // one.
+    fn pop(&mut self) -> Option<(StepNo, Reached)> {
         loop {
-            if self.open.is_empty() {
+            if self.open.is_empty() && self.next.is_none() {
                 std::mem::swap(&mut self.open, &mut self.further);
                 self.cost += 1;
             }
-            let Reverse(step) = self.open.pop()?;
+            let is_first = |next: &StepNo| self.open.peek().is_none_or(|Reverse(other)| next < other);
+            let step = match self.next.take_if(|next| is_first(next)) {
+                Some(next) => next,
+                None => self.open.pop()?.0,
+            };
             // A shorter way to it may have been found since.
-            if self.reached.get(step).is_some_and(|(cost, _)| cost == self.cost) {
-                return Some(step);
+            if let Some((_, how)) = self.reached.get(step).filter(|(cost, _)| *cost == self.cost) {
+                return Some((step, how));
             }
         }
     }
@@ -280,7 +300,7 @@ impl<'c, 'a> PathSearch<'c, 'a> {
     fn run(&mut self, left: &mut usize, most: usize) -> bool {
         let Cycles { steps, transactions, .. } = self.cycles;
         let graph = self.cycles.graph();
-        while let Some(at) = self.pop() {
+        while let Some((at, how)) = self.pop() {
             if *left == 0 || self.found.len() >= most {
                 return false;
             }
@@ -296,13 +316,16 @@ impl<'c, 'a> PathSearch<'c, 'a> {
                         self.found.push(path);
                     }
                 } else if kind == EdgeKind::Program {
-                    self.reach(to, cost, Reached::With(at));
+                    self.reach_next(at, to);
                 } else {
                     self.reach(to, cost + 1, Reached::Edge(at, kind));
                 }
             }
+            // From a step of the same context or transaction that was visited, these were entered.
+            let from = if let Reached::With(from) = how { Some(from) } else { None };
             let context = steps.all[at].context;
-            if self.cycles.is_mate(self.transaction, self.own, context) && self.tasks.insert(context) {
+            let is_new = from.is_none_or(|from| steps.all[from].context != context);
+            if is_new && self.cycles.is_mate(self.transaction, self.own, context) && self.tasks.insert(context) {
                 let span = steps.task_of(context).and_then(|task| steps.spans[task]);
                 let mut member = span.map(|(first, _)| first);
                 while let Some(step) = member {
@@ -310,7 +333,8 @@ impl<'c, 'a> PathSearch<'c, 'a> {
                     member = graph.edges.next(step);
                 }
             }
-            let other = transactions.of_step(at).filter(|_| self.joint);
+            let is_new = |other: &TransactionNo| from.is_none_or(|from| transactions.of_step(from) != Some(*other));
+            let other = transactions.of_step(at).filter(|_| self.joint).filter(is_new);
             if let Some(other) = other.filter(|other| self.wholes.insert(*other)) {
                 graph.members[other].iter().for_each(|step| self.reach(*step, cost, Reached::With(at)));
             }

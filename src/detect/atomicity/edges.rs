@@ -1,7 +1,7 @@
 //! The direct edges of a trace, one by one, for the paths of cycles. `bits` decides without them what is violated.
 //!
 //! Of the accesses of one party (a transaction, or a context outside transactions) by one statement only the last one
-//! has an edge to a later access: an earlier one leads to it. The same holds for sends. Between two accesses of the same
+//! has an edge to a later access: an earlier one leads to it. The same holds for sends. Between two accesses of one
 //! party there is an edge only if no write comes between them: the accesses before that write lead to it.
 
 use super::spec::Transactions;
@@ -35,19 +35,21 @@ impl NextSteps {
 
 impl Edges {
     pub(super) fn of(steps: &Steps<'_>, transactions: &Transactions, rules: EdgeRules) -> Self {
-        // The edges are made twice, first to count them: a list of all of them to be sorted would need several times the
-        // space.
+        // The edges are made twice, first to count them: a list of all of them to be sorted would need several times
+        // the space.
         let mut starts = vec![0u32; steps.all.len() + 1];
         Maker::new(steps, transactions, rules).all(|from, _| starts[from.index() + 1] += 1);
         (1..starts.len()).for_each(|i| starts[i] += starts[i - 1]);
         let none = Edge { to: StepNo(0), kind: EdgeKind::Program };
         let mut all = vec![none; starts[steps.all.len()] as usize];
-        let mut ends = starts.clone();
+        // Each start moves on to the end of its edges, which is the start of the next step's.
         let next = Maker::new(steps, transactions, rules).all(|from, edge| {
-            let end = &mut ends[from.index()];
-            all[*end as usize] = edge;
-            *end += 1;
+            let start = &mut starts[from.index()];
+            all[*start as usize] = edge;
+            *start += 1;
         });
+        starts.rotate_right(1);
+        starts[0] = 0;
         Self { starts, all, next }
     }
 
@@ -69,11 +71,17 @@ struct Source {
     context: ContextNo,
     // A transaction, or behind all transactions a context.
     party: u32,
-    // The statement; without one, a number of the context.
-    statement: u64,
-    writes: bool,
-    // Number of writes of the location up to this access.
-    after_writes: u32,
+    // The statement; without one, the context and a bit.
+    statement: u32,
+    // Number of writes of the location up to this access, and in the lowest bit whether it is one itself: lists of
+    // accesses are most of what this needs.
+    writes: u32,
+}
+
+impl Source {
+    fn is_write(self) -> bool {
+        self.writes & 1 == 1
+    }
 }
 
 // The accesses of a location that later ones may have an edge from.
@@ -138,9 +146,9 @@ impl<'a> Maker<'a> {
         let context = self.steps.all[step].context;
         let outside = || self.transactions.all.len() as u32 + context.0.min(u32::MAX / 2);
         let site = self.steps.site_of(step);
-        let statement = if site == SiteNo::NONE { 1 << 32 | u64::from(context.0) } else { u64::from(site.0) };
+        let statement = if site == SiteNo::NONE { 1 << 31 | context.0 } else { site.0 };
         let party = self.transactions.of_step(step).map_or_else(outside, |transaction| transaction.0);
-        Source { step, context, party, statement, writes, after_writes: 0 }
+        Source { step, context, party, statement, writes: u32::from(writes) }
     }
 
     fn step(&mut self, at: StepNo) {
@@ -200,21 +208,27 @@ impl<'a> Maker<'a> {
         }
     }
 
-    fn access(&mut self, place: usize, access: Source) {
+    fn access(&mut self, place: usize, mut access: Source) {
         let Accesses { all: mut earlier, mut writes } = std::mem::take(&mut self.accesses[place]);
         for other in &earlier {
-            let conflicts = (other.writes || access.writes) && other.context != access.context;
-            if conflicts && (other.party != access.party || other.after_writes == writes) {
+            let conflicts = (other.is_write() || access.is_write()) && other.context != access.context;
+            if conflicts && (other.party != access.party || other.writes >> 1 == writes) {
                 self.edge(Some(other.step), EdgeKind::Conflict);
             }
         }
-        writes += u32::from(access.writes);
+        writes += u32::from(access.is_write());
+        access.writes |= writes << 1;
         // No edge jumps over a write by a third party.
         earlier.retain(|other| {
-            let same = (other.party, other.statement, other.writes);
-            !(access.writes && other.party != access.party) && same != (access.party, access.statement, access.writes)
+            let same = (other.party, other.statement, other.is_write());
+            let is_same = same == (access.party, access.statement, access.is_write());
+            !(access.is_write() && other.party != access.party) && !is_same
         });
-        earlier.push(Source { after_writes: writes, ..access });
+        // Most lists stay short, and there is one for each location: they grow by little.
+        if earlier.len() == earlier.capacity() {
+            earlier.reserve_exact(earlier.len() / 4 + 4);
+        }
+        earlier.push(access);
         self.accesses[place] = Accesses { all: earlier, writes };
     }
 }
