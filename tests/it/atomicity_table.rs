@@ -23,7 +23,7 @@ use std::sync::atomic::AtomicBool;
 const HEAD: &str = "\
 # Atomicity and deadlock rings
 
-Written by `cargo test --release --test it atomicity_table -- --ignored`. [Atomicity](../atomicity.md) explains the words, and [another page](atomicity_speed.md) has the speed of the analysis.
+Written by `cargo test --release --test it atomicity_table -- --ignored`. [Atomicity](../atomicity.md) explains the words.
 
 ## The report of Mondal
 

@@ -4,6 +4,7 @@
 //! has an edge to a later access: an earlier one leads to it. The same holds for sends. Between two accesses of one
 //! party there is an edge only if no write comes between them: the accesses before that write lead to it.
 
+use super::accesses::{Access, Accesses};
 use super::spec::Transactions;
 use super::steps::{ContextNo, StepKind, StepNo, Steps};
 use super::{EdgeKind, EdgeRules};
@@ -64,33 +65,6 @@ impl Edges {
     }
 }
 
-// An access or a send that later steps may have an edge from.
-#[derive(Clone, Copy)]
-struct Source {
-    step: StepNo,
-    context: ContextNo,
-    // A transaction, or behind all transactions a context.
-    party: u32,
-    // The statement; without one, the context and a bit.
-    statement: u32,
-    // Number of writes of the location up to this access, and in the lowest bit whether it is one itself: lists of
-    // accesses are most of what this needs.
-    writes: u32,
-}
-
-impl Source {
-    fn is_write(self) -> bool {
-        self.writes & 1 == 1
-    }
-}
-
-// The accesses of a location that later ones may have an edge from.
-#[derive(Clone, Default)]
-struct Accesses {
-    all: Vec<Source>,
-    writes: u32,
-}
-
 struct Maker<'a> {
     steps: &'a Steps<'a>,
     transactions: &'a Transactions,
@@ -104,7 +78,7 @@ struct Maker<'a> {
     posts: Vec<Option<StepNo>>,
     enables: Vec<Option<StepNo>>,
     releases: Vec<Option<StepNo>>,
-    sends: Vec<Vec<Source>>,
+    sends: Vec<Vec<Access>>,
     accesses: Vec<Accesses>,
 }
 
@@ -142,13 +116,13 @@ impl<'a> Maker<'a> {
         self.found.extend(from.map(|from| (from, kind)));
     }
 
-    fn source(&self, step: StepNo, writes: bool) -> Source {
+    fn source(&self, step: StepNo, writes: bool) -> Access {
         let context = self.steps.all[step].context;
         let outside = || self.transactions.all.len() as u32 + context.0.min(u32::MAX / 2);
         let site = self.steps.site_of(step);
         let statement = if site == SiteNo::NONE { 1 << 31 | context.0 } else { site.0 };
         let party = self.transactions.of_step(step).map_or_else(outside, |transaction| transaction.0);
-        Source { step, context, party, statement, writes: u32::from(writes) }
+        Access { step, context, party, statement, writes }
     }
 
     fn step(&mut self, at: StepNo) {
@@ -208,27 +182,8 @@ impl<'a> Maker<'a> {
         }
     }
 
-    fn access(&mut self, place: usize, mut access: Source) {
-        let Accesses { all: mut earlier, mut writes } = std::mem::take(&mut self.accesses[place]);
-        for other in &earlier {
-            let conflicts = (other.is_write() || access.is_write()) && other.context != access.context;
-            if conflicts && (other.party != access.party || other.writes >> 1 == writes) {
-                self.edge(Some(other.step), EdgeKind::Conflict);
-            }
-        }
-        writes += u32::from(access.is_write());
-        access.writes |= writes << 1;
-        // No edge jumps over a write by a third party.
-        earlier.retain(|other| {
-            let same = (other.party, other.statement, other.is_write());
-            let is_same = same == (access.party, access.statement, access.is_write());
-            !(access.is_write() && other.party != access.party) && !is_same
-        });
-        // Most lists stay short, and there is one for each location: they grow by little.
-        if earlier.len() == earlier.capacity() {
-            earlier.reserve_exact(earlier.len() / 4 + 4);
-        }
-        earlier.push(access);
-        self.accesses[place] = Accesses { all: earlier, writes };
+    fn access(&mut self, place: usize, access: Access) {
+        let found = &mut self.found;
+        self.accesses[place].add(access, |from| found.push((from, EdgeKind::Conflict)));
     }
 }

@@ -31,6 +31,7 @@
 //!
 //! A transaction that some order with the same direct edges has in one piece; the order of tasks of a looper by itself.
 
+mod accesses;
 mod analysis;
 mod bits;
 mod candidates;
