@@ -18,6 +18,8 @@ pub struct RingReport {
     pub deadlocks: Vec<FailureReport>,
     /// Number of trials.
     pub trials: u32,
+    /// The trials, one by one.
+    pub made: Vec<GoalTrial>,
     /// Trials by strategy, in the order in which the strategies were tried. A hit is a trial that ended with the ring
     /// closed.
     pub ways: Vec<WayReport>,
@@ -25,6 +27,21 @@ pub struct RingReport {
     pub undecided_by_search: Option<UndecidedReason>,
     /// Whether all planned trials were performed.
     pub complete: bool,
+}
+
+/// One trial of a goal that is no pair: a deadlock ring, or a violation of atomicity.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GoalTrial {
+    /// Strategy that made the choices of the trial.
+    pub strategy: String,
+    /// Seed of the trial.
+    pub seed: u64,
+    /// Signature of the outcome; empty if the trial had none.
+    pub signature: String,
+    /// Number of steps of the trial.
+    pub steps: u64,
+    /// Whether the trial reached the goal.
+    pub hit: bool,
 }
 
 /// Proof of the verdict on a ring.
@@ -50,6 +67,7 @@ impl RingReport {
             proof: RingProof::Unconfirmed,
             deadlocks: Vec::new(),
             trials: 0,
+            made: Vec::new(),
             ways: Vec::new(),
             undecided_by_search: None,
             complete: true,

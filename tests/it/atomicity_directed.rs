@@ -112,7 +112,7 @@ impl Goal {
                 spec.build(&model.program.sites).is_ok().then_some(spec)
             })
         };
-        let all = candidates(&steps, &transactions, of, 16).into_iter().filter_map(text);
+        let all = candidates(&steps, &transactions, of, 16, &|_, _| false).into_iter().filter_map(text);
         all.flat_map(|text| (1..=2).filter_map(move |n| way(&text, n)).collect::<Vec<_>>()).collect()
     }
 

@@ -201,7 +201,7 @@ fn atomicity_table() {
     page += LOGS_HEAD;
     of_logs(&mut page);
     let traces = compare_all(100_000..120_000, 60).unwrap_or_else(|wrong| panic!("{wrong}"));
-    let (models, with) = atomicity_search::compare(1_000..4_000, 200_000);
+    let atomicity_search::Compared { models, with, .. } = atomicity_search::compare_many();
     write!(
         page,
         "\n## Compared with the definition\n\n20,000 random traces of {} operations over all settings (each specification, with and without edges of locks), {} transactions: {} to blame for certain and {} only jointly, {} cycles. {} transactions of small traces were compared with all orders of their trace. No difference.\n\n\

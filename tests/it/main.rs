@@ -156,5 +156,6 @@ mod twins;
 mod uses;
 mod uses_naive;
 mod verdicts;
+mod violation_forms;
 mod violations;
 mod words;

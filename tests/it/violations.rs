@@ -3,7 +3,7 @@
 use crate::cli::{call, file, scratch};
 use crate::language::blocks;
 use crate::support::read;
-use raceflip::formats::violations::ViolationsReport;
+use raceflip::formats::violations::{SerialRuns, ViolationsReport};
 
 fn confirmed(model: &str, more: &[&str]) -> (i32, ViolationsReport) {
     let options = ["confirm", model, "--detector", "atomicity", "--format", "json", "--jobs", "2"];
@@ -26,7 +26,7 @@ fn the_models_have_their_verdicts() {
         ("parent", &[], &[("Shop", "REAL")], 0),
         ("seal1", &[], &[("MainActivity", "REFUTED"), ("MyReceiver", "REFUTED")], 0),
         ("seal3", &[], &[("MainActivity", "REAL")], 1),
-        ("seal4", &[], &[("Counter", "REAL")], 1),
+        ("seal4", &[], &[("Counter", "HARMFUL")], 1),
         ("seal4", &["-D", "FIXED=1"], &[("Counter", "REFUTED"), ("MyReceiver", "REFUTED")], 0),
         ("seal6", &["--atomic", "tree"], &[("withdraw", "HARMFUL")], 1),
         ("seal5", &[], &[("MainActivity", "REAL")], 0),
@@ -51,17 +51,35 @@ fn tokens_replay() {
     let model = "harnesses/atomicity/block.race";
     let (_, report) = confirmed(model, &[]);
     let harm = report.violations.iter().find_map(|of| of.harm.as_ref()).expect("it is harmful");
-    assert!(harm.fails > 0 && harm.in_one_piece >= 439, "{harm:?}");
-    let ran = call(&["replay", model, &harm.token]);
+    let SerialRuns { before, after, other } = harm.in_one_piece;
+    assert!(harm.failure.runs > 0 && before > 0 && after > 0 && before + after + other >= 439, "{harm:?}");
+    let ran = call(&["replay", model, &harm.failure.again.token]);
     assert!(ran.status == 1 && ran.out.contains("as many characters as there were"), "{}", ran.out);
+}
+
+/// The first access is an initialization only if the transaction has not read the location before.
+#[test]
+fn an_initialization_comes_first() {
+    let folder = scratch("violations-initialization");
+    let marked = |name: &str, first: &str| {
+        let text = format!(
+            "var x = 0\nvar seen = 0\nthread a {{ transaction \"A\" {{ {first} x = 1; seen = x }} }}\nthread b {{ x = 5 }}\n"
+        );
+        let (_, report) = confirmed(&file(&folder, name, &text), &[]);
+        let cycles = report.violations.iter().filter_map(|of| of.finding.as_ref()).flat_map(|finding| &finding.cycles);
+        // The cycle from the write to the read behind it.
+        let of_write = cycles.filter(|cycle| cycle.edges[0].from.operation == "write").collect::<Vec<_>>();
+        assert!(!of_write.is_empty(), "{report:?}");
+        of_write.iter().any(|cycle| cycle.initialization)
+    };
+    assert!(marked("writes.race", ""));
+    assert!(!marked("reads.race", "seen = x;"));
 }
 
 #[test]
 fn options_that_contradict_are_refused() {
     let model = "harnesses/atomicity/block.race";
-    for more in
-        [&["--pair", "@len~@cut"][..], &["--save"], &["--format", "sarif"], &["--edges", "paper"], &["--all-variants"]]
-    {
+    for more in [&["--pair", "@len~@cut"][..], &["--no-orders"], &["--edges", "paper"]] {
         let ran = call(&[&["confirm", model, "--detector", "atomicity"], more].concat());
         assert!(ran.status == 2 && !ran.err.is_empty(), "{more:?}: {}{}", ran.out, ran.err);
     }

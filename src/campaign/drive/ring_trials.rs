@@ -111,6 +111,7 @@ impl<'d, P: Program> RingTrials<'d, P> {
         let results = self.perform(&runs);
         let (hits, trials) = (results.iter().filter(|(closed, _)| *closed).count() as u32, results.len() as u32);
         self.report.trials += trials;
+        self.report.made.extend(results.iter().filter_map(|(closed, trial)| trial.of_goal(*closed)));
         let strategy = strategy.to_string();
         let known = self.report.ways.iter().position(|way| way.strategy == strategy).unwrap_or_else(|| {
             self.report.ways.push(WayReport { strategy, trials: 0, hits: 0, released: BTreeMap::new() });

@@ -134,6 +134,16 @@ impl<'a> Cycles<'a> {
         kind.is_must() || self.graph().makers.leads(self.steps, from, to)
     }
 
+    // Whether a transaction does not access the location of one of its steps before that step.
+    fn is_first_access(&self, transaction: TransactionNo, step: StepNo) -> bool {
+        let place = |at: StepNo| match self.steps.all[at].kind {
+            StepKind::Read(place) | StepKind::Write(place) => Some(place),
+            _ => None,
+        };
+        let own = &self.graph().members[transaction];
+        own.iter().take_while(|at| **at < step).all(|at| place(*at) != place(step))
+    }
+
     // Makes a cycle of a path.
     fn cycle(&self, transaction: TransactionNo, joint: bool, path: &[Hop]) -> FoundCycle {
         let words = &self.graph().words;
@@ -154,7 +164,9 @@ impl<'a> Cycles<'a> {
         let mut intruding =
             path.iter().flat_map(|(from, to, _)| [*from, *to]).filter(outside).filter(writes).peekable();
         let same_value = intruding.peek().is_some() && intruding.all(|step| words.is_unchanged(step));
-        let initialization = path.first().is_some_and(|(from, ..)| words.is_first_write(*from));
+        let initialization = path
+            .first()
+            .is_some_and(|(from, ..)| words.is_first_write(*from) && self.is_first_access(transaction, *from));
         let blame = if joint {
             let all = path.iter().flat_map(|(from, to, _)| [*from, *to]);
             let names = all.filter_map(|step| self.transactions.of_step(step));

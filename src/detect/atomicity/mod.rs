@@ -226,7 +226,8 @@ pub struct Cycle {
     /// Whether all writes of this cycle outside the transaction wrote the value that was there, as far as values are
     /// known.
     pub same_value: bool,
-    /// Whether the first operation of the cycle is the first write of its location in the run.
+    /// Whether the first operation of the cycle is the first write of its location in the run, and the first access of
+    /// the transaction to it.
     pub initialization: bool,
 }
 
