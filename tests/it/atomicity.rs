@@ -13,6 +13,8 @@ fn the_analysis_finds_what_the_definition_says() {
     println!("{seen:?}");
     assert!(seen.certain > 1_000 && seen.joint > 50 && seen.many_passes > 100, "{seen:?}");
     assert!(seen.transactions > 3 * (seen.certain + seen.joint) / 2 && seen.cycles > 1_000, "{seen:?}");
+    // The task of a block knows before the block what another transaction as a whole knows of it.
+    all(5_100..5_102, 36);
     let long = all(10_000..10_010, 200);
     assert!(long.certain > 50, "{long:?}");
 }

@@ -45,7 +45,8 @@ pub(super) fn hits(
     joint: bool,
     stop: &AtomicBool,
 ) -> Option<Hits> {
-    let analysis = Analysis { steps, transactions, lifetimes: Lifetimes::of(steps, transactions, joint), edges, joint };
+    let (lifetimes, in_tasks) = (Lifetimes::of(steps, transactions, joint), in_tasks(steps, transactions));
+    let analysis = Analysis { steps, transactions, lifetimes, in_tasks, edges, joint };
     let changes = changes(&analysis.lifetimes);
     let mut all = Hits::default();
     let slots = analysis.lifetimes.slots as usize;
@@ -72,8 +73,29 @@ struct Analysis<'a> {
     steps: &'a Steps<'a>,
     transactions: &'a Transactions,
     lifetimes: Lifetimes,
+    in_tasks: Vec<(TaskNo, TransactionNo)>,
     edges: EdgeRules,
     joint: bool,
+}
+
+// The transactions that have a step in each task, ascending.
+fn in_tasks(steps: &Steps<'_>, transactions: &Transactions) -> Vec<(TaskNo, TransactionNo)> {
+    let mut all: Vec<(TaskNo, TransactionNo)> = Vec::new();
+    let mut last: IndexVec<ThreadNo, Option<(TaskNo, TransactionNo)>> =
+        steps.trace.threads.iter().map(|_| None).collect();
+    for (at, step) in steps.all.enumerate() {
+        let task = if step.context == ContextNo::NONE { None } else { steps.task_of(step.context) };
+        if let Some(found) = task.zip(transactions.of_step(at)) {
+            let before = &mut last[steps.trace.tasks[found.0].looper];
+            if *before != Some(found) {
+                *before = Some(found);
+                all.push(found);
+            }
+        }
+    }
+    all.sort_unstable_by_key(|(task, transaction)| (task.index(), transaction.index()));
+    all.dedup();
+    all
 }
 
 impl Analysis<'_> {
@@ -104,7 +126,7 @@ struct Pass<'a, const W: usize> {
     events: Table<W>,
     channels: Table<W>,
     locks: Table<W>,
-    // The slots of transactions that have a task on each looper, and of those that the running task belongs to.
+    // The slots of transactions that have a task on each looper, and of those that have a step in the running task.
     on_looper: Vec<Slots<W>>,
     inside: Vec<Slots<W>>,
     // What each unit knows, kept over passes: the row of each task and each transaction. Row 0 is empty and stands for
@@ -225,7 +247,10 @@ impl<'a, const W: usize> Pass<'a, W> {
         self.pass_on(slot);
         if let Some(task) = task {
             let looper = steps.trace.tasks[task].looper;
-            self.know_in_task((task, looper), slot, is_first);
+            if is_first {
+                self.inside[looper.index()] = self.inside(task);
+            }
+            self.know_in_task((task, looper), is_first);
         }
         if let (true, Some(transaction)) = (self.of.joint && !mutant::is(Mutant::JointAlone), transaction) {
             let is_first = self.of.transactions.all[transaction].first == at;
@@ -325,18 +350,22 @@ impl<'a, const W: usize> Pass<'a, W> {
         }
     }
 
+    // The slots of the transactions that have a step in a task, also a later one: they may interrupt it.
+    fn inside(&self, task: TaskNo) -> Slots<W> {
+        let mut inside = [0; W];
+        let all = &self.of.in_tasks;
+        let first = all.partition_point(|(other, _)| other.index() < task.index());
+        let own = all[first..].iter().take_while(|(other, _)| *other == task);
+        own.filter_map(|(_, transaction)| self.slot(*transaction)).for_each(|slot| insert(&mut inside, slot));
+        inside
+    }
+
     // A task that transactions of its looper cannot interrupt knows from its begin what it learns of them.
-    fn know_in_task(&mut self, (task, looper): (TaskNo, ThreadNo), slot: Option<usize>, is_first: bool) {
+    fn know_in_task(&mut self, (task, looper): (TaskNo, ThreadNo), is_first: bool) {
         if mutant::is(Mutant::MatesNotWhole) {
             return;
         }
-        let inside = &mut self.inside[looper.index()];
-        if is_first {
-            *inside = [0; W];
-        }
-        if let Some(slot) = slot {
-            insert(inside, slot);
-        }
+        let inside = &self.inside[looper.index()];
         let on_looper = &self.on_looper[looper.index()];
         let (mut row, mut learns) = (self.known_of_task[task] as usize, false);
         let before = self.known[row];
