@@ -104,6 +104,8 @@ mod mutations;
 mod operands;
 mod optimum;
 mod pairs;
+#[path = "../../benches/common/part_traces.rs"]
+mod part_traces;
 mod patterns;
 mod perfetto;
 mod pictures;
