@@ -6,7 +6,8 @@
 //! leads to it. A step joins the sets of everything from which an edge leads to it. If it belongs to A and `after` has
 //! A, a path comes back here.
 //!
-//! **Passes.** A unit (a task that A cannot interrupt) that learns of A late must have known it from its begin. So what
+//! **Passes.** A unit (a task that A cannot interrupt: none of its steps belongs to A) that learns of A late must have
+//! known it from its begin. So what
 //! each unit knows is kept, and the steps are gone through again until no unit learns anything that its earlier steps
 //! did not know. Sets only grow, so passes end. For joint blame each declared transaction is a unit as well.
 //!

@@ -13,7 +13,8 @@
 //! blame together ([`Blame::Joint`]).
 //!
 //! `steps` makes one list of a trace, `spec` decides what belongs to which transaction, `lifetime` numbers transactions
-//! by the bits that stand for them, `bits` finds those that are violated, and `cycle` the paths.
+//! by the bits that stand for them, `bits` finds those that are violated (over tables of `sets`), and `cycle` the paths
+//! (over `edges`; `forced` says what a step has made).
 //!
 //! # Where it departs from the report
 //!
