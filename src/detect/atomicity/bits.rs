@@ -7,9 +7,9 @@
 //! A, a path comes back here.
 //!
 //! **Passes.** A unit (a task that A cannot interrupt: none of its steps belongs to A) that learns of A late must have
-//! known it from its begin. So what
-//! each unit knows is kept, and the steps are gone through again until no unit learns anything that its earlier steps
-//! did not know. Sets only grow, so passes end. For joint blame each declared transaction is a unit as well.
+//! known it from its begin. So what each unit knows is kept, and the steps are gone through again until no unit learns
+//! anything that its earlier steps did not know. Sets only grow, so passes end. For joint blame each declared
+//! transaction is a unit as well.
 //!
 //! **Slots are used again.** A slot has the step at which it was last given back, and a set the step at which it was
 //! last joined: bits of slots that were given back since then are dropped when the set is read.
