@@ -239,10 +239,15 @@ fn components(seed: u64) -> Case {
 
 /// Numbers of models that were compared, of those with a violation, and of excluded candidates.
 #[derive(Default, Debug)]
-struct Compared {
-    models: u32,
-    with: u32,
+pub(crate) struct Compared {
+    pub(crate) models: u32,
+    pub(crate) with: u32,
     excluded: usize,
+}
+
+/// Compares many models.
+pub(crate) fn compare_many() -> Compared {
+    compare((1_000..4_000).map(generate), 200_000)
 }
 
 fn compare(cases: impl Iterator<Item = Case>, most_steps: u64) -> Compared {
@@ -311,7 +316,7 @@ fn no_run_has_an_excluded_candidate() {
 #[test]
 #[ignore = "minutes"]
 fn the_search_finds_what_some_run_violates_in_many_models() {
-    let compared = compare((1_000..4_000).map(generate), 200_000);
+    let compared = compare_many();
     println!("{compared:?}");
     assert!(compared.models >= 2_000);
 }
