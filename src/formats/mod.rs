@@ -43,6 +43,7 @@ pub mod seed;
 pub mod shell;
 pub mod shrink;
 pub mod state;
+pub mod statics;
 pub mod test;
 pub mod timeline;
 pub mod trace;

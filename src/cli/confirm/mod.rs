@@ -1,6 +1,6 @@
 //! `raceflip confirm`: shows which potential pairs are real, which are harmful, and how to replay them.
 //!
-//! The room of campaigns: the commands `detect`, `confirm` and `merge`, the words for what they found (`found`), the
+//! The room of pairs: the commands `static`, `detect`, `confirm` and `merge`, the words for what they found (`found`), the
 //! pairs that the user names (`pair_options`), gates, and the journal with which a campaign resumes.
 
 mod campaigns;
@@ -10,6 +10,7 @@ pub(super) mod gate;
 mod journal;
 pub(super) mod merge;
 mod pair_options;
+pub(super) mod statics;
 mod text;
 mod violations;
 
