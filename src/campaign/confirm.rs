@@ -231,8 +231,9 @@ impl<'c, P: Program> Campaign<'c, P> {
         let undecided_by_search = undecided.filter(|_| !proof.confirmed());
         let evidence = shown(&pair_trials, &proof).iter().map(|run| evidence(self.plan, run)).collect();
         let comparison = match &proof {
-            Proof::Unconfirmed => seen(&pair_trials),
             Proof::Refuted(_) | Proof::Ordered(_) => Comparison::nothing(),
+            Proof::Unconfirmed => seen(&pair_trials),
+            _ if !self.plan.trials.compare => seen(&pair_trials),
             _ => compare(&mut pair_trials, &proof),
         };
         // A trial that fails is a failure of the program, whatever the proof of its pair is.

@@ -55,7 +55,7 @@ pub use report::{
     OrderReport, PairReport, PairSide, Phase1, Proof, Refutation, Risk, RunEvidence, SearchSize, Trials,
     UndecidedReason, WayReport,
 };
-pub use ring::{RingFacts, RingProof, RingReport};
+pub use ring::{GoalTrial, RingFacts, RingProof, RingReport};
 pub use run::{CONTINUED, RunId, RunSource, SEARCHED};
 pub(crate) use runs::alike::key as failure_key;
 pub use runs::alike::same_failure;
@@ -63,5 +63,6 @@ pub use runs::parallel::in_order;
 pub use runs::trial::{RepeatedRun, Trial, remake};
 pub use verdict::{Harm, PairStatus, Verdict};
 pub use violation::{
-    ConfirmedViolation, ConfirmedViolations, DirectedRuns, SearchAnswer, ViolationHarm, ViolationVerdict,
+    ConfirmedViolation, ConfirmedViolations, DirectedRuns, KnownHarm, OpenHarm, SearchAnswer, SerialRuns,
+    ViolationFacts, ViolationHarm, ViolationVerdict,
 };

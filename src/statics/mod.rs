@@ -26,6 +26,7 @@ mod names;
 mod pairs;
 mod points;
 mod program_facts;
+mod protected;
 mod redundant;
 mod report;
 mod rules;
