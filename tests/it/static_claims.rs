@@ -19,6 +19,8 @@ pub(crate) const MOST_STATES: usize = 4_000;
 pub(crate) struct Tally {
     pub(crate) programs: u64,
     pub(crate) too_large: u64,
+    /// Programs whose contexts were folded because of the limits.
+    pub(crate) folded: u64,
     pub(crate) states: u64,
     /// Pairs of sites that can conflict, and those of which an order is claimed.
     pub(crate) pairs: u64,
@@ -107,11 +109,22 @@ pub(crate) fn conflicting(program: &Program) -> Vec<(SiteId, SiteId)> {
 /// Judges the claims about the programs with these seeds, by all their runs. `with_rules`: also compares them with the
 /// fixpoint.
 pub(crate) fn judge(seeds: Range<u64>, make: fn(u64) -> Random, with_rules: bool) -> Tally {
+    judge_with(seeds, make, with_rules, |_| StaticsOptions::default())
+}
+
+/// The same with these limits of the analysis, by the seed.
+pub(crate) fn judge_with(
+    seeds: Range<u64>,
+    make: fn(u64) -> Random,
+    with_rules: bool,
+    options: fn(u64) -> StaticsOptions,
+) -> Tally {
     let mut all = Tally::default();
     for seed in seeds {
         let program = make(seed);
         let model = load(seed, &program);
-        let statics = analyze(&model.program, &StaticsOptions::default());
+        let statics = analyze(&model.program, &options(seed));
+        all.folded += u64::from(!statics.complete());
         if with_rules {
             compare(seed, &program, &model, &statics, &mut all);
         }

@@ -88,6 +88,30 @@ fn no_claim_about_small_harnesses_is_wrong() {
     assert!(all.variants > 50 && all.claimed > 20, "{}", all.counts());
 }
 
+/// Every order that is claimed of a harness has a reason.
+#[test]
+fn claims_about_harnesses_have_reasons() {
+    let mut claims = 0;
+    for Variant { name, model, .. } in variants() {
+        let statics = analyze(&model.program, &StaticsOptions { reasons: true, ..StaticsOptions::default() });
+        for (a, b) in conflicting(&model.program) {
+            if matches!(statics.sites(a, b), SitesClaim::Ordered { .. } | SitesClaim::BothOrders) {
+                claims += 1;
+                let why = statics.why(a, b);
+                assert!(
+                    !why.is_empty() && why.iter().all(|line| !line.is_empty()),
+                    "{name}: {}",
+                    named(&model.program, a, b)
+                );
+            }
+        }
+        for (first, then) in statics.bodies() {
+            assert!(!statics.why_bodies(first, then).is_empty(), "{name}: {first:?} {then:?}");
+        }
+    }
+    assert!(claims > 100, "{claims}");
+}
+
 #[test]
 #[ignore = "minutes"]
 fn no_claim_about_harnesses_is_wrong() {

@@ -29,10 +29,11 @@ enum Feature {
     Branch,
     Spawn,
     Again,
+    Recur,
     Handler,
 }
 
-const FEATURES: [(u32, Feature); 18] = [
+const FEATURES: [(u32, Feature); 19] = [
     (6, Feature::Delay),
     (6, Feature::Front),
     (2, Feature::Instant),
@@ -50,6 +51,7 @@ const FEATURES: [(u32, Feature); 18] = [
     (7, Feature::Branch),
     (3, Feature::Spawn),
     (3, Feature::Again),
+    (2, Feature::Recur),
     (3, Feature::Handler),
 ];
 
@@ -167,6 +169,11 @@ impl Generator {
         self.extend(&mut steps, count, &mut place);
         if self.has(Feature::Again) && runs == Runs::Task && self.rng.below(3) == 0 {
             steps.push(Step::Again { to: self.target(&place), when: self.when() });
+        }
+        if self.has(Feature::Recur) && runs == Runs::Task && self.rng.coin() {
+            let tasks: Vec<BodyIndex> = self.tasks.iter().copied().filter(|t| *t <= body).collect();
+            let task = self.rng.pick(&tasks);
+            steps.push(Step::Recur { task, to: self.target(&place), when: self.when() });
         }
         if self.rng.below(4) > 0 {
             steps.push(self.mark());

@@ -70,6 +70,7 @@ pub(crate) struct Fixpoint {
 struct Statements {
     cancels: Vec<Option<usize>>,
     has_safe_quit: bool,
+    recurs: bool,
 }
 
 fn collect(steps: &[Step], into: &mut Statements) {
@@ -77,6 +78,7 @@ fn collect(steps: &[Step], into: &mut Statements) {
         match step {
             Step::Cancel { task, .. } => into.cancels.push(*task),
             Step::Quit { safely: true, .. } => into.has_safe_quit = true,
+            Step::Recur { .. } => into.recurs = true,
             Step::If(_, a, b) | Step::Try(a, b) => {
                 collect(a, into);
                 collect(b, into);
@@ -87,7 +89,7 @@ fn collect(steps: &[Step], into: &mut Statements) {
     }
 }
 
-/// Returns the facts of a program; `None` if it has too many nodes.
+/// Returns the facts of a program; `None` if it has too many nodes, or tasks that post themselves without a bound.
 pub(crate) fn fixpoint(program: &Random) -> Option<Fixpoint> {
     with_mistake(program, None)
 }
@@ -96,8 +98,11 @@ pub(crate) fn fixpoint(program: &Random) -> Option<Fixpoint> {
 pub(crate) fn with_mistake(program: &Random, mistake: Option<Mistake>) -> Option<Fixpoint> {
     let of = unfold(program, mistake == Some(Mistake::LoopsIgnored))?;
     let count = of.nodes.len();
-    let mut statements = Statements { cancels: Vec::new(), has_safe_quit: false };
+    let mut statements = Statements { cancels: Vec::new(), has_safe_quit: false, recurs: false };
     program.bodies.iter().for_each(|b| collect(&b.steps, &mut statements));
+    if statements.recurs {
+        return None;
+    }
     let is_cancelled = |c: &RuleContext| statements.cancels.iter().any(|b| b.is_none() || *b == c.body);
     let cancelled = of.contexts.iter().map(is_cancelled).collect();
     let mut f = Fixpoint {
@@ -359,6 +364,14 @@ impl Fixpoint {
     fn meet(&self, does: Does, behind: &mut Nodes, over: &mut u64) {
         let mut all: Vec<NodeIndex> =
             (0..self.of.nodes.len()).filter(|n| self.reached[*n] && self.of.nodes[*n].does == does).collect();
+        // The first write of a flag is not behind the flag.
+        if let Does::Set(flag, value) = does {
+            let is_behind = |n: NodeIndex| {
+                let mut all = (0..self.of.nodes.len()).filter(|d| self.above[n].contains(*d));
+                all.any(|d| self.of.nodes[d].does == Does::Holds(flag, value))
+            };
+            all.retain(|n| !is_behind(*n));
+        }
         if self.makes(Mistake::OneWriter) && matches!(does, Does::Set(..)) {
             all.truncate(1);
         }

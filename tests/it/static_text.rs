@@ -9,7 +9,7 @@ impl Random {
     /// Returns the text of the program. Each mark has the label `m` with its number.
     pub(crate) fn text(&self) -> String {
         let uncaught = if self.thread_ends { "thread" } else { "app" };
-        let mut text = format!("app \"random\" {{ uncaught = {uncaught} }}\nvar v = 0\nvar n = 2\n");
+        let mut text = format!("app \"random\" {{ uncaught = {uncaught} }}\nvar v = 0\nvar n = 2\natomic c = 2\n");
         (0..FLAGS).for_each(|i| writeln!(text, "var g{i} = false").expect("a string takes it"));
         (0..LOCKS).for_each(|i| writeln!(text, "lock k{i}").expect("a string takes it"));
         for i in 0..SEMAPHORES {
@@ -58,6 +58,10 @@ impl Random {
             Step::Mark(mark) => format!("@m{mark}: v = 1"),
             Step::Post { task, to, when, by_handler } => {
                 format!("post {}(0) to {}{}", name(*task), target(*to, *by_handler), due(*when))
+            }
+            Step::Recur { task, to, when } => {
+                let post = format!("post {}(0) to {}{}", name(*task), target(*to, false), due(*when));
+                format!("if fetch_add(c, 0 - 1) > 0 {{ {post} }}")
             }
             Step::Again { to, when } => {
                 format!("if i < 1 {{ post {own}(i + 1) to {}{} }}", target(*to, false), due(*when))

@@ -75,6 +75,12 @@ pub(crate) enum Step {
         to: Target,
         when: When,
     },
+    /// Posts this task or an earlier one, at most twice in a run, which the analysis cannot know.
+    Recur {
+        task: BodyIndex,
+        to: Target,
+        when: When,
+    },
     Fork {
         task: BodyIndex,
         local: u32,
@@ -142,6 +148,8 @@ impl Random {
                 Step::Post { task, .. } | Step::Fork { task, .. } | Step::Enable(task) => made[*task],
                 Step::Spawn { .. } => 1,
                 Step::Again { .. } => own,
+                // What it makes is left out: it makes little, and the bound on states holds all the same.
+                Step::Recur { .. } => 1,
                 Step::If(_, a, b) => of(a, made, own).max(of(b, made, own)),
                 Step::Try(a, b) => of(a, made, own) + of(b, made, own),
                 Step::Lock(_, body) => of(body, made, own),

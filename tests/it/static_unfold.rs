@@ -236,6 +236,8 @@ impl Unfolder<'_> {
             Step::Post { task, to, when, .. } => {
                 self.make(context, &at, Some(*task), Kind::Task(*when), Self::target(*to, locals)).1
             }
+            // The fixpoint leaves such programs out.
+            Step::Recur { .. } => one(Does::Nothing),
             Step::Again { to, when } => {
                 if self.contexts[context].argument > 0 {
                     return at;

@@ -4,7 +4,7 @@
 //! the rules of the paper. The mistakes in the rules that `static_rules` knows must be noticed by the same programs.
 //! `cargo test --release --test it statics -- --ignored --nocapture` takes many more of them.
 
-use crate::static_claims::{Tally, contradicted, judge, judge_fixpoint, notice};
+use crate::static_claims::{Tally, contradicted, judge, judge_fixpoint, judge_with, notice};
 use crate::static_directed::{DIRECTED, SETTLED};
 use crate::static_models::{of_paper, random, with_cancels, with_delays, with_fronts, with_quits};
 use crate::static_printed::Reading;
@@ -40,6 +40,27 @@ fn no_claim_about_ten_thousand_random_programs_is_wrong() {
     let all = no_claim_is_wrong(1_000..12_500, random);
     assert!(all.programs >= 10_000, "{}", all.counts());
     assert!(all.recall() >= 0.85, "{} {}", all.recall(), all.counts());
+}
+
+/// Limits that fold most contexts lose claims, and make none wrong.
+fn no_claim_within_limits_is_wrong(seeds: Range<u64>) {
+    let options =
+        |seed| StaticsOptions { contexts: 3 + seed as usize % 9, operations: 400, ..StaticsOptions::default() };
+    let all = judge_with(seeds, random, false, options);
+    println!("{} folded; {}", all.folded, all.counts());
+    assert!(all.wrong.is_empty(), "{}\n{}", all.wrong.join("\n"), all.counts());
+    assert!(all.folded * 5 > all.programs && all.claims > 500, "{} {}", all.folded, all.counts());
+}
+
+#[test]
+fn no_claim_about_folded_programs_is_wrong() {
+    no_claim_within_limits_is_wrong(400..550);
+}
+
+#[test]
+#[ignore = "minutes"]
+fn no_claim_about_thousands_of_folded_programs_is_wrong() {
+    no_claim_within_limits_is_wrong(30_000..33_000);
 }
 
 /// The fixpoint itself is right about random programs, so that agreement with it means something.
