@@ -256,18 +256,18 @@ impl JudgedViolation {
                 false => format!("too few runs in one piece to rule out the same failure: {signature}"),
             });
         }
-        let HarmOfViolation { failure, violated, in_one_piece: SerialRuns { before, after, other } } =
-            self.harm.as_ref()?;
-        let runs = |n: &u32| counted(u64::from(*n), "run");
+        let HarmOfViolation { failure, violated, in_one_piece } = self.harm.as_ref()?;
+        let SerialRuns { before, after, other } = *in_one_piece;
+        let runs = |n: u64| counted(n, "run");
         let mut serial = vec![format!("{before} before"), format!("{after} after")];
-        if *other > 0 {
+        if other > 0 {
             serial.push(format!("{other} without it"));
         }
         Some(format!(
             "in one piece: {} (what comes between: {}), none fails; not in one piece: {}, {} fail: {}",
-            runs(&(before + after + other)),
+            runs([before, after, other].into_iter().map(u64::from).sum()),
             serial.join(", "),
-            runs(violated),
+            runs(u64::from(*violated)),
             failure.runs,
             failure.text()
         ))
