@@ -365,6 +365,7 @@ pub mod formats;
 pub mod lang;
 pub mod sched;
 pub mod shrink;
+pub mod statics;
 pub mod token;
 pub mod trace;
 pub mod vm;

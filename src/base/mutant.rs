@@ -81,6 +81,15 @@ pub enum Mutant {
     RingWithoutAnnounced,
     RingWithoutBlocked,
     RingWithReleased,
+    // Mistakes in static executes-before.
+    StaticDelaysIgnored,
+    StaticLoopsIgnored,
+    StaticNopreOfMany,
+    StaticCancelsIgnored,
+    StaticOneWriter,
+    StaticFrontAtAnyTime,
+    StaticWeakClosed,
+    StaticQuitSafelyIgnored,
 }
 
 impl Mutant {
@@ -119,6 +128,19 @@ impl Mutant {
         Mutant::RingWithoutAnnounced,
         Mutant::RingWithoutBlocked,
         Mutant::RingWithReleased,
+    ];
+
+    /// All mistakes in static executes-before.
+    #[cfg(feature = "mutants")]
+    pub const OF_STATICS: [Mutant; 8] = [
+        Mutant::StaticDelaysIgnored,
+        Mutant::StaticLoopsIgnored,
+        Mutant::StaticNopreOfMany,
+        Mutant::StaticCancelsIgnored,
+        Mutant::StaticOneWriter,
+        Mutant::StaticFrontAtAnyTime,
+        Mutant::StaticWeakClosed,
+        Mutant::StaticQuitSafelyIgnored,
     ];
 
     /// All mistakes that a search can notice, without `None`.

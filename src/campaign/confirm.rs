@@ -10,8 +10,9 @@ use crate::campaign::find::detection::{add_searched, detect_in, may_add};
 use crate::campaign::finding::{Confirmation, PairFacts, is_explained};
 use crate::campaign::judge::compare::{compare, seen};
 use crate::campaign::judge::livelocks::endless;
+use crate::campaign::order::StaticOrder;
 use crate::campaign::report::{
-    Comparison, Discovery, MadeTrial, PairReport, PairSide, Proof, Refutation, SearchSize, Trials, UndecidedReason,
+    Comparison, Discovery, MadeTrial, PairReport, PairSide, Proof, SearchSize, Trials, UndecidedReason,
 };
 use crate::campaign::ring::{RingProof, RingReport};
 use crate::campaign::run::{RunId, RunSource};
@@ -24,6 +25,7 @@ use crate::campaign::{CampaignContext, CampaignPlan, Explore};
 use crate::detect::{Candidate, Candidates, DetectorId, Pair, RingCandidate};
 use crate::event::{Outcome, Site, SiteId};
 use crate::sched::site_text;
+use crate::statics::SitesClaim;
 use crate::world::Program;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -183,6 +185,11 @@ impl<'c, P: Program> Campaign<'c, P> {
         let (plan, context) = (self.plan, self.context);
         let mut pair_trials = PairTrials::new(plan, context, candidate, number, self.longest);
         pair_trials.look_at_detection(self.stream, self.runs);
+        if let Some(order) = ordered(plan, candidate) {
+            // Two proofs that contradict each other show a mistake in one of them.
+            assert!(!pair_trials.is_confirmed(), "a run confirms a pair that is in order in every run: {order:?}");
+            return PairResult::Decided(Box::new(self.report(candidate, pair_trials, Some(order), None)));
+        }
         if plan.search.explore != Explore::Only {
             pair_trials.drive(candidate, self.stream);
         }
@@ -193,7 +200,7 @@ impl<'c, P: Program> Campaign<'c, P> {
             self.states = self.states.take().or_else(|| states(plan, plan.search.states, context));
             match &self.states {
                 Some(Ok(states)) => match states.judge(&mut pair_trials, candidate.is_race()) {
-                    Ok(refutation) => refuted = Some(refutation),
+                    Ok(refutation) => refuted = Some(Proof::Refuted(refutation)),
                     Err(why) => undecided = Some(why),
                 },
                 Some(Err(_)) => undecided = Some(UndecidedReason::Cut),
@@ -213,19 +220,20 @@ impl<'c, P: Program> Campaign<'c, P> {
         &mut self,
         candidate: &Candidate,
         mut pair_trials: PairTrials<'_, P>,
-        refuted: Option<Refutation>,
+        refuted: Option<Proof>,
         undecided: Option<UndecidedReason>,
     ) -> PairReport {
         let proof = match (refuted, pair_trials.hits.is_empty()) {
-            (Some(refutation), _) => Proof::Refuted(refutation),
+            (Some(refutation), _) => refutation,
             (None, false) => Proof::Adjacent,
             (None, true) => pair_trials.flip().map_or(Proof::Unconfirmed, |flip| Proof::Flipped(Box::new(flip))),
         };
         let undecided_by_search = undecided.filter(|_| !proof.confirmed());
         let evidence = shown(&pair_trials, &proof).iter().map(|run| evidence(self.plan, run)).collect();
         let comparison = match &proof {
+            Proof::Refuted(_) | Proof::Ordered(_) => Comparison::nothing(),
             Proof::Unconfirmed => seen(&pair_trials),
-            Proof::Refuted(_) => Comparison::nothing(),
+            _ if !self.plan.trials.compare => seen(&pair_trials),
             _ => compare(&mut pair_trials, &proof),
         };
         // A trial that fails is a failure of the program, whatever the proof of its pair is.
@@ -252,6 +260,17 @@ impl<'c, P: Program> Campaign<'c, P> {
             ring: None,
         }
     }
+}
+
+// Returns the proof that a race is false because static analysis orders its accesses, if it does.
+fn ordered<P>(plan: &CampaignPlan<P>, candidate: &Candidate) -> Option<Proof> {
+    let (statics, Pair { a, b }) = (plan.ordered.as_ref().filter(|_| candidate.is_race())?, candidate.pair);
+    let order = match statics.sites(a, b) {
+        SitesClaim::Ordered { first } => Some((first, if first == a { b } else { a })),
+        SitesClaim::NeverBoth => None,
+        _ => return None,
+    };
+    Some(Proof::Ordered(Box::new(StaticOrder { order, why: statics.why(a, b) })))
 }
 
 // Returns the sides of a pair. Its contexts are those of its first occurrence, or of its proof if no run of detection
@@ -288,7 +307,7 @@ fn shown<P: Program>(pair_trials: &PairTrials<'_, P>, proof: &Proof) -> Vec<RunS
     match proof {
         Proof::Adjacent => pair_trials.hits.iter().take(1).map(|(at, _)| pair_trials.trials[*at].run.clone()).collect(),
         Proof::Flipped(flip) => flip.runs.to_vec(),
-        Proof::Refuted(_) | Proof::Unconfirmed => Vec::new(),
+        Proof::Refuted(_) | Proof::Ordered(_) | Proof::Unconfirmed => Vec::new(),
     }
 }
 

@@ -78,7 +78,7 @@ impl PairFacts for PairReport {
     fn status(&self) -> PairStatus {
         match &self.proof {
             Proof::Adjacent | Proof::Flipped(_) => PairStatus::Confirmed,
-            Proof::Refuted(_) => PairStatus::Refuted,
+            Proof::Refuted(_) | Proof::Ordered(_) => PairStatus::Refuted,
             Proof::Unconfirmed => PairStatus::Open,
         }
     }

@@ -45,7 +45,7 @@ pub use finding::{Confirmation, Finding, PairFacts, Results, RunKind, Subject};
 pub use judge::claims::{BELOW, CHANCE};
 pub use judge::continuations::SEEDS;
 pub use judge::violations::confirm_violations;
-pub use order::{First, Flip, InstancePair};
+pub use order::{First, Flip, InstancePair, StaticOrder};
 pub use plan::{
     CampaignContext, CampaignPlan, CampaignProgress, DetectionPlan, Explore, NoProgress, StatePlan, TrialPlan,
 };
@@ -63,6 +63,6 @@ pub use runs::parallel::in_order;
 pub use runs::trial::{RepeatedRun, Trial, remake};
 pub use verdict::{Harm, PairStatus, Verdict};
 pub use violation::{
-    ConfirmedViolation, ConfirmedViolations, DirectedRuns, OpenHarm, SearchAnswer, SerialRuns, ViolationFacts,
-    ViolationHarm, ViolationVerdict,
+    ConfirmedViolation, ConfirmedViolations, DirectedRuns, KnownHarm, OpenHarm, SearchAnswer, SerialRuns,
+    ViolationFacts, ViolationHarm, ViolationVerdict,
 };

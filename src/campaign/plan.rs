@@ -4,6 +4,7 @@ use crate::base::mix;
 use crate::detect::{DetectorId, Pair};
 use crate::event::SiteId;
 use crate::sched::{SiteSpec, site_text};
+use crate::statics::Statics;
 use crate::vm::Model;
 use crate::world::{Limits, Program, Setup};
 use std::sync::Arc;
@@ -37,6 +38,9 @@ pub struct CampaignPlan<P = Model> {
     pub trials: TrialPlan,
     /// Searches of all states.
     pub search: StatePlan,
+    /// What is in one order in every run, by static analysis: pairs that it orders are false, and are not driven. `None`
+    /// to leave it out.
+    pub ordered: Option<Arc<Statics>>,
     /// Number of workers.
     pub jobs: usize,
 }
@@ -61,6 +65,9 @@ pub struct TrialPlan {
     pub count: u32,
     /// Whether trials also drive order pairs.
     pub orders: bool,
+    /// Whether both orders of a confirmed pair are continued from the same states and compared. Without the comparison,
+    /// no pair is harmful.
+    pub compare: bool,
     /// Pairs to drive, whether or not detection finds them; `None` for the pairs that detection finds.
     pub pairs: Option<Vec<Pair>>,
 }
@@ -92,7 +99,8 @@ pub enum Explore {
 impl<P> Clone for CampaignPlan<P> {
     fn clone(&self) -> Self {
         let (program, detection, trials) = (self.program.clone(), self.detection.clone(), self.trials.clone());
-        Self { program, detection, trials, ..*self }
+        let ordered = self.ordered.clone();
+        Self { program, detection, trials, ordered, ..*self }
     }
 }
 
@@ -116,7 +124,7 @@ impl Default for DetectionPlan {
 
 impl Default for TrialPlan {
     fn default() -> Self {
-        Self { count: CampaignPlan::TRIALS, orders: false, pairs: None }
+        Self { count: CampaignPlan::TRIALS, orders: false, compare: true, pairs: None }
     }
 }
 
@@ -146,6 +154,7 @@ impl<P> CampaignPlan<P> {
             detection: DetectionPlan::default(),
             trials: TrialPlan::default(),
             search: StatePlan::default(),
+            ordered: None,
             jobs: 1,
         }
     }

@@ -1,6 +1,6 @@
 //! Defines what a campaign reports about a program: plain data that other modules print or write.
 
-use crate::campaign::order::{First, Flip};
+use crate::campaign::order::{First, Flip, StaticOrder};
 use crate::detect::{Candidate, ContextKind, Pair, Rank, RingCandidate, UseFree};
 use crate::event::{LimitKind, Outcome, SiteId};
 use crate::sched::ReleaseReason;
@@ -348,6 +348,8 @@ pub enum Proof {
     Flipped(Box<Flip>),
     /// False: a search of all states has neither found both statements side by side nor a flip.
     Refuted(Refutation),
+    /// False: the accesses are in one order in every run, or no run has both, by static analysis.
+    Ordered(Box<StaticOrder>),
     /// Neither confirmed nor refuted. It says nothing more.
     Unconfirmed,
 }
@@ -362,7 +364,7 @@ impl Proof {
     /// Returns whether the pair is proved to be false.
     #[must_use]
     pub fn refuted(&self) -> bool {
-        matches!(self, Proof::Refuted(_))
+        matches!(self, Proof::Refuted(_) | Proof::Ordered(_))
     }
 }
 

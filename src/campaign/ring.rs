@@ -16,8 +16,6 @@ pub struct RingReport {
     /// Deadlocks of the runs that ended with the ring closed, the most frequent first. Empty unless the ring is
     /// confirmed.
     pub deadlocks: Vec<FailureReport>,
-    /// Number of trials.
-    pub trials: u32,
     /// The trials, one by one.
     pub made: Vec<GoalTrial>,
     /// Trials by strategy, in the order in which the strategies were tried. A hit is a trial that ended with the ring
@@ -66,12 +64,17 @@ impl RingReport {
             parts: candidate.parts.clone(),
             proof: RingProof::Unconfirmed,
             deadlocks: Vec::new(),
-            trials: 0,
             made: Vec::new(),
             ways: Vec::new(),
             undecided_by_search: None,
             complete: true,
         }
+    }
+
+    /// Returns the number of trials.
+    #[must_use]
+    pub fn trials(&self) -> u32 {
+        self.made.len() as u32
     }
 
     /// Returns whether these are the acquisitions of one lock by two neighbours of the ring.

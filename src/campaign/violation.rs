@@ -1,9 +1,9 @@
 //! What a campaign reports about declared transactions that are not in one piece: plain data that other modules print
 //! or write.
 
-use super::report::{FailureReport, RunEvidence};
-use super::ring::GoalTrial;
-use super::verdict::Verdict;
+use crate::campaign::report::{FailureReport, RunEvidence};
+use crate::campaign::ring::GoalTrial;
+use crate::campaign::verdict::Verdict;
 use crate::detect::atomicity::{SeenFinding, Specification};
 
 /// Verdict on a declared transaction.
@@ -79,6 +79,15 @@ impl SerialRuns {
     }
 }
 
+/// What is known about the failures of runs that violate a transaction.
+#[derive(Clone, Debug)]
+pub enum KnownHarm {
+    /// A failure that comes with the violation only.
+    Needed(ViolationHarm),
+    /// Their most frequent failure, or one that other runs were not seen to have.
+    Open(OpenHarm),
+}
+
 /// A failure of runs with a violation that is not known to be its harm.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OpenHarm {
@@ -88,13 +97,15 @@ pub struct OpenHarm {
     pub either_way: bool,
 }
 
-/// Numbers of directed runs.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+/// Directed runs.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct DirectedRuns {
-    /// All of them.
+    /// Number of them.
     pub trials: u32,
-    /// Those that violate the transaction.
+    /// Number of those that violate the transaction.
     pub hits: u32,
+    /// All of them, one by one.
+    pub made: Vec<GoalTrial>,
 }
 
 /// What a search of all states says about a transaction.
@@ -123,14 +134,10 @@ pub struct ConfirmedViolation {
     pub evidence: Option<RunEvidence>,
     /// The directed runs.
     pub directed: DirectedRuns,
-    /// The directed runs, one by one.
-    pub made: Vec<GoalTrial>,
     /// What a search of all states says; `None` if none was made.
     pub searched: Option<SearchAnswer>,
-    /// The harm.
-    pub harm: Option<ViolationHarm>,
-    /// Without harm: the most frequent failure of the runs that violate the transaction.
-    pub open_harm: Option<OpenHarm>,
+    /// The harm; `None` if no run that violates the transaction fails.
+    pub harm: Option<KnownHarm>,
 }
 
 /// The violations that a campaign has confirmed.
@@ -182,6 +189,9 @@ impl ViolationFacts for ConfirmedViolation {
     }
 
     fn harm(&self) -> Option<&FailureReport> {
-        self.harm.as_ref().map(|harm| &harm.failure)
+        match self.harm.as_ref()? {
+            KnownHarm::Needed(harm) => Some(&harm.failure),
+            KnownHarm::Open(_) => None,
+        }
     }
 }

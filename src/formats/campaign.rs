@@ -9,12 +9,12 @@ pub use super::harms::Harm;
 use super::harms::{HarmClaim, MoreOften, hurts, often, rounded, side};
 pub use super::limits::LimitedRuns;
 use super::limits::cuts;
+pub use super::proof::Proof;
+use super::proof::proof;
 use super::ring::{JudgedRing, judged};
 use super::violations::ViolationsReport;
 use crate::base::{at_most, interval};
-use crate::campaign::{
-    self, CampaignPlan, Confirmation, FailureReport, NeverClaim, OrderReport, PairReport, Phase1, Refutation, WayReport,
-};
+use crate::campaign::{self, CampaignPlan, Confirmation, FailureReport, OrderReport, PairReport, Phase1, WayReport};
 use crate::detect::{ContextKind, DetectorId};
 use crate::event::SiteId;
 use crate::sched::site_text;
@@ -205,29 +205,6 @@ pub struct Way {
     pub released: BTreeMap<String, u32>,
 }
 
-/// The proof of the verdict on a pair.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase")]
-#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub enum Proof {
-    Adjacent,
-    Flipped {
-        a: String,
-        b: String,
-        cut: Option<String>,
-    },
-    Refuted {
-        states: u64,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        never_first: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        never_then: Option<String>,
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        never_direct: bool,
-    },
-    Unconfirmed,
-}
-
 /// The runs with one order of a pair.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
@@ -366,27 +343,6 @@ pub(super) fn way(report: &WayReport) -> Way {
     let (trials, hits) = (report.trials, report.hits);
     let (low, high) = interval(hits, trials);
     Way { strategy: report.strategy.clone(), trials, hits, interval: (rounded(low), rounded(high)), released }
-}
-
-fn proof(plan: &CampaignPlan, proof: &campaign::Proof) -> Proof {
-    match proof {
-        campaign::Proof::Adjacent => Proof::Adjacent,
-        campaign::Proof::Flipped(flip) => Proof::Flipped {
-            a: format!("{} visit {}", flip.instances.a.context, flip.instances.a.visit),
-            b: format!("{} visit {}", flip.instances.b.context, flip.instances.b.visit),
-            cut: flip.cut.map(side),
-        },
-        campaign::Proof::Refuted(Refutation { states, never }) => {
-            let (first, then) = match *never {
-                NeverClaim::Order { first, then, .. } => (Some(first), Some(then)),
-                NeverClaim::Turned => (None, None),
-            };
-            let never_direct = matches!(never, NeverClaim::Order { direct: true, .. });
-            let [never_first, never_then] = [first, then].map(|site| Some(access(plan, site?).site));
-            Proof::Refuted { states: *states, never_first, never_then, never_direct }
-        }
-        campaign::Proof::Unconfirmed => Proof::Unconfirmed,
-    }
 }
 
 fn pair_entry(plan: &CampaignPlan, report: &PairReport) -> Pair {

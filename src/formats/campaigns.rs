@@ -382,7 +382,7 @@ impl TrialLine {
             }
         }
         for of in violations.iter().flat_map(|found| &found.all) {
-            for (i, made) in of.made.iter().enumerate() {
+            for (i, made) in of.directed.made.iter().enumerate() {
                 let (specification, transaction) = (of.specification.name().to_owned(), of.declared.clone());
                 let goal = TrialGoal::Transaction { specification, transaction, violated: made.hit };
                 add(goal, i, (&made.strategy, made.seed), (&made.signature, made.steps));

@@ -5,7 +5,8 @@ use super::campaign::{Access, Evidence, Failure, access, fails, run_evidence};
 use super::timeline::{Marks, TransactionMarks};
 use crate::base::counted;
 use crate::campaign::{
-    CampaignPlan, ConfirmedViolation, ConfirmedViolations, SearchAnswer, ViolationFacts, ViolationVerdict,
+    self, CampaignPlan, ConfirmedViolation, ConfirmedViolations, KnownHarm, SearchAnswer, ViolationFacts,
+    ViolationHarm, ViolationVerdict,
 };
 use crate::detect::atomicity::{SeenFinding, Specification};
 use crate::event::by_trace_name;
@@ -117,14 +118,17 @@ impl ViolationsReport {
     }
 
     /// Returns the verdicts that a text lists: with `all` each of them. Otherwise, of the findings about one name those
-    /// that say less than the first one are left out: joint ones, those of priority 3, and likely harmless ones.
+    /// that say less than the first one are left out: joint ones, those of priority 3, and likely harmless ones, unless
+    /// they show another failure.
     #[must_use]
     pub fn listed(&self, all: bool) -> Vec<&JudgedViolation> {
         let mut names = BTreeSet::new();
         let mut listed = Vec::new();
         for of in &self.violations {
-            let is_first = names.insert((&of.specification, &of.transaction));
-            listed.extend((all || is_first || !of.says_less()).then_some(of));
+            let name = (&of.specification, &of.transaction);
+            let is_first = names.insert((name, None));
+            let shows_failure = of.harm().is_some_and(|failure| names.insert((name, Some(&failure.signature))));
+            listed.extend((all || is_first || shows_failure || !of.says_less()).then_some(of));
         }
         listed
     }
@@ -180,18 +184,16 @@ impl JudgedViolation {
                 Some(SearchAnswer::Undecided(why)) => Some(why.to_owned()),
                 _ => None,
             },
-            harm: of.harm.as_ref().map(|harm| HarmOfViolation {
-                failure: fails(plan, &harm.failure),
-                violated: harm.violated,
-                in_one_piece: {
-                    let crate::campaign::SerialRuns { before, after, other } = harm.serial;
-                    SerialRuns { before, after, other }
-                },
-            }),
-            open_harm: of
-                .open_harm
-                .as_ref()
-                .map(|open| OpenHarm { signature: open.signature.clone(), either_way: open.either_way }),
+            harm: match &of.harm {
+                Some(KnownHarm::Needed(harm)) => Some(HarmOfViolation::new(plan, harm)),
+                _ => None,
+            },
+            open_harm: match &of.harm {
+                Some(KnownHarm::Open(campaign::OpenHarm { signature, either_way })) => {
+                    Some(OpenHarm { signature: signature.clone(), either_way: *either_way })
+                }
+                _ => None,
+            },
         }
     }
 
@@ -199,7 +201,7 @@ impl JudgedViolation {
     fn says_less(&self) -> bool {
         let marked = |finding: &FoundViolation| finding.cycles.iter().all(|of| of.same_value || of.initialization);
         let is_lesser = |finding: &FoundViolation| finding.priority > 2 || marked(finding);
-        self.harm.is_none() && self.finding.as_ref().is_some_and(is_lesser) || self.verdict() == ViolationVerdict::Joint
+        self.verdict() == ViolationVerdict::Joint || self.finding.as_ref().is_some_and(is_lesser)
     }
 
     /// Returns the cycle to show: the first one of the best priority. `None` if no recorded run shows one.
@@ -254,18 +256,18 @@ impl JudgedViolation {
                 false => format!("too few runs in one piece to rule out the same failure: {signature}"),
             });
         }
-        let HarmOfViolation { failure, violated, in_one_piece: SerialRuns { before, after, other } } =
-            self.harm.as_ref()?;
-        let runs = |n: &u32| counted(u64::from(*n), "run");
+        let HarmOfViolation { failure, violated, in_one_piece } = self.harm.as_ref()?;
+        let SerialRuns { before, after, other } = *in_one_piece;
+        let runs = |n: u64| counted(n, "run");
         let mut serial = vec![format!("{before} before"), format!("{after} after")];
-        if *other > 0 {
+        if other > 0 {
             serial.push(format!("{other} without it"));
         }
         Some(format!(
             "in one piece: {} (what comes between: {}), none fails; not in one piece: {}, {} fail: {}",
-            runs(&(before + after + other)),
+            runs([before, after, other].into_iter().map(u64::from).sum()),
             serial.join(", "),
-            runs(violated),
+            runs(u64::from(*violated)),
             failure.runs,
             failure.text()
         ))
@@ -308,6 +310,14 @@ pub(super) fn verdict_counts<'r>(all: impl IntoIterator<Item = &'r JudgedViolati
     }
     let some = ViolationVerdict::ALL.iter().zip(counts).filter(|(_, n)| *n > 0);
     some.map(|(verdict, n)| format!("{n} {}", verdict.word())).collect()
+}
+
+impl HarmOfViolation {
+    fn new(plan: &CampaignPlan, harm: &ViolationHarm) -> Self {
+        let campaign::SerialRuns { before, after, other } = harm.serial;
+        let in_one_piece = SerialRuns { before, after, other };
+        Self { failure: fails(plan, &harm.failure), violated: harm.violated, in_one_piece }
+    }
 }
 
 // Adds the statements of the model to the operations of a finding.

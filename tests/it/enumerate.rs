@@ -6,15 +6,15 @@
 //! digest that occurred before, and must then find the same ends.
 
 use crate::harness_outcomes::{as_data, fact};
-pub(crate) use crate::stateless::words;
+pub(crate) use crate::stateless::{choices, words};
 use crate::support::{disappointed, models, program, read};
 use crate::tiny;
 use raceflip::campaign::{RunResult, named};
-use raceflip::event::{Actor, Choice, Outcome};
+use raceflip::event::Actor;
 use raceflip::lang::Program;
 use raceflip::lang::program::GlobalId;
 use raceflip::vm::{Vm, compile};
-use raceflip::world::{Limits, Machine, Question, World};
+use raceflip::world::{Limits, Machine, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -59,39 +59,6 @@ pub(crate) fn enumerate(program: &Program, of: &BTreeSet<GlobalId>, merge: bool,
         }
     }
     Some(found)
-}
-
-/// Returns every open choice with each possible argument, or the outcome if the run ends here. The clock may advance to
-/// the instants that `instants` returns.
-pub(crate) fn choices(
-    machine: &mut Machine<Vm>,
-    instants: impl Fn(&World) -> Vec<u64>,
-) -> Result<Vec<Choice>, Outcome> {
-    let openings = machine.world.openings();
-    if openings.stop() && machine.world.outcome().is_none() {
-        machine.check_rest();
-    }
-    let world = &machine.world;
-    if let Some(outcome) = world.outcome() {
-        return Err(outcome.clone());
-    }
-    if openings.total() == 0 {
-        return Err(Outcome::Deadlock(world.deadlock()));
-    }
-    let mut all = Vec::new();
-    for k in 0..openings.total() {
-        let actor = world.open_actor(&openings, k);
-        let arguments = match world.question(actor) {
-            None => vec![0],
-            Some(Question::Branch) => vec![0, 1],
-            Some(Question::Waiter(waiters) | Question::Instance(waiters) | Question::Case(waiters)) => {
-                (0..waiters as u64).collect()
-            }
-            Some(Question::Instant) => instants(world),
-        };
-        all.extend(arguments.into_iter().map(|argument| Choice { actor, argument }));
-    }
-    Ok(all)
 }
 
 /// Compares the enumerations with and without merging on one text. Returns the steps of the one without merging, or

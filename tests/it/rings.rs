@@ -219,7 +219,7 @@ fn a_search_refutes_a_ring_that_cannot_close() {
     let search = StatePlan { explore: Explore::Only, ..StatePlan::default() };
     let closes = self::model(SHAPES[0].1);
     let found = confirmed(&CampaignPlan { search, ..CampaignPlan::new(&closes) });
-    assert_eq!((found.rings[0].proof, found.rings[0].trials), (RingProof::Closed, 0));
+    assert_eq!((found.rings[0].proof, found.rings[0].trials()), (RingProof::Closed, 0));
 }
 
 /// The order pairs of two neighbours are reported with their ring, the deadlock is the finding of the ring, and every

@@ -85,6 +85,39 @@ struct Cost {
     ticked: bool,
 }
 
+/// Returns every open choice with each possible argument, or the outcome if the run ends here. The clock may advance to
+/// the instants that `instants` returns.
+pub(crate) fn choices(
+    machine: &mut Machine<Vm>,
+    instants: impl Fn(&World) -> Vec<u64>,
+) -> Result<Vec<Choice>, Outcome> {
+    let openings = machine.world.openings();
+    if openings.stop() && machine.world.outcome().is_none() {
+        machine.check_rest();
+    }
+    let world = &machine.world;
+    if let Some(outcome) = world.outcome() {
+        return Err(outcome.clone());
+    }
+    if openings.total() == 0 {
+        return Err(Outcome::Deadlock(world.deadlock()));
+    }
+    let mut all = Vec::new();
+    for k in 0..openings.total() {
+        let actor = world.open_actor(&openings, k);
+        let arguments = match world.question(actor) {
+            None => vec![0],
+            Some(Question::Branch) => vec![0, 1],
+            Some(Question::Waiter(waiters) | Question::Instance(waiters) | Question::Case(waiters)) => {
+                (0..waiters as u64).collect()
+            }
+            Some(Question::Instant) => instants(world),
+        };
+        all.extend(arguments.into_iter().map(|argument| Choice { actor, argument }));
+    }
+    Ok(all)
+}
+
 /// Returns the instants to which the clock may advance: the next millisecond, and the instants of `at` after the last
 /// deadline. The latter are reached in one step, because the clock stops if no deadline is ahead.
 pub(crate) fn next_instants(world: &World) -> Vec<u64> {

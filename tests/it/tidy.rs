@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules from bottom to top. A module may use only those before it.
-const ORDER: [&str; 15] = [
-    "base", "event", "world", "trace", "lang", "vm", "sched", "exec", "detect", "explore", "token", "shrink",
-    "campaign", "formats", "cli",
+const ORDER: [&str; 16] = [
+    "base", "event", "world", "trace", "lang", "vm", "sched", "exec", "detect", "statics", "explore", "token",
+    "shrink", "campaign", "formats", "cli",
 ];
 
 /// Modules that may not use each other, in either direction.

@@ -7,8 +7,7 @@
 //! state thus says which instances of a statement have been performed, and which orders are still possible is a
 //! question about the graph.
 
-use crate::enumerate::choices;
-use crate::stateless::next_instants;
+use crate::stateless::{choices, next_instants};
 use raceflip::base::Id;
 use raceflip::detect::Pair;
 use raceflip::event::{
@@ -83,12 +82,17 @@ pub(crate) struct Graph {
 /// Builds the graph of all states of a model. Returns `None` if there are more than `most` states or more than 64
 /// failures. With `all`, states record the operations of all kinds that were performed, not only the accesses.
 pub(crate) fn graph(model: &Model, most: usize, all: bool) -> Option<Graph> {
+    graph_with(model, most, all, &mut |_| ())
+}
+
+/// Like [`graph`], and shows `look` each state in which the run goes on, once.
+pub(crate) fn graph_with(model: &Model, most: usize, all: bool, look: &mut dyn FnMut(&Machine<Vm>)) -> Option<Graph> {
     let mut machine = model.machine(Limits::default());
     machine.start(true);
     let mut walk = Walk::new(model, most, all);
     walk.state(State { machine, names: Vec::new(), done: Vec::new() }, None)?;
     while let Some((at, state)) = walk.open.pop() {
-        walk.expand(at, state)?;
+        walk.expand(at, state, look)?;
     }
     let reach = reach(&walk.nodes);
     let Walk { nodes, failures, occurrences, names, .. } = walk;
@@ -305,7 +309,7 @@ impl<'m> Walk<'m> {
     }
 
     // Expands a state: adds an edge for each choice, the outcomes of runs that end here, and the pairs side by side.
-    fn expand(&mut self, at: usize, mut state: State) -> Option<()> {
+    fn expand(&mut self, at: usize, mut state: State, look: &mut dyn FnMut(&Machine<Vm>)) -> Option<()> {
         let choices = match choices(&mut state.machine, next_instants) {
             Ok(choices) => choices,
             Err(outcome) => {
@@ -314,6 +318,7 @@ impl<'m> Walk<'m> {
             }
         };
         self.note_beside(at, &state);
+        look(&state.machine);
         for choice in choices {
             if choice.actor == Actor::Stop {
                 self.end(at, &state.machine.world.rest_outcome());

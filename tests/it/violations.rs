@@ -2,7 +2,9 @@
 
 use crate::cli::{call, file, scratch};
 use crate::language::blocks;
+use crate::load::models;
 use crate::support::read;
+use raceflip::formats::atomicity::AtomicityReport;
 use raceflip::formats::violations::{SerialRuns, ViolationsReport};
 
 fn confirmed(model: &str, more: &[&str]) -> (i32, ViolationsReport) {
@@ -74,6 +76,30 @@ fn an_initialization_comes_first() {
     };
     assert!(marked("writes.race", ""));
     assert!(!marked("reads.race", "seen = x;"));
+}
+
+/// What a search rules out for components, no detection run shows.
+#[test]
+fn no_run_violates_what_is_refuted() {
+    let mut refuted = 0;
+    for path in models("harnesses/components") {
+        let path = path.display().to_string();
+        let (_, report) = confirmed(&path, &["--runs", "10", "--trials", "8"]);
+        let of_verdict = report.violations.iter().filter(|of| of.verdict == "REFUTED");
+        let names: Vec<(&str, &str)> =
+            of_verdict.map(|of| (of.specification.as_str(), of.transaction.as_str())).collect();
+        let options = ["detect", &path, "--detector", "atomicity", "--runs", "300", "--format", "json"];
+        let detected = call(&options).out;
+        let seen: AtomicityReport = serde_json::from_str(&detected).unwrap_or_else(|e| panic!("{path}: {e}"));
+        for of in &seen.specifications {
+            let certain = of.findings.iter().filter(|finding| finding.blame == "certain" && finding.priority < 4);
+            for finding in certain {
+                assert!(!names.contains(&(&of.specification, &finding.transaction)), "{path}: {}", finding.transaction);
+            }
+        }
+        refuted += names.len();
+    }
+    assert!(refuted >= 30, "{refuted}");
 }
 
 #[test]

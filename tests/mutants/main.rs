@@ -1,7 +1,7 @@
 //! Mutation tests: mistakes that are made on purpose in the search, the canonical state, the message queue, jobs and
-//! components, in CAFA's order over traces, in the analysis of atomicity, and in the search for deadlock rings. Each
-//! mistake must be noticed by an oracle of the search, by the rules of the order, or by the definition of a violation
-//! or ring.
+//! components, in CAFA's order over traces, in the analysis of atomicity, in the search for deadlock rings, and in
+//! static executes-before. Each mistake must be noticed by an oracle of the search, by the rules of the order, by the
+//! definition of a violation or ring, or by all runs of small programs.
 //!
 //! This is a separate program, because it builds the library with the feature `mutants`:
 //! `cargo test --features mutants --test mutants -- --nocapture`.
@@ -34,6 +34,33 @@ mod ring_naive;
 mod small;
 #[path = "../it/stateless.rs"]
 mod stateless;
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "../it/static_claims.rs"]
+mod static_claims;
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "../it/static_directed.rs"]
+mod static_directed;
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "../it/static_models.rs"]
+mod static_models;
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "../it/static_rules.rs"]
+mod static_rules;
+#[path = "../it/static_text.rs"]
+mod static_text;
+#[path = "../it/static_tree.rs"]
+mod static_tree;
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "../it/static_truth.rs"]
+mod static_truth;
+#[path = "../it/static_unfold.rs"]
+mod static_unfold;
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "../it/truth.rs"]
+mod truth;
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "../it/truth_orders.rs"]
+mod truth_orders;
 
 use agree::{compare, search};
 use component_runs::{ComponentEnd, compare_ends};
@@ -42,6 +69,8 @@ use raceflip::campaign::{judge, named};
 use raceflip::explore::{Bounds, SearchPlan};
 use raceflip::vm::Model;
 use stateless::{Facts, facts, words};
+use static_claims::MOST_STATES;
+use static_truth::{OrderFacts, order_facts};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
@@ -202,6 +231,53 @@ fn each_mistake_in_the_search_for_rings_is_noticed() {
     noticed.iter().for_each(|(mutant, count)| println!("{mutant:?}: {count} of {} models", texts.len()));
     let missed: Vec<_> = noticed.iter().filter(|(_, count)| *count == 0).collect();
     assert!(missed.is_empty(), "not noticed: {missed:?}");
+}
+
+/// Number of random programs in which a mistake in static executes-before must be noticed.
+const PROGRAMS: u64 = 5_000;
+
+/// Each mistake in static executes-before makes a claim that some run contradicts: about one of the short programs that
+/// were written for them, and about one of the random programs.
+#[test]
+fn each_mistake_in_static_executes_before_is_noticed() {
+    let _mistake = MISTAKE.lock().unwrap_or_else(PoisonError::into_inner);
+    make(Mutant::None);
+    let directed: Vec<(Model, OrderFacts)> = static_directed::DIRECTED
+        .iter()
+        .map(|(name, text)| model(name, text))
+        .map(|model| {
+            let facts = order_facts(&model, MOST_STATES).expect("few states");
+            (model, facts)
+        })
+        .collect();
+    let is_noticed = |(model, facts): &&(Model, OrderFacts)| static_claims::contradicted(model, facts).is_some();
+    assert_eq!(directed.iter().filter(is_noticed).count(), 0);
+    for mutant in Mutant::OF_STATICS {
+        make(mutant);
+        let count = directed.iter().filter(is_noticed).count();
+        make(Mutant::None);
+        assert!(count > 0, "no short program notices {mutant:?}");
+    }
+    let mut noticed: BTreeMap<u8, Vec<u64>> = BTreeMap::new();
+    for seed in 0..PROGRAMS {
+        let model = static_claims::load(seed, &static_models::random(seed));
+        let Some(facts) = order_facts(&model, MOST_STATES) else { continue };
+        assert_eq!(static_claims::contradicted(&model, &facts), None, "random {seed}");
+        for mutant in Mutant::OF_STATICS {
+            make(mutant);
+            if static_claims::contradicted(&model, &facts).is_some() {
+                noticed.entry(mutant as u8).or_default().push(seed);
+            }
+            make(Mutant::None);
+        }
+        if noticed.len() == Mutant::OF_STATICS.len() {
+            break;
+        }
+    }
+    for mutant in Mutant::OF_STATICS {
+        println!("{mutant:?}: first program {:?}", noticed.get(&(mutant as u8)).and_then(|seeds| seeds.first()));
+    }
+    assert_eq!(noticed.len(), Mutant::OF_STATICS.len(), "not all are noticed");
 }
 
 #[test]

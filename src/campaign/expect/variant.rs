@@ -23,7 +23,7 @@ use crate::base::mix;
 use crate::campaign::run::{RunId, RunSource};
 use crate::campaign::runs::parallel;
 use crate::campaign::runs::trial::{Trial, Worker};
-use crate::campaign::{CampaignContext, CampaignPlan, Confirmation, confirm};
+use crate::campaign::{CampaignContext, CampaignPlan, Confirmation, RingReport, confirm};
 use crate::event::{LimitKind, Outcome, SiteId};
 use crate::exec::{EndKind, LoopEnd, NoObserver, RunResult};
 use crate::lang::program::{Expectation, ExpectationKind};
@@ -275,7 +275,7 @@ impl Test<'_> {
     fn campaign(&mut self, plan: &CampaignPlan) -> bool {
         let found = confirm(plan, self.context);
         self.trials += found.phase1.runs + found.pairs.iter().map(|p| p.trials.count).sum::<u32>();
-        self.trials += found.rings.iter().map(|ring| ring.trials).sum::<u32>();
+        self.trials += found.rings.iter().map(RingReport::trials).sum::<u32>();
         let of_pairs = found.pairs.iter().flat_map(|p| p.comparison.failures());
         let of_rings = found.rings.iter().flat_map(|ring| &ring.deadlocks);
         for failure in found.phase1.failures.iter().chain(of_pairs).chain(of_rings).chain(&found.unexplained) {

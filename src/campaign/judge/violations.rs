@@ -21,8 +21,8 @@ use crate::campaign::runs::parallel;
 use crate::campaign::runs::stream::{Stream, seed_of};
 use crate::campaign::runs::trial::{Trial, Worker};
 use crate::campaign::violation::{
-    ConfirmedViolation, ConfirmedViolations, DirectedRuns, OpenHarm, SearchAnswer, SerialRuns, ViolationHarm,
-    ViolationVerdict,
+    ConfirmedViolation, ConfirmedViolations, DirectedRuns, KnownHarm, OpenHarm, SearchAnswer, SerialRuns,
+    ViolationHarm, ViolationVerdict,
 };
 use crate::campaign::{CampaignContext, CampaignPlan, Explore};
 use crate::detect::atomicity::{
@@ -42,6 +42,9 @@ const MOST_CANDIDATES: usize = 16;
 
 // Maximum number of accesses of a run that are ordered by a table of all pairs, to exclude candidates.
 const MOST_ORDERED: usize = 10_000;
+
+// Number of ways: what comes between does so, or comes after or before.
+const WAYS: usize = 3;
 
 // Number of runs of each way in one round, and maximum number of rounds for harm.
 const ROUND: u32 = 40;
@@ -189,13 +192,19 @@ impl<P: Program> Violations<'_, P> {
         runs.iter().for_each(|run| _ = tally.add(run));
         let ways: Vec<StrategySpec> =
             self.ways(finding).iter().filter_map(|orders| self.strategy(orders, profile)).collect();
-        // Harm needs a failure with the violation. Without one in the first rounds there is none to compare.
+        // Where a way cannot be directed, random walks may come to it.
+        let walks = ways.len() < WAYS && self.plan.search.explore != Explore::Only;
         for round in 0..MOST_ROUNDS {
-            if ways.is_empty()
-                || tally.serial.all() >= enough() && tally.violated >= ROUND
-                || round > 2 && tally.suspects().next().is_none()
-            {
+            let is_decided = tally.serial.all() >= enough() && tally.violated >= ROUND;
+            // Harm needs a failure with the violation. Without one in the first rounds there is none to compare, and
+            // with few runs in one piece so far all rounds would be too few.
+            let has_no_chance =
+                tally.suspects().next().is_none() || tally.serial.all() * MOST_ROUNDS < enough() * round;
+            if ways.is_empty() && !walks || is_decided || round > 2 && has_no_chance {
                 break;
+            }
+            if walks {
+                self.draw(&StrategySpec::default(), round * ROUND, ROUND).iter().for_each(|run| _ = tally.add(run));
             }
             for way in &ways {
                 let more = self.draw(way, round * ROUND, ROUND);
@@ -208,12 +217,12 @@ impl<P: Program> Violations<'_, P> {
             && let Some(failure) = tally.with.clone().finish(self.plan).into_iter().find(|f| f.signature == signature)
         {
             of.verdict = ViolationVerdict::Harmful;
-            of.harm = Some(ViolationHarm { failure, violated, serial });
+            of.harm = Some(KnownHarm::Needed(ViolationHarm { failure, violated, serial }));
         } else {
             let signature = tally.suspects().next().or_else(|| Some(tally.with.counts().next()?.0));
-            of.open_harm = signature.map(|signature| OpenHarm {
-                signature: signature.to_owned(),
-                either_way: tally.without.contains(signature),
+            of.harm = signature.map(|signature| {
+                let either_way = tally.without.contains(signature);
+                KnownHarm::Open(OpenHarm { signature: signature.to_owned(), either_way })
             });
         }
     }
@@ -316,7 +325,7 @@ impl ConfirmedViolation {
         for (trial, hit) in runs {
             self.directed.trials += 1;
             self.directed.hits += u32::from(hit);
-            self.made.extend(trial.of_goal(hit));
+            self.directed.made.extend(trial.of_goal(hit));
         }
     }
 }
@@ -330,10 +339,8 @@ fn unjudged(specification: Specification, name: &str) -> ConfirmedViolation {
         seen: None,
         evidence: None,
         directed: DirectedRuns::default(),
-        made: Vec::new(),
         searched: None,
         harm: None,
-        open_harm: None,
     }
 }
 

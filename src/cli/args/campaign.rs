@@ -3,7 +3,8 @@
 use super::{DefineArgs, JobArgs, LimitArgs, SeedArgs, head};
 use crate::campaign;
 use crate::cli::io::load::Model;
-use crate::detect::DetectorId;
+use crate::detect::{DetectorId, Pair};
+use crate::statics::{StaticPair, StaticsOptions, analyze};
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, RangedI64ValueParser};
 use std::num::NonZeroUsize;
@@ -41,6 +42,8 @@ pub(in crate::cli) struct CampaignArgs {
 impl CampaignArgs {
     /// Returns the plan of the campaign for this model.
     pub(in crate::cli) fn plan(&self, model: &Model, trials: campaign::TrialPlan) -> campaign::CampaignPlan {
+        let pairs = trials.pairs.or_else(|| (self.detector == DetectorArg::Static).then(|| static_pairs(model)));
+        let trials = campaign::TrialPlan { pairs, ..trials };
         campaign::CampaignPlan {
             limits: self.limits.resolve(),
             seed: self.seed.seed,
@@ -56,14 +59,23 @@ impl CampaignArgs {
     }
 }
 
+/// Returns the pairs that static analysis reports, without those whose order is settled.
+fn static_pairs(model: &Model) -> Vec<Pair> {
+    let open = |pair: &StaticPair| pair.is_open() && pair.settled.is_none();
+    let pairs = analyze(&model.program, &StaticsOptions::default()).pairs();
+    pairs.into_iter().filter(open).map(|pair| pair.pair).collect()
+}
+
 /// Detectors of a campaign, the value of `--detector`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::cli) enum DetectorArg {
     /// A detector of potential pairs.
     Pairs(DetectorId),
+    /// Static executes-before: the pairs that nothing orders, whether or not a run shows them.
+    Static,
     /// The analysis of atomicity, which finds no pairs.
     Atomicity,
-    /// All of them.
+    /// All that observe runs.
     All,
 }
 
@@ -78,6 +90,8 @@ impl DetectorArg {
     pub(in crate::cli) fn resolve(self) -> Vec<DetectorId> {
         match self {
             Self::Pairs(by) => vec![by],
+            // The pairs are given; what runs show of them is told as well.
+            Self::Static => vec![DetectorId::HYBRID],
             Self::Atomicity => Vec::new(),
             Self::All => DetectorId::of_runs().collect(),
         }
@@ -87,7 +101,10 @@ impl DetectorArg {
 impl ValueEnum for DetectorArg {
     fn value_variants<'a>() -> &'a [Self] {
         static ALL: LazyLock<Vec<DetectorArg>> = LazyLock::new(|| {
-            DetectorId::of_runs().map(DetectorArg::Pairs).chain([DetectorArg::Atomicity, DetectorArg::All]).collect()
+            DetectorId::of_runs()
+                .map(DetectorArg::Pairs)
+                .chain([DetectorArg::Static, DetectorArg::Atomicity, DetectorArg::All])
+                .collect()
         });
         &ALL
     }
@@ -95,10 +112,11 @@ impl ValueEnum for DetectorArg {
     fn to_possible_value(&self) -> Option<PossibleValue> {
         Some(match self {
             Self::Pairs(by) => PossibleValue::new(by.name()).help(by.row()?.help?),
+            Self::Static => PossibleValue::new("static").help("Pairs that nothing orders, found without running"),
             Self::Atomicity => {
                 PossibleValue::new("atomicity").help("Parts that are meant to happen in one piece and do not")
             }
-            Self::All => PossibleValue::new("all").help("All of them"),
+            Self::All => PossibleValue::new("all").help("All that observe runs, and atomicity"),
         })
     }
 }

@@ -76,6 +76,7 @@ commands! {
     Run = run,
     Replay = run::replay,
     Shrink = run::shrink,
+    Static = confirm::statics,
     Detect = confirm::detect,
     Confirm = confirm,
     Merge = confirm::merge,

@@ -145,7 +145,8 @@ impl Gate {
         let all = self.on.iter().map(|on| (*on, reports.clone().map(|r| self.count(*on, r)).sum::<u64>()));
         let failure = |(on, count)| GateFailure { on: name(on), count, why: why(on).to_owned() };
         let failed = all.filter(|(_, count)| *count > 0).map(failure).collect();
-        GateReport::new(self.on.iter().copied().map(name).collect(), self.usual, failed)
+        let judged = GateReport::new(self.on.iter().copied().map(name).collect(), self.usual, failed);
+        GateReport { strict: self.strict, ..judged }
     }
 
     /// Judges a campaign: each of its variants alone, and all of them together. Returns the judgment on all.

@@ -1,6 +1,6 @@
 //! `raceflip confirm`: shows which potential pairs are real, which are harmful, and how to replay them.
 //!
-//! The room of campaigns: the commands `detect`, `confirm` and `merge`, the words for what they found (`found`), the
+//! The room of pairs: the commands `static`, `detect`, `confirm` and `merge`, the words for what they found (`found`), the
 //! pairs that the user names (`pair_options`), gates, and the journal with which a campaign resumes.
 
 mod campaigns;
@@ -10,6 +10,7 @@ pub(super) mod gate;
 mod journal;
 pub(super) mod merge;
 mod pair_options;
+pub(super) mod statics;
 mod text;
 mod violations;
 
@@ -28,12 +29,14 @@ use crate::formats::campaign::ConfirmReport;
 use crate::formats::campaigns::Partition;
 use crate::formats::report::text::TextExtent;
 use crate::formats::report::words;
+use crate::statics::{StaticsOptions, analyze};
 pub(super) use campaigns::print_campaign;
 use clap::ValueEnum;
 use found::potential;
 use gate::{Gate, GateArgs};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use text::ConfirmPrinter;
 
@@ -47,7 +50,7 @@ each thread waits before the lock that it wants until its neighbour holds that l
 
   HARMFUL      confirmed, and some failure occurs with one order and not with the other
   REAL         confirmed; both orders fail in the same ways, or none fails
-  REFUTED      false: in no state side by side, and one order never occurs
+  REFUTED      false: in one order in every run (`raceflip static`); or in no state side by side, and one order never occurs
   UNCONFIRMED  none of these: the pair may be false, or too rare for so many trials";
 
 const AFTER: &str = "\
@@ -70,8 +73,9 @@ Examples:
 GATES
 
 Exit status:
-  0    no pair was confirmed and no run failed; with --fail-on: none of its conditions is met
-  1    a pair was confirmed or a run failed; with --fail-on: one of its conditions is met
+  0    nothing was confirmed and no run failed; with --fail-on: none of its conditions is met
+  1    a pair, a deadlock ring or a violation of atomicity was confirmed (see --strict), or a run failed; with
+       --fail-on: one of its conditions is met
   2    bad input or usage
   130  interrupted; the results so far are printed";
 
@@ -97,6 +101,9 @@ pub(super) struct Args {
     /// Do not drive order pairs (two acquisitions, a post and a cancel), which are not races but may be harmful
     #[arg(long, help_heading = head::MODEL)]
     no_orders: bool,
+    /// Do not ask static analysis first which pairs are in order in every run (`raceflip static`)
+    #[arg(long, help_heading = head::EFFORT)]
+    no_static: bool,
     /// Number of trials of each pair, for each kind of trial
     #[arg(long, value_name = "N", default_value_t = campaign::CampaignPlan::TRIALS, value_parser = number_of_runs(), help_heading = head::EFFORT)]
     trials: u32,
@@ -153,7 +160,7 @@ pub(super) struct Args {
 /// Option about the pairs of one cause in text output.
 #[derive(clap::Args, Clone, Debug)]
 pub(in crate::cli) struct GroupArgs {
-    /// Print each harmful pair, and not only the widest one of each cause
+    /// Print each harmful pair, and not only the widest one of each cause; each finding of atomicity with all cycles
     ///
     /// Other formats always contain all of them.
     #[arg(long, help_heading = head::RESULT)]
@@ -170,7 +177,7 @@ enum ExploreArg {
     /// For pairs that no run confirms, unless there are too many states
     #[default]
     Auto,
-    /// Never: no pair is refuted
+    /// Never: no search refutes a pair
     Off,
     /// For all pairs, instead of trials
     Only,
@@ -207,9 +214,11 @@ impl Args {
 
 // Returns the plan of the campaign for a model.
 fn plan(args: &Args, model: &Model) -> campaign::CampaignPlan {
-    let trials = TrialPlan { count: args.trials, orders: !args.no_orders, pairs: None };
+    let trials = TrialPlan { count: args.trials, orders: !args.no_orders, ..TrialPlan::default() };
     let search = StatePlan { explore: args.explore.into(), states: args.explore_limit, livelocks: args.livelocks() };
-    campaign::CampaignPlan { search, ..args.campaign.plan(model, trials) }
+    let options = StaticsOptions { reasons: true, ..StaticsOptions::default() };
+    let ordered = (!args.no_static).then(|| Arc::new(analyze(&model.program, &options)));
+    campaign::CampaignPlan { search, ordered, ..args.campaign.plan(model, trials) }
 }
 
 pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
@@ -233,7 +242,7 @@ fn one(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitSta
     let model = load::model(&args.paths[0], &args.campaign.defines.resolve(), &context.out)?;
     let pairs = pair_options::pairs(args.pairs_from.as_deref(), &args.pair, &model, &mut context.out)?;
     let mut plan = plan(args, &model);
-    plan.trials.pairs = pairs;
+    plan.trials.pairs = pairs.or(plan.trials.pairs);
     let sites = &model.code.setup.sites;
     let mut given = plan.trials.pairs.iter().flatten();
     if args.no_orders && given.any(|pair| sites[pair.a].is_operation() || sites[pair.b].is_operation()) {

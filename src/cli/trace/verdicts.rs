@@ -72,7 +72,8 @@ pub(super) fn confirm_races(
     if all.is_empty() {
         return Ok(made);
     }
-    let trials = TrialPlan { pairs: Some(all), ..TrialPlan::default() };
+    // Without uses and frees nothing in the model can fail but by a deadlock, which is no harm to the app.
+    let trials = TrialPlan { pairs: Some(all), compare: !trace.marks.is_empty(), ..TrialPlan::default() };
     let search = StatePlan { states: STATES, ..StatePlan::default() };
     let plan = CampaignPlan { trials, search, jobs: workers(None), ..CampaignPlan::new(&model) };
     let bar = CampaignBar::new("run");

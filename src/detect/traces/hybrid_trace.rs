@@ -58,7 +58,9 @@ impl Detector for HybridTrace<'_> {
     }
 
     fn finish(self: Box<Self>, _: &AtomicBool) -> Result<Option<Analysis>, TooLarge> {
-        let (races, lost) = self.accesses.finish();
+        let Self { classes, orders, accesses, .. } = *self;
+        drop(orders);
+        let (races, lost) = accesses.finish(&classes);
         Ok(Some(Analysis { lost, ..Analysis::of(races) }))
     }
 }

@@ -5,6 +5,7 @@ use super::{FORMAT, IgnoreReason, ListedPairs, PairsError, UnmatchedPlace, VERSI
 use crate::base::IndexVec;
 use crate::detect::Pair;
 use crate::event::{Site, SiteId};
+use crate::formats::statics;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeSet;
@@ -84,7 +85,8 @@ impl PairList<'_> {
     // Reads a JSON list, and returns the digest of its program, if it has one.
     fn json(&mut self, text: &str) -> Result<Option<String>, PairsError> {
         let head: PairsHead = from_json(text, text)?;
-        if head.format != FORMAT {
+        // What `static` prints has its pairs in the same form.
+        if head.format != FORMAT && head.format != statics::FORMAT {
             return Err(PairsError::Foreign(head.format));
         }
         if head.version != u64::from(VERSION) {

@@ -121,7 +121,15 @@ pub(super) fn proof(report: &ConfirmReport, pair: &Pair) -> String {
                 }
             }
         }
-        Proof::Refuted { states, never_first, never_then, never_direct } => {
+        Proof::Refuted { by: Some(_), never_first, never_then, why, .. } => {
+            let order = match (never_first, never_then) {
+                (Some(then), Some(first)) => format!("ordered in every run: {first} before {then}"),
+                _ => "no run has both".to_owned(),
+            };
+            let why = why.first().map_or_else(String::new, |why| format!(", as {why}"));
+            clean(&format!("{order}{why} (no search needed)"))
+        }
+        Proof::Refuted { states, never_first, never_then, never_direct, .. } => {
             let never = match (never_first, never_then) {
                 (Some(first), Some(then)) if first == then => {
                     "never in two threads or tasks on the same memory".to_owned()

@@ -1,0 +1,122 @@
+//! Static executes-before on the harnesses, against searches of all their states, and `docs/results/static.md`:
+//! `static_page` writes a page about them.
+
+use crate::complete::all_variants;
+use crate::load::load;
+use crate::static_claims::{conflicting, contradiction, named};
+use crate::static_truth::facts_by_search;
+use raceflip::statics::{SitesClaim, Statics, StaticsOptions, analyze};
+use raceflip::vm::Model;
+use std::path::Path;
+
+/// A variant of a harness.
+pub(crate) struct Variant {
+    pub(crate) name: String,
+    pub(crate) model: Model,
+    pub(crate) statics: Statics,
+}
+
+/// Returns all variants of all harnesses, analyzed.
+pub(crate) fn variants() -> impl Iterator<Item = Variant> {
+    all_variants().into_iter().map(|(path, defines)| {
+        let model = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(&path), &defines);
+        let constants: String = defines.iter().map(|(n, v)| format!(" {n}={v}")).collect();
+        let statics = analyze(&model.program, &StaticsOptions::default());
+        Variant { name: format!("{}{constants}", path.trim_start_matches("harnesses/")), model, statics }
+    })
+}
+
+/// Counts over variants.
+#[derive(Default)]
+pub(crate) struct HarnessTally {
+    /// Variants that were searched.
+    pub(crate) variants: u64,
+    /// Pairs of sites that can conflict, in these.
+    pub(crate) pairs: u64,
+    /// Pairs with one order that are never side by side; of them those whose order W claims, and those it settles.
+    pub(crate) one_order: u64,
+    pub(crate) claimed: u64,
+    pub(crate) settled: u64,
+    pub(crate) wrong: Vec<String>,
+    /// Pairs with one order of which nothing is claimed.
+    pub(crate) missed: Vec<String>,
+}
+
+impl HarnessTally {
+    pub(crate) fn counts(&self) -> String {
+        let Self { variants, pairs, one_order, claimed, settled, wrong, .. } = self;
+        format!(
+            "{variants} variants, {pairs} pairs that can conflict; of {one_order} with one order {claimed} claimed, {settled} \
+             settled; {} wrong",
+            wrong.len()
+        )
+    }
+}
+
+/// Compares the claims about all variants of at most `most` states with all their runs.
+pub(crate) fn judge_harnesses(most: u64) -> HarnessTally {
+    let mut all = HarnessTally::default();
+    for Variant { name, model, statics } in variants() {
+        let Some(facts) = facts_by_search(&model, most) else { continue };
+        all.variants += 1;
+        for (a, b) in conflicting(&model.program) {
+            let text = |what: &str| format!("{name}: {}: {what}", named(&model.program, a, b));
+            all.pairs += 1;
+            if let Some(what) = contradiction(&statics, &facts, a, b) {
+                all.wrong.push(text(&what));
+            }
+            if !facts.has_one_order(a, b) {
+                continue;
+            }
+            all.one_order += 1;
+            match statics.sites(a, b) {
+                SitesClaim::Ordered { .. } => all.claimed += 1,
+                _ if statics.settled(a, b).is_some() => all.settled += 1,
+                claim => all.missed.push(text(&format!("{claim:?}"))),
+            }
+        }
+    }
+    all
+}
+
+/// No run of a harness with few states contradicts a claim.
+#[test]
+fn no_claim_about_small_harnesses_is_wrong() {
+    let all = judge_harnesses(400);
+    println!("{}", all.counts());
+    assert!(all.wrong.is_empty(), "{}", all.wrong.join("\n"));
+    assert!(all.variants > 50 && all.claimed > 20, "{}", all.counts());
+}
+
+/// Every order that is claimed of a harness has a reason.
+#[test]
+fn claims_about_harnesses_have_reasons() {
+    let mut claims = 0;
+    for Variant { name, model, .. } in variants() {
+        let statics = analyze(&model.program, &StaticsOptions { reasons: true, ..StaticsOptions::default() });
+        for (a, b) in conflicting(&model.program) {
+            if matches!(statics.sites(a, b), SitesClaim::Ordered { .. } | SitesClaim::BothOrders) {
+                claims += 1;
+                let why = statics.why(a, b);
+                assert!(
+                    !why.is_empty() && why.iter().all(|line| !line.is_empty()),
+                    "{name}: {}",
+                    named(&model.program, a, b)
+                );
+            }
+        }
+        for (first, then) in statics.bodies() {
+            assert!(!statics.why_bodies(first, then).is_empty(), "{name}: {first:?} {then:?}");
+        }
+    }
+    assert!(claims > 100, "{claims}");
+}
+
+#[test]
+#[ignore = "minutes"]
+fn no_claim_about_harnesses_is_wrong() {
+    let all = judge_harnesses(20_000);
+    println!("{}\nmissed:\n{}", all.counts(), all.missed.join("\n"));
+    assert!(all.wrong.is_empty(), "{}", all.wrong.join("\n"));
+    assert!((all.claimed + all.settled) * 100 >= all.one_order * 47, "{}", all.counts());
+}
