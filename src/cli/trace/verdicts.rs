@@ -38,7 +38,8 @@ pub(super) fn next_step(trace: &Trace, file: &Path, report: &AnalysisReport) -> 
         return None;
     }
     let argument = shell::path_bytes(file.as_os_str().as_encoded_bytes());
-    let out = shell::path_bytes(file.with_extension("race").as_os_str().as_encoded_bytes());
+    // The model of `app.jsonl` is not `app.race`: that is the user's own model, if the trace is of a run of it.
+    let out = shell::path_bytes(file.with_extension("trace.race").as_os_str().as_encoded_bytes());
     let model = match trace.ops.len() {
         ..=MOST_OPERATIONS => to_model::make(trace, file, &ModelOptions::default()).ok(),
         _ => None,

@@ -112,6 +112,21 @@ impl TraceModel {
         text::write(trace, name, options)
     }
 
+    /// Returns whether a text begins as the models that [`TraceModel::new`] makes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use raceflip::formats::trace_model::TraceModel;
+    ///
+    /// assert!(!TraceModel::is_made("var x = 0\nthread a { x = 1 }\n"));
+    /// ```
+    #[must_use]
+    pub fn is_made(text: &str) -> bool {
+        let first = text.lines().next().unwrap_or_default();
+        first.strip_prefix(text::HEAD).is_some_and(|rest| rest.ends_with(text::HEAD_END))
+    }
+
     /// Returns what selects an access of the trace in the model: its label, or that of the access that it repeats.
     /// `None` if the model does not have it.
     #[must_use]
