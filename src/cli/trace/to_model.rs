@@ -4,7 +4,7 @@ use crate::base::counted;
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::files;
 use crate::cli::{CommandContext, Refusal};
-use crate::formats::trace_model::{ModelOptions, TraceModel};
+use crate::formats::trace_model::{ModelOptions, NoModel, TraceModel};
 use crate::trace::Trace;
 use std::fs::File;
 use std::io::Read;
@@ -61,7 +61,13 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> Result<ExitStatu
     }
     let trace = super::read(&args.file, args.from)?;
     let options = ModelOptions { all: args.all, only: args.only.clone() };
-    let model = make(&trace, &args.file, &options)?;
+    let model = make(&trace, &args.file, &options).map_err(|error| {
+        let advice = match error {
+            NoModel::TooLarge { .. } => "; name the locations that matter with `--only`, or cut the trace",
+            NoModel::Location { .. } => "",
+        };
+        Refusal::new(format_args!("cannot make a model of `{}`: {error}{advice}", super::name(&args.file)))
+    })?;
     match &args.out {
         Some(path) => files::write(path, &model.text)?,
         None => context.out.file(&model.text),
@@ -96,10 +102,9 @@ fn may_replace(path: &Path) -> Result<(), Refusal> {
 }
 
 /// Makes the model of a trace that was read from a file.
-pub(super) fn make(trace: &Trace, file: &Path, options: &ModelOptions) -> Result<TraceModel, Refusal> {
+pub(super) fn make(trace: &Trace, file: &Path, options: &ModelOptions) -> Result<TraceModel, NoModel> {
     // The folder says nothing about the trace, and differs from machine to machine.
     let name = file.file_name().map_or_else(|| super::name(file), |name| name.to_string_lossy().into_owned());
     let name = if file == Path::new("-") { "<stdin>".to_owned() } else { name };
-    let cannot = |error| Refusal::new(format_args!("cannot make a model of `{}`: {error}", super::name(file)));
-    TraceModel::new(trace, &name, options).map_err(cannot)
+    TraceModel::new(trace, &name, options)
 }

@@ -74,9 +74,7 @@ pub enum NoModel {
         advice: String,
     },
     /// The model has more bodies or text than a model may have.
-    #[error(
-        "the model of the trace is too large, with {bodies} bodies and {statements} statements ({reason}); name the locations that matter with `--only`, or cut the trace"
-    )]
+    #[error("the model of the trace is too large, with {bodies} bodies and {statements} statements ({reason})")]
     TooLarge {
         /// Number of bodies.
         bodies: usize,
