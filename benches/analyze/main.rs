@@ -37,6 +37,9 @@ struct Args {
     /// Only the growth, told on stderr; nothing is written
     #[arg(long)]
     growth: bool,
+    /// With --growth or --causal: only the shapes with this many tasks
+    #[arg(long, value_name = "N")]
+    tasks: Option<u32>,
     /// Only CAFA's order, told on stderr; nothing is written
     #[arg(long)]
     causal: bool,
@@ -105,11 +108,11 @@ impl Cost {
 fn main() -> ExitCode {
     let args = Args::parse();
     if args.causal {
-        causal(&mut String::new(), false);
+        causal(&mut String::new(), false, args.tasks);
         return ExitCode::SUCCESS;
     }
     if args.growth {
-        growth(&mut String::new(), false);
+        growth(&mut String::new(), false, args.tasks);
         return ExitCode::SUCCESS;
     }
     pages::exit(everything(args.mode.is_quick()))
@@ -125,8 +128,8 @@ fn everything(quick: bool) -> Result<(), String> {
     let rounds = if quick { 1 } else { 15 };
     logs(&mut page, rounds)?;
     apps(&mut page, rounds);
-    causal(&mut page, quick);
-    growth(&mut page, quick);
+    causal(&mut page, quick, None);
+    growth(&mut page, quick, None);
     pages::write(&pages::folder(quick, "analyze"), &[("analyze.md", page)])
 }
 
@@ -185,7 +188,7 @@ fn apps(page: &mut String, rounds: usize) {
     }
 }
 
-fn causal(page: &mut String, quick: bool) {
+fn causal(page: &mut String, quick: bool, tasks: Option<u32>) {
     let _ = writeln!(
         page,
         "\n## CAFA's order\n\nSynthetic traces with as many events as the traces of CAFA's table 1 have (10 to 30 seconds of an app each), which its offline analysis took 30 minutes to a day for; and larger ones. \
@@ -194,7 +197,8 @@ fn causal(page: &mut String, quick: bool) {
     let large = |operations, tasks| Shape { operations, threads: 30, loopers: 4, tasks, ..CAFA_APPS[0] };
     let large = [large(1_000_000, 2_000), large(1_000_000, 20_000), large(10_000_000, 20_000)];
     let large = large.into_iter().map(|shape| Shape { name: "a larger app", ..shape });
-    for shape in CAFA_APPS.into_iter().chain(large) {
+    let is_asked = |shape: &Shape| tasks.is_none_or(|tasks| tasks == shape.tasks);
+    for shape in CAFA_APPS.into_iter().chain(large).filter(is_asked) {
         let scale = if quick { 100 } else { 1 };
         let shape = Shape { operations: shape.operations / scale, tasks: shape.tasks / scale as u32, ..shape };
         let trace = synthetic::trace(&shape, 1);
@@ -206,7 +210,7 @@ fn causal(page: &mut String, quick: bool) {
     }
 }
 
-fn growth(page: &mut String, quick: bool) {
+fn growth(page: &mut String, quick: bool, tasks: Option<u32>) {
     let base = Shape {
         name: "base",
         operations: 1_000_000,
@@ -255,7 +259,7 @@ fn growth(page: &mut String, quick: bool) {
         "\n## Growth\n\nSynthetic traces, of which one number grows. The rest is 1 M operations, 2,000 fields, 30 threads, 4 loopers, 2,000 tasks, a fifth of them events, a fifth from another thread, a tenth delayed. What grows with tasks is the number of those that have no order: each has to be known by itself.\n\n| what grows | operations | tasks | loopers | threads | races | ms | M/s | bytes | no merging M/s |\n|---|---|---|---|---|---|---|---|---|---|"
     );
     for (what, shapes) in shapes {
-        for shape in shapes {
+        for shape in shapes.into_iter().filter(|shape| tasks.is_none_or(|tasks| tasks == shape.tasks)) {
             let shape = Shape {
                 operations: shape.operations / scale,
                 tasks: shape.tasks / scale as u32,

@@ -71,6 +71,16 @@ pub enum Mutant {
     JointAlone,
     SlotFreedEarly,
     SlotNotCleared,
+    // Mistakes in the search for deadlock rings.
+    RingOfOneThread,
+    RingOfOneLooper,
+    RingUnderCommonLock,
+    RingInForcedOrder,
+    RingOfReaders,
+    RingOfTimed,
+    RingWithoutAnnounced,
+    RingWithoutBlocked,
+    RingWithReleased,
     // Mistakes in static executes-before.
     StaticDelaysIgnored,
     StaticLoopsIgnored,
@@ -104,6 +114,20 @@ impl Mutant {
         Mutant::JointAlone,
         Mutant::SlotFreedEarly,
         Mutant::SlotNotCleared,
+    ];
+
+    /// All mistakes in the search for deadlock rings.
+    #[cfg(feature = "mutants")]
+    pub const OF_RINGS: [Mutant; 9] = [
+        Mutant::RingOfOneThread,
+        Mutant::RingOfOneLooper,
+        Mutant::RingUnderCommonLock,
+        Mutant::RingInForcedOrder,
+        Mutant::RingOfReaders,
+        Mutant::RingOfTimed,
+        Mutant::RingWithoutAnnounced,
+        Mutant::RingWithoutBlocked,
+        Mutant::RingWithReleased,
     ];
 
     /// All mistakes in static executes-before.

@@ -10,8 +10,9 @@ use crate::campaign::find::detection::{add_searched, detect_in, may_add};
 use crate::campaign::finding::{Confirmation, PairFacts, is_explained};
 use crate::campaign::judge::compare::{compare, seen};
 use crate::campaign::judge::livelocks::endless;
+use crate::campaign::order::StaticOrder;
 use crate::campaign::report::{
-    Comparison, Discovery, MadeTrial, PairReport, PairSide, Proof, SearchSize, StaticOrder, Trials, UndecidedReason,
+    Comparison, Discovery, MadeTrial, PairReport, PairSide, Proof, SearchSize, Trials, UndecidedReason,
 };
 use crate::campaign::ring::{RingProof, RingReport};
 use crate::campaign::run::{RunId, RunSource};
@@ -230,8 +231,9 @@ impl<'c, P: Program> Campaign<'c, P> {
         let undecided_by_search = undecided.filter(|_| !proof.confirmed());
         let evidence = shown(&pair_trials, &proof).iter().map(|run| evidence(self.plan, run)).collect();
         let comparison = match &proof {
-            Proof::Unconfirmed => seen(&pair_trials),
             Proof::Refuted(_) | Proof::Ordered(_) => Comparison::nothing(),
+            Proof::Unconfirmed => seen(&pair_trials),
+            _ if !self.plan.trials.compare => seen(&pair_trials),
             _ => compare(&mut pair_trials, &proof),
         };
         // A trial that fails is a failure of the program, whatever the proof of its pair is.

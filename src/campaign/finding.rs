@@ -5,11 +5,14 @@
 //! Both implement [`PairFacts`], so that each decision is written once.
 
 use crate::campaign::cause::{Effect, groups};
-use crate::campaign::report::{FailureReport, LivelockCycle, PairReport, PairSide, Phase1, Proof, SearchSize};
+use crate::campaign::report::{
+    Coverage, FailureReport, LivelockCycle, PairReport, PairSide, Phase1, Proof, Risk, SearchSize,
+};
 use crate::campaign::ring::{RingFacts, RingReport};
 use crate::campaign::runs::alike::same_failure;
 use crate::campaign::verdict::{Harm, PairStatus, Verdict};
-use std::collections::BTreeSet;
+use crate::campaign::violation::{ConfirmedViolation, ViolationFacts};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// Pair with what its verdict rests on.
@@ -19,6 +22,9 @@ pub trait PairFacts {
 
     /// Report of a deadlock ring.
     type Ring: RingFacts<Failure = Self::Failure> + fmt::Debug;
+
+    /// Verdict on a declared transaction.
+    type Violation: ViolationFacts<Failure = Self::Failure> + fmt::Debug;
 
     /// Returns the state of the proof.
     fn status(&self) -> PairStatus;
@@ -67,6 +73,7 @@ pub trait PairFacts {
 impl PairFacts for PairReport {
     type Failure = FailureReport;
     type Ring = RingReport;
+    type Violation = ConfirmedViolation;
 
     fn status(&self) -> PairStatus {
         match &self.proof {
@@ -175,6 +182,8 @@ pub enum Subject<'r, P: PairFacts> {
     },
     /// A deadlock ring.
     Ring(&'r P::Ring),
+    /// A declared transaction that was judged.
+    Violation(&'r P::Violation),
     /// A failure that no order of a confirmed pair is to blame for, and the kind of the runs that are counted.
     Failure(&'r P::Failure, RunKind),
 }
@@ -198,12 +207,14 @@ pub struct Finding<'r, P: PairFacts> {
 }
 
 impl<P: PairFacts> Finding<'_, P> {
-    /// Returns the verdict on the pair or the ring; `None` for a failure.
+    /// Returns the verdict on the pair or the ring, or one that weighs as much as that on a transaction; `None` for a
+    /// failure.
     #[must_use]
     pub fn verdict(&self) -> Option<Verdict> {
         match self.subject {
             Subject::Pair { pair, .. } => Some(pair.verdict()),
             Subject::Ring(ring) => Some(ring.verdict()),
+            Subject::Violation(of) => Some(of.verdict().weight()),
             Subject::Failure(..) => None,
         }
     }
@@ -221,7 +232,7 @@ impl<P: PairFacts> Finding<'_, P> {
     pub fn count(&self) -> u64 {
         match self.subject {
             Subject::Pair { .. } => 1 + self.pairs.len() as u64,
-            Subject::Ring(_) | Subject::Failure(..) => 1,
+            Subject::Ring(_) | Subject::Violation(_) | Subject::Failure(..) => 1,
         }
     }
 }
@@ -235,6 +246,8 @@ pub struct Results<'r, P: PairFacts> {
     pub orders: &'r [P],
     /// Deadlock rings.
     pub rings: &'r [P::Ring],
+    /// Verdicts on declared transactions.
+    pub violations: &'r [P::Violation],
     /// Failures of detection runs.
     pub detection: &'r [P::Failure],
     /// Failures of trials that no order of a pair has.
@@ -242,9 +255,10 @@ pub struct Results<'r, P: PairFacts> {
 }
 
 impl<'r, P: PairFacts> Results<'r, P> {
-    /// Returns the findings in their order: pairs, harmful order pairs, and failures that are not the harm of a pair,
-    /// whatever the verdicts of their pairs are. A model that fails in every run has failed, even if no order causes
-    /// it. The harmful pairs and order pairs of one cause are one finding, about the leader of their [`groups`].
+    /// Returns the findings in their order: pairs, harmful order pairs, rings, declared transactions, and failures that
+    /// are not the harm of any of these, whatever the verdicts of their pairs are. A model that fails in every run has
+    /// failed, even if no order causes it. The harmful pairs and order pairs of one cause are one finding, about the
+    /// leader of their [`groups`].
     #[must_use]
     pub fn findings(&self) -> Vec<Finding<'r, P>> {
         let all = || self.pairs.iter().map(|pair| (pair, false)).chain(harmful(self.orders).map(|pair| (pair, true)));
@@ -263,6 +277,8 @@ impl<'r, P: PairFacts> Results<'r, P> {
             findings.push(Finding { subject: Subject::Pair { pair, order }, pairs });
         }
         findings.extend(self.rings.iter().map(|ring| Finding { subject: Subject::Ring(ring), pairs: Vec::new() }));
+        let violations = self.violations.iter();
+        findings.extend(violations.map(|of| Finding { subject: Subject::Violation(of), pairs: Vec::new() }));
         findings.extend(self.failures());
         findings
     }
@@ -273,7 +289,8 @@ impl<'r, P: PairFacts> Results<'r, P> {
         let confirmed: Vec<&P> = reported(self.pairs, self.orders).filter(|p| p.verdict().confirmed()).collect();
         let name = |f: &P::Failure| same_failure(P::signature(f));
         let deadlocks = self.rings.iter().flat_map(|ring| ring.deadlocks()).map(P::signature);
-        let harms = confirmed.iter().flat_map(|p| p.harms()).chain(deadlocks);
+        let violations = self.violations.iter().filter_map(ViolationFacts::harm).map(P::signature);
+        let harms = confirmed.iter().flat_map(|p| p.harms()).chain(deadlocks).chain(violations);
         let harms: BTreeSet<String> = harms.map(same_failure).collect();
         let detection = self.detection.iter().map(|f| (f, RunKind::Detection));
         let trials = self.trials.iter().map(|f| (f, RunKind::Trial));
@@ -344,6 +361,38 @@ pub struct Confirmation {
 }
 
 impl Confirmation {
+    /// Returns the result of a campaign that looked for no pairs.
+    #[must_use]
+    pub fn empty() -> Self {
+        let coverage = Coverage {
+            risk: Risk { once: 0, walks: 0 },
+            limits: BTreeMap::new(),
+            left_out: BTreeSet::new(),
+            searched: None,
+            complete: true,
+        };
+        let phase1 = Phase1 {
+            runs: 0,
+            candidates: Vec::new(),
+            filtered: Vec::new(),
+            orders: Vec::new(),
+            rings: Vec::new(),
+            failures: Vec::new(),
+            longest: 0,
+            coverage,
+        };
+        Self {
+            phase1,
+            pairs: Vec::new(),
+            orders: Vec::new(),
+            rings: Vec::new(),
+            unexplained: Vec::new(),
+            searched: None,
+            livelocks: None,
+            interrupted: false,
+        }
+    }
+
     /// Returns whether the campaign is complete: nothing was interrupted or left out.
     #[must_use]
     pub fn complete(&self) -> bool {
@@ -361,6 +410,7 @@ impl Confirmation {
     #[must_use]
     pub fn findings(&self) -> Vec<Finding<'_, PairReport>> {
         let Self { pairs, orders, rings, .. } = self;
-        Results { pairs, orders, rings, detection: &self.phase1.failures, trials: &self.unexplained }.findings()
+        let (detection, trials) = (&self.phase1.failures, &self.unexplained);
+        Results { pairs, orders, rings, violations: &[], detection, trials }.findings()
     }
 }

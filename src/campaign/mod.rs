@@ -45,17 +45,17 @@ pub use finding::{Confirmation, Finding, PairFacts, Results, RunKind, Subject};
 pub use judge::claims::{BELOW, CHANCE};
 pub use judge::continuations::SEEDS;
 pub use judge::violations::confirm_violations;
-pub use order::{First, Flip, InstancePair};
+pub use order::{First, Flip, InstancePair, StaticOrder};
 pub use plan::{
     CampaignContext, CampaignPlan, CampaignProgress, DetectionPlan, Explore, NoProgress, StatePlan, TrialPlan,
 };
 pub(crate) use report::best_way;
 pub use report::{
     Claim, Comparison, Coverage, Discovery, FailureReport, FrequencyDifference, LivelockCycle, MadeTrial, NeverClaim,
-    OrderReport, PairReport, PairSide, Phase1, Proof, Refutation, Risk, RunEvidence, SearchSize, StaticOrder, Trials,
+    OrderReport, PairReport, PairSide, Phase1, Proof, Refutation, Risk, RunEvidence, SearchSize, Trials,
     UndecidedReason, WayReport,
 };
-pub use ring::{RingFacts, RingProof, RingReport};
+pub use ring::{GoalTrial, RingFacts, RingProof, RingReport};
 pub use run::{CONTINUED, RunId, RunSource, SEARCHED};
 pub(crate) use runs::alike::key as failure_key;
 pub use runs::alike::same_failure;
@@ -63,5 +63,6 @@ pub use runs::parallel::in_order;
 pub use runs::trial::{RepeatedRun, Trial, remake};
 pub use verdict::{Harm, PairStatus, Verdict};
 pub use violation::{
-    ConfirmedViolation, ConfirmedViolations, DirectedRuns, SearchAnswer, ViolationHarm, ViolationVerdict,
+    ConfirmedViolation, ConfirmedViolations, DirectedRuns, KnownHarm, OpenHarm, SearchAnswer, SerialRuns,
+    ViolationFacts, ViolationHarm, ViolationVerdict,
 };

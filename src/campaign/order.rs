@@ -2,6 +2,7 @@
 
 use crate::campaign::run::RunSource;
 use crate::detect::Instance;
+use crate::event::SiteId;
 
 /// Statement of a pair that comes first; it names an order of the pair.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -44,4 +45,13 @@ pub struct Flip {
     /// Order that only a *cut* shows: its run performed the first instance while the other one was still to come, and
     /// then failed or went past it. `None` if both runs performed both instances.
     pub cut: Option<First>,
+}
+
+/// Order of two accesses that every run has, with its reason.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StaticOrder {
+    /// The statement that comes first, and the other one. `None` if no run has both.
+    pub order: Option<(SiteId, SiteId)>,
+    /// The reason, in sentences.
+    pub why: Vec<String>,
 }

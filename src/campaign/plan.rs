@@ -65,6 +65,9 @@ pub struct TrialPlan {
     pub count: u32,
     /// Whether trials also drive order pairs.
     pub orders: bool,
+    /// Whether both orders of a confirmed pair are continued from the same states and compared. Without the comparison,
+    /// no pair is harmful.
+    pub compare: bool,
     /// Pairs to drive, whether or not detection finds them; `None` for the pairs that detection finds.
     pub pairs: Option<Vec<Pair>>,
 }
@@ -121,7 +124,7 @@ impl Default for DetectionPlan {
 
 impl Default for TrialPlan {
     fn default() -> Self {
-        Self { count: CampaignPlan::TRIALS, orders: false, pairs: None }
+        Self { count: CampaignPlan::TRIALS, orders: false, compare: true, pairs: None }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Defines what a campaign reports about a program: plain data that other modules print or write.
 
-use crate::campaign::order::{First, Flip};
+use crate::campaign::order::{First, Flip, StaticOrder};
 use crate::detect::{Candidate, ContextKind, Pair, Rank, RingCandidate, UseFree};
 use crate::event::{LimitKind, Outcome, SiteId};
 use crate::sched::ReleaseReason;
@@ -336,15 +336,6 @@ pub enum NeverClaim {
     },
     /// A flip: of each two instances that meet, the same one comes first in every run that performs both.
     Turned,
-}
-
-/// Order of two accesses that every run has, with its reason.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct StaticOrder {
-    /// The statement that comes first, and the other one. `None` if no run has both.
-    pub order: Option<(SiteId, SiteId)>,
-    /// The reason, in sentences.
-    pub why: Vec<String>,
 }
 
 /// Proof of the verdict on a pair. [`Verdict`](super::Verdict) is the verdict itself.

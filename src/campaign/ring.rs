@@ -16,8 +16,8 @@ pub struct RingReport {
     /// Deadlocks of the runs that ended with the ring closed, the most frequent first. Empty unless the ring is
     /// confirmed.
     pub deadlocks: Vec<FailureReport>,
-    /// Number of trials.
-    pub trials: u32,
+    /// The trials, one by one.
+    pub made: Vec<GoalTrial>,
     /// Trials by strategy, in the order in which the strategies were tried. A hit is a trial that ended with the ring
     /// closed.
     pub ways: Vec<WayReport>,
@@ -25,6 +25,21 @@ pub struct RingReport {
     pub undecided_by_search: Option<UndecidedReason>,
     /// Whether all planned trials were performed.
     pub complete: bool,
+}
+
+/// One trial of a goal that is no pair: a deadlock ring, or a violation of atomicity.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GoalTrial {
+    /// Strategy that made the choices of the trial.
+    pub strategy: String,
+    /// Seed of the trial.
+    pub seed: u64,
+    /// Signature of the outcome; empty if the trial had none.
+    pub signature: String,
+    /// Number of steps of the trial.
+    pub steps: u64,
+    /// Whether the trial reached the goal.
+    pub hit: bool,
 }
 
 /// Proof of the verdict on a ring.
@@ -49,11 +64,17 @@ impl RingReport {
             parts: candidate.parts.clone(),
             proof: RingProof::Unconfirmed,
             deadlocks: Vec::new(),
-            trials: 0,
+            made: Vec::new(),
             ways: Vec::new(),
             undecided_by_search: None,
             complete: true,
         }
+    }
+
+    /// Returns the number of trials.
+    #[must_use]
+    pub fn trials(&self) -> u32 {
+        self.made.len() as u32
     }
 
     /// Returns whether these are the acquisitions of one lock by two neighbours of the ring.

@@ -1,8 +1,10 @@
 //! What a campaign reports about declared transactions that are not in one piece: plain data that other modules print
 //! or write.
 
+use crate::campaign::report::{FailureReport, RunEvidence};
+use crate::campaign::ring::GoalTrial;
+use crate::campaign::verdict::Verdict;
 use crate::detect::atomicity::{SeenFinding, Specification};
-use crate::token::Token;
 
 /// Verdict on a declared transaction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -20,6 +22,20 @@ pub enum ViolationVerdict {
 }
 
 impl ViolationVerdict {
+    /// All verdicts, in the order of their importance.
+    pub const ALL: [ViolationVerdict; 5] = [Self::Harmful, Self::Real, Self::Joint, Self::Unconfirmed, Self::Refuted];
+
+    /// Returns the verdict on a pair that weighs as much in a list of findings.
+    #[must_use]
+    pub fn weight(self) -> Verdict {
+        match self {
+            Self::Harmful => Verdict::Harmful,
+            Self::Real | Self::Joint => Verdict::Real,
+            Self::Unconfirmed => Verdict::Unconfirmed,
+            Self::Refuted => Verdict::Refuted,
+        }
+    }
+
     /// Returns the word of the verdict in reports.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -36,25 +52,60 @@ impl ViolationVerdict {
 /// A failure that comes with a violation only.
 #[derive(Clone, Debug)]
 pub struct ViolationHarm {
-    /// The signature of the failure.
-    pub signature: String,
-    /// A run that violates the transaction and fails so.
-    pub token: Token,
-    /// Number of runs that violate the transaction, and of those that fail so.
+    /// The failure, with a run that violates the transaction and fails so. Its `runs` are those of all that violate it.
+    pub failure: FailureReport,
+    /// Number of runs that violate the transaction.
     pub violated: u32,
-    /// See `violated`.
-    pub fails: u32,
-    /// Number of runs that have the transaction in one piece, none of which fails so.
-    pub serial: u32,
+    /// Runs that have the transaction in one piece, none of which fails so.
+    pub serial: SerialRuns,
 }
 
-/// Numbers of directed runs.
+/// Numbers of runs that have a transaction in one piece, by the place of the operations that come between otherwise.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct SerialRuns {
+    /// They come before the transaction.
+    pub before: u32,
+    /// They come after it.
+    pub after: u32,
+    /// They do not come, or their place is not the same for all visits of the statements.
+    pub other: u32,
+}
+
+impl SerialRuns {
+    /// Returns the number of all these runs.
+    #[must_use]
+    pub fn all(self) -> u32 {
+        self.before + self.after + self.other
+    }
+}
+
+/// What is known about the failures of runs that violate a transaction.
+#[derive(Clone, Debug)]
+pub enum KnownHarm {
+    /// A failure that comes with the violation only.
+    Needed(ViolationHarm),
+    /// Their most frequent failure, or one that other runs were not seen to have.
+    Open(OpenHarm),
+}
+
+/// A failure of runs with a violation that is not known to be its harm.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OpenHarm {
+    /// The signature of the failure.
+    pub signature: String,
+    /// Whether runs that have the transaction in one piece fail so too. Otherwise too few were made to rule it out.
+    pub either_way: bool,
+}
+
+/// Directed runs.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct DirectedRuns {
-    /// All of them.
+    /// Number of them.
     pub trials: u32,
-    /// Those that violate the transaction.
+    /// Number of those that violate the transaction.
     pub hits: u32,
+    /// All of them, one by one.
+    pub made: Vec<GoalTrial>,
 }
 
 /// What a search of all states says about a transaction.
@@ -80,13 +131,13 @@ pub struct ConfirmedViolation {
     /// The finding, with the number of detection runs that show it; `None` if no run shows one.
     pub seen: Option<SeenFinding>,
     /// A run that shows the violation.
-    pub token: Option<Token>,
+    pub evidence: Option<RunEvidence>,
     /// The directed runs.
     pub directed: DirectedRuns,
     /// What a search of all states says; `None` if none was made.
     pub searched: Option<SearchAnswer>,
-    /// The harm.
-    pub harm: Option<ViolationHarm>,
+    /// The harm; `None` if no run that violates the transaction fails.
+    pub harm: Option<KnownHarm>,
 }
 
 /// The violations that a campaign has confirmed.
@@ -98,4 +149,49 @@ pub struct ConfirmedViolations {
     pub all: Vec<ConfirmedViolation>,
     /// Whether nothing was interrupted.
     pub complete: bool,
+}
+
+/// Verdict on a declared transaction with what it rests on.
+pub trait ViolationFacts {
+    /// Report of a failure.
+    type Failure;
+
+    /// Returns the verdict.
+    fn verdict(&self) -> ViolationVerdict;
+
+    /// Returns the best priority of its cycles; `None` if no recorded run shows one.
+    fn priority(&self) -> Option<u8>;
+
+    /// Returns the failure that comes with the violation only.
+    fn harm(&self) -> Option<&Self::Failure>;
+
+    /// Returns whether the violation counts as a finding: it is harmful, or real and not made by the transaction itself
+    /// (priority 3). With `strict`, these and joint ones count as well.
+    fn counts(&self, strict: bool) -> bool {
+        match self.verdict() {
+            ViolationVerdict::Harmful => true,
+            ViolationVerdict::Real => strict || self.priority().is_none_or(|priority| priority < 3),
+            ViolationVerdict::Joint => strict,
+            ViolationVerdict::Unconfirmed | ViolationVerdict::Refuted => false,
+        }
+    }
+}
+
+impl ViolationFacts for ConfirmedViolation {
+    type Failure = FailureReport;
+
+    fn verdict(&self) -> ViolationVerdict {
+        self.verdict
+    }
+
+    fn priority(&self) -> Option<u8> {
+        self.seen.as_ref().map(|seen| seen.finding.priority)
+    }
+
+    fn harm(&self) -> Option<&FailureReport> {
+        match self.harm.as_ref()? {
+            KnownHarm::Needed(harm) => Some(&harm.failure),
+            KnownHarm::Open(_) => None,
+        }
+    }
 }

@@ -28,7 +28,7 @@ pub use run_event::{
     BlockedThread, Cause, ContextId, DeadlockReport, Event, EventKind, Failure, FailureKind, LimitKind, Operand,
     Outcome,
 };
-pub use site::{AccessKind, Site, SiteKind, labelled};
+pub use site::{AccessKind, Site, SiteKind, by_trace_name, labelled};
 pub use uses::{ReadUse, Uses};
 
 crate::define_id! {

@@ -2,7 +2,7 @@
 
 use super::{BodyId, SiteId};
 use crate::base::IndexVec;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One access or operation in the source. The statement `x += 1` has two sites: a read and a write.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,6 +26,16 @@ pub struct Site {
     pub from: Option<String>,
     /// The bodies that the site's statement calls, or whose callbacks it performs.
     pub calls: Vec<BodyId>,
+}
+
+/// Returns the sites by their names in traces. Of several sites with one name the first one counts.
+#[must_use]
+pub fn by_trace_name(sites: &IndexVec<SiteId, Site>) -> BTreeMap<String, SiteId> {
+    let mut names = BTreeMap::new();
+    for (id, site) in sites.enumerate() {
+        names.entry(site.trace_name()).or_insert(id);
+    }
+    names
 }
 
 /// Returns the sites that a label selects, in every place where a label can be used. These are the sites of its

@@ -15,7 +15,7 @@ use crate::detect::TraceRecorder;
 use crate::detect::atomicity::{
     AtomicityOptions, Carried, ContextNo, Nth, PrefixState, Specification, analyze, prefix_state,
 };
-use crate::event::{ContextId, Event, ObjectId, SiteKind};
+use crate::event::{Cause, ContextId, Event, ObjectId, SiteKind};
 use crate::exec::{Observer, run};
 use crate::sched::Rerun;
 use crate::trace::{LocationNo, TaskNo, ThreadNo};
@@ -48,7 +48,7 @@ pub enum Unknown {
     Cut(Cut),
     /// Some run has more transactions of the name than are tried.
     Many,
-    /// The program has components, whose states the monitor does not tell apart, or it makes too many loopers.
+    /// The program makes too many loopers.
     Program,
     /// A run violates the transaction by the rules of the search, and the analysis of the run does not list it: all
     /// edges of its cycles are forced, also conflicts that forks and posts order.
@@ -63,7 +63,7 @@ impl Unknown {
             Unknown::Cut(Cut::Stopped) => "the search was interrupted",
             Unknown::Cut(_) => "there are too many states to search",
             Unknown::Many => "some run has too many transactions of the name for a search",
-            Unknown::Program => "a search cannot tell the states of components, or of so many loopers, apart",
+            Unknown::Program => "a search cannot tell the states of so many loopers apart",
             Unknown::Undecided => "the search found a cycle of which all edges may be forced, and looks no further",
         }
     }
@@ -78,9 +78,6 @@ pub fn violations<P: Program<Guest: Snapshot>>(
     context: SearchContext<'_>,
 ) -> (Violations, u64) {
     let mut search = AtomicitySearch { plan, context, states: 0 };
-    if !plan.program.setup().platform.is_empty() {
-        return (Violations::Unknown(Unknown::Program), 0);
-    }
     for nth in 1..=MOST_TRANSACTIONS {
         let which = Nth { specification, name, nth, loopers: None };
         match search.one(which) {
@@ -242,6 +239,7 @@ impl Words<'_> {
             carried(&mut enables, self.prefix.events[enable.index()]);
         }
         list(state, &enables);
+        self.lets(state);
         self.places(state);
         self.channels(state);
         let mut last = Vec::new();
@@ -299,6 +297,30 @@ impl Words<'_> {
         live.sort_unstable_by_key(|(number, _)| *number);
         let words: Vec<u64> = live.iter().map(|(_, object)| text(&self.world.object_name(*object))).collect();
         list(state, &words);
+    }
+
+    // What lets the environment fire rows of components. Instances have the same numbers in all runs to a state, and a
+    // request is named by its place. One that does not wait any more lets nothing be fired.
+    fn lets(&self, state: &mut Canonicalizer) {
+        let Some(platform) = self.world.platform() else { return };
+        let mut all: Vec<Vec<u64>> = Vec::new();
+        for (cause, event) in self.recorder.open_lets() {
+            let of = self.prefix.events[event.index()];
+            let mut words = match cause {
+                Cause::Stage(row, instance) => vec![0, u64::from(row.0), u64::from(instance.0), 0],
+                Cause::Condition(row, instance) => vec![1, u64::from(row.0), u64::from(instance.0), 0],
+                Cause::Request(request) => match platform.waiting_at(request) {
+                    Some([instance, row, at]) => vec![2, row, instance, at],
+                    None => continue,
+                },
+            };
+            if !of.is_empty() {
+                carried(&mut words, of);
+                all.push(words);
+            }
+        }
+        all.sort_unstable();
+        list(state, &all.concat());
     }
 
     // The accesses of locations, by name. The contexts of accesses count as long as they can act.

@@ -1,5 +1,6 @@
 //! Violations of atomicity as JSON, `raceflip-atomicity` version 1 (`docs/formats.md`), and as lines of text.
 
+use super::campaign::Access;
 use crate::base::counted;
 use crate::campaign::ShownViolations;
 use crate::detect::atomicity::{Atomicity, Blame, Cycle, CycleEdge, EdgeRules, Finding, Moment, OfRuns, SeenFinding};
@@ -95,6 +96,9 @@ pub struct FoundMoment {
     pub task: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub site: Option<String>,
+    /// The statement of the model; absent for traces, and in the result of detection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statement: Option<Access>,
     pub operation: String,
     /// Whether the operation belongs to the transaction.
     pub inside: bool,
@@ -149,7 +153,7 @@ impl AtomicityReport {
             for finding in shown {
                 number += 1;
                 lines.push(String::new());
-                finding.text(number, all, &mut lines);
+                finding.text(number, all, true, &mut lines);
             }
             let hidden = of.findings.iter().filter(|finding| !all && finding.priority == 4).count();
             if hidden > 0 {
@@ -226,19 +230,24 @@ impl FoundViolation {
         Self { runs: Some(seen.runs), token: Some(token.to_owned()), ..Self::new(&seen.finding) }
     }
 
-    pub(super) fn text(&self, number: usize, all: bool, lines: &mut Vec<String>) {
+    /// Describes priority and blame: `priority 1, blame: Player`.
+    pub(super) fn headline(&self) -> String {
         let blame = match self.with.as_slice() {
             [] => self.transaction.clone(),
             names => format!("{} together", names.join(" and ")),
         };
-        let priority = self.priority;
-        lines.push(format!("{number}  atomicity of {}   priority {priority}, blame: {blame}", self.transaction));
+        format!("priority {}, blame: {blame}", self.priority)
+    }
+
+    /// Adds the finding as text: each cycle with `all`, and what makes a cycle likely harmless with `marks`.
+    pub(super) fn text(&self, number: usize, all: bool, marks: bool, lines: &mut Vec<String>) {
+        lines.push(format!("{number}  atomicity of {}   {}", self.transaction, self.headline()));
         let shown = if all { self.cycles.len() } else { 1 };
         for (i, cycle) in self.cycles.iter().take(shown).enumerate() {
             if i > 0 {
                 lines.push("   another cycle:".to_owned());
             }
-            cycle.text(lines);
+            cycle.text(marks, lines);
         }
         if self.cycles.len() > shown {
             lines.push(format!("   {} of this kind (--all)", counted(self.cycles.len() as u64, "cycle")));
@@ -268,23 +277,28 @@ impl FoundCycle {
         }
     }
 
-    // One line for each operation: those of the transaction to the left, what comes between to the right.
-    fn text(&self, lines: &mut Vec<String>) {
-        let mut last: Option<&FoundMoment> = None;
+    /// Returns the operations of the cycle in their order, each once, with what its edge is about.
+    pub(super) fn moments(&self) -> Vec<(&FoundMoment, &str)> {
+        let mut all: Vec<(&FoundMoment, &str)> = Vec::new();
         for edge in &self.edges {
             let about = edge.about.as_deref().unwrap_or_default();
             for moment in [&edge.from, &edge.to] {
-                if last != Some(moment) {
-                    lines.push(moment.text(about));
+                if all.last().is_none_or(|(last, _)| *last != moment) {
+                    all.push((moment, about));
                 }
-                last = Some(moment);
             }
         }
-        let marks = [
+        all
+    }
+
+    // One line for each operation: those of the transaction to the left, what comes between to the right.
+    fn text(&self, marks: bool, lines: &mut Vec<String>) {
+        lines.extend(self.moments().into_iter().map(|(moment, about)| moment.text(about)));
+        let all = [
             (self.same_value, "what comes between writes the value that is there"),
             (self.initialization, "the first access initializes the location"),
         ];
-        lines.extend(marks.iter().filter(|(is, _)| *is).map(|(_, text)| format!("   likely harmless: {text}")));
+        lines.extend(all.iter().filter(|(is, _)| marks && *is).map(|(_, text)| format!("   likely harmless: {text}")));
     }
 }
 
@@ -296,12 +310,13 @@ impl FoundMoment {
             thread: moment.thread.clone(),
             task: moment.task.clone(),
             site: moment.site.clone(),
+            statement: None,
             operation: moment.what.to_owned(),
             inside: moment.inside,
         }
     }
 
-    fn text(&self, about: &str) -> String {
+    pub(super) fn text(&self, about: &str) -> String {
         let indent = if self.inside { "   " } else { "      " };
         let place = match &self.task {
             Some(task) => format!("{task} on {}", self.thread),

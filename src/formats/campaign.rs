@@ -9,12 +9,12 @@ pub use super::harms::Harm;
 use super::harms::{HarmClaim, MoreOften, hurts, often, rounded, side};
 pub use super::limits::LimitedRuns;
 use super::limits::cuts;
+pub use super::proof::Proof;
+use super::proof::proof;
 use super::ring::{JudgedRing, judged};
 use super::violations::ViolationsReport;
 use crate::base::{at_most, interval};
-use crate::campaign::{
-    self, CampaignPlan, Confirmation, FailureReport, NeverClaim, OrderReport, PairReport, Phase1, Refutation, WayReport,
-};
+use crate::campaign::{self, CampaignPlan, Confirmation, FailureReport, OrderReport, PairReport, Phase1, WayReport};
 use crate::detect::{ContextKind, DetectorId};
 use crate::event::SiteId;
 use crate::sched::site_text;
@@ -205,37 +205,6 @@ pub struct Way {
     pub released: BTreeMap<String, u32>,
 }
 
-/// The proof of the verdict on a pair.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase")]
-#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub enum Proof {
-    Adjacent,
-    Flipped {
-        a: String,
-        b: String,
-        cut: Option<String>,
-    },
-    Refuted {
-        /// 0 if no search was needed.
-        #[serde(default, skip_serializing_if = "is_none")]
-        states: u64,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        never_first: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        never_then: Option<String>,
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        never_direct: bool,
-        /// `order` if the accesses are in order in every run, by static analysis.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        by: Option<String>,
-        /// The reason of that order.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        why: Vec<String>,
-    },
-    Unconfirmed,
-}
-
 /// The runs with one order of a pair.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
@@ -358,11 +327,6 @@ fn is_zero(n: &u32) -> bool {
     *n == 0
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
-fn is_none(n: &u64) -> bool {
-    *n == 0
-}
-
 fn order(plan: &CampaignPlan, report: &OrderReport) -> Order {
     Order {
         first: side(report.first),
@@ -379,37 +343,6 @@ pub(super) fn way(report: &WayReport) -> Way {
     let (trials, hits) = (report.trials, report.hits);
     let (low, high) = interval(hits, trials);
     Way { strategy: report.strategy.clone(), trials, hits, interval: (rounded(low), rounded(high)), released }
-}
-
-fn proof(plan: &CampaignPlan, proof: &campaign::Proof) -> Proof {
-    match proof {
-        campaign::Proof::Adjacent => Proof::Adjacent,
-        campaign::Proof::Flipped(flip) => Proof::Flipped {
-            a: format!("{} visit {}", flip.instances.a.context, flip.instances.a.visit),
-            b: format!("{} visit {}", flip.instances.b.context, flip.instances.b.visit),
-            cut: flip.cut.map(side),
-        },
-        campaign::Proof::Refuted(Refutation { states, never }) => {
-            let (first, then) = match *never {
-                NeverClaim::Order { first, then, .. } => (Some(first), Some(then)),
-                NeverClaim::Turned => (None, None),
-            };
-            let never_direct = matches!(never, NeverClaim::Order { direct: true, .. });
-            let [never_first, never_then] = [first, then].map(|site| Some(access(plan, site?).site));
-            let (by, why) = (None, Vec::new());
-            Proof::Refuted { states: *states, never_first, never_then, never_direct, by, why }
-        }
-        campaign::Proof::Ordered(order) => Proof::Refuted {
-            states: 0,
-            // The order that never happens is the other one.
-            never_first: order.order.map(|(_, then)| access(plan, then).site),
-            never_then: order.order.map(|(first, _)| access(plan, first).site),
-            never_direct: false,
-            by: Some("order".to_owned()),
-            why: order.why.clone(),
-        },
-        campaign::Proof::Unconfirmed => Proof::Unconfirmed,
-    }
 }
 
 fn pair_entry(plan: &CampaignPlan, report: &PairReport) -> Pair {

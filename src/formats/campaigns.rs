@@ -4,7 +4,7 @@
 use super::campaign::{ConfirmReport, is_usual, names, usual};
 use super::gate::GateReport;
 use super::harms::side;
-use crate::campaign::{CampaignPlan, Explore, PairReport};
+use crate::campaign::{CampaignPlan, Confirmation, ConfirmedViolations, Explore};
 use crate::sched::site_text;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +28,9 @@ pub struct Settings {
     /// The names of the detectors.
     #[serde(default = "usual", skip_serializing_if = "is_usual")]
     pub detectors: Vec<String>,
+    /// The specifications of atomicity that were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub atomic: Vec<String>,
     /// The use of a search of all states: `auto`, `off`, `only`.
     pub explore: String,
     pub explore_limit: u64,
@@ -62,6 +65,7 @@ impl Settings {
             trials: plan.trials.count,
             most_pairs: plan.detection.most_pairs,
             detectors: names(&plan.detection.detectors),
+            atomic: Vec::new(),
             explore: explore.to_owned(),
             explore_limit: plan.search.states,
             order_pairs: plan.trials.orders,
@@ -81,6 +85,7 @@ impl Settings {
         // A setting with its default value is not written.
         let usual = |name: &str| match name {
             "detectors" => serde_json::json!(usual()),
+            "atomic" => serde_json::json!([]),
             "most_pairs" => serde_json::json!(usual_pairs()),
             "livelocks" => serde_json::json!(false),
             _ => serde_json::Value::Null,
@@ -291,16 +296,14 @@ pub fn variant_name(file: &str, defines: &BTreeMap<String, i64>) -> String {
     defines.iter().fold(file.to_owned(), |name, (c, v)| format!("{name} {c}={v}"))
 }
 
-/// A line of `--trials-out`: one trial of a pair.
+/// A line of `--trials-out`: one trial of a pair, of a deadlock ring, or of a violation of atomicity.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct TrialLine {
     pub file: String,
     pub defines: BTreeMap<String, i64>,
-    /// The first statement of the pair, in the syntax of `--strategy directed:`.
-    pub a: String,
-    /// The second statement of the pair, in the syntax of `--strategy directed:`.
-    pub b: String,
+    #[serde(flatten)]
+    pub goal: TrialGoal,
     /// Ordinal of the trial, from 1.
     pub trial: u32,
     pub strategy: String,
@@ -308,29 +311,84 @@ pub struct TrialLine {
     /// The signature of the trial; empty if it has no outcome.
     pub outcome: String,
     pub steps: u64,
-    /// The statement that came first: `a` or `b`.
-    pub first: Option<String>,
-    /// Whether both statements were side by side.
-    pub adjacent: bool,
+}
+
+/// What a trial was made for, and whether it has shown it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub enum TrialGoal {
+    Pair {
+        /// The statements of the pair, in the syntax of `--strategy directed:`.
+        a: String,
+        b: String,
+        /// The statement that came first: `a` or `b`.
+        first: Option<String>,
+        /// Whether both statements were side by side.
+        adjacent: bool,
+    },
+    Ring {
+        /// The statements of each thread of the ring: that of what it holds, and that of what it wants.
+        ring: Vec<[String; 2]>,
+        /// Whether the run ended in this deadlock.
+        closed: bool,
+    },
+    Transaction {
+        /// The specification and the declared name.
+        specification: String,
+        transaction: String,
+        violated: bool,
+    },
 }
 
 impl TrialLine {
-    /// Returns the trials of a pair.
-    pub fn of<'p>(file: &'p str, plan: &'p CampaignPlan, pair: &'p PairReport) -> impl Iterator<Item = TrialLine> + 'p {
+    /// Returns all trials of a campaign: those of its pairs and order pairs, of its rings, and of its transactions.
+    #[must_use]
+    pub fn all(
+        file: &str,
+        plan: &CampaignPlan,
+        found: &Confirmation,
+        violations: Option<&ConfirmedViolations>,
+    ) -> Vec<TrialLine> {
         let sites = &plan.program.code.setup.sites;
-        (1..).zip(&pair.trials.made).map(move |(trial, made)| TrialLine {
-            file: file.to_owned(),
-            defines: plan.program.defines.iter().cloned().collect(),
-            a: site_text(sites, pair.pair.a),
-            b: site_text(sites, pair.pair.b),
-            trial,
-            strategy: made.strategy.clone(),
-            seed: made.seed,
-            outcome: made.signature.clone(),
-            steps: made.steps,
-            first: made.first.map(side),
-            adjacent: made.adjacent,
-        })
+        let mut lines = Vec::new();
+        let mut add = |goal: TrialGoal, trial: usize, (strategy, seed): (&str, u64), (outcome, steps): (&str, u64)| {
+            lines.push(TrialLine {
+                file: file.to_owned(),
+                defines: plan.program.defines.iter().cloned().collect(),
+                goal,
+                trial: trial as u32 + 1,
+                strategy: strategy.to_owned(),
+                seed,
+                outcome: outcome.to_owned(),
+                steps,
+            });
+        };
+        for pair in found.pairs.iter().chain(&found.orders) {
+            let [a, b] = [pair.pair.a, pair.pair.b].map(|site| site_text(sites, site));
+            for (i, made) in pair.trials.made.iter().enumerate() {
+                let (first, adjacent) = (made.first.map(side), made.adjacent);
+                let goal = TrialGoal::Pair { a: a.clone(), b: b.clone(), first, adjacent };
+                add(goal, i, (&made.strategy, made.seed), (&made.signature, made.steps));
+            }
+        }
+        for ring in &found.rings {
+            let parts = ring.ring.parts().iter();
+            let parts: Vec<[String; 2]> =
+                parts.map(|part| [part.holds, part.wants].map(|site| site_text(sites, site))).collect();
+            for (i, made) in ring.made.iter().enumerate() {
+                let goal = TrialGoal::Ring { ring: parts.clone(), closed: made.hit };
+                add(goal, i, (&made.strategy, made.seed), (&made.signature, made.steps));
+            }
+        }
+        for of in violations.iter().flat_map(|found| &found.all) {
+            for (i, made) in of.directed.made.iter().enumerate() {
+                let (specification, transaction) = (of.specification.name().to_owned(), of.declared.clone());
+                let goal = TrialGoal::Transaction { specification, transaction, violated: made.hit };
+                add(goal, i, (&made.strategy, made.seed), (&made.signature, made.steps));
+            }
+        }
+        lines
     }
 
     /// Returns the trial as one line of JSON.

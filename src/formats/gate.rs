@@ -11,6 +11,9 @@ pub struct GateReport {
     pub fail_on: Vec<String>,
     /// Whether this is the default gate, because none was given.
     pub default: bool,
+    /// Whether each violation of atomicity counts as real (`--strict`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub strict: bool,
     pub passed: bool,
     /// The conditions that were met.
     pub failed: Vec<GateFailure>,
@@ -38,7 +41,7 @@ impl GateReport {
     /// Creates the judgment of a gate that fails on these words, of which those in `failed` were met.
     #[must_use]
     pub fn new(fail_on: Vec<String>, default: bool, failed: Vec<GateFailure>) -> Self {
-        Self { fail_on, default, passed: failed.is_empty(), failed }
+        Self { fail_on, default, strict: false, passed: failed.is_empty(), failed }
     }
 
     /// Returns the failures for reports that list the findings: those of a gate that was given, without the conditions

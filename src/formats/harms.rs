@@ -3,6 +3,7 @@
 
 use super::campaign::{Access, ConfirmReport, Failure, Pair, Proof};
 use super::ring::JudgedRing;
+use super::violations::JudgedViolation;
 use crate::campaign::{self, CHANCE, Claim, FailureReport, First, PairReport};
 use crate::campaign::{Finding, PairFacts, PairSide, PairStatus, Results, Subject, Verdict};
 use serde::{Deserialize, Serialize};
@@ -113,6 +114,7 @@ impl From<campaign::Harm> for Harm {
 impl PairFacts for Pair {
     type Failure = Failure;
     type Ring = JudgedRing;
+    type Violation = JudgedViolation;
 
     fn status(&self) -> PairStatus {
         match &self.proof {
@@ -166,7 +168,9 @@ impl ConfirmReport {
     #[must_use]
     pub fn findings(&self) -> Vec<Finding<'_, Pair>> {
         let Self { pairs, order_pairs: orders, rings, .. } = self;
-        Results { pairs, orders, rings, detection: &self.detection_failures, trials: &self.unexplained }.findings()
+        let violations = self.atomicity.as_ref().map_or(&[][..], |of| &of.violations);
+        let (detection, trials) = (&self.detection_failures, &self.unexplained);
+        Results { pairs, orders, rings, violations, detection, trials }.findings()
     }
 
     /// Returns the report with the pair that leads the group of its cause noted in each harmful pair.

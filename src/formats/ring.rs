@@ -105,9 +105,9 @@ pub(super) fn judged(plan: &CampaignPlan, found: &RingReport) -> JudgedRing {
         parts: parts(plan, &found.ring, &found.parts),
         proof,
         deadlocks: found.deadlocks.iter().map(|f| fails(plan, f)).collect(),
-        trials: found.trials,
+        trials: found.trials(),
         ways: found.ways.iter().map(way).collect(),
         undecided_by_search: found.undecided_by_search.map(|why| why.word().to_owned()),
-        at_most: (proof == Proof::Unconfirmed).then(|| rounded(at_most(found.trials))),
+        at_most: (proof == Proof::Unconfirmed).then(|| rounded(at_most(found.trials()))),
     }
 }

@@ -178,7 +178,11 @@ fn redundant(model: &Model, statics: &Statics, lock: &crate::statics::RedundantL
         Some((a, b)) => {
             let count = lock.ordered.len();
             let all = if count == 1 { "the pair".to_owned() } else { format!("all {count} pairs") };
-            let head = format!("{all} of accesses that it could protect are in order without it, as {} and {}", text(model, *a), text(model, *b));
+            let head = format!(
+                "{all} of accesses that it could protect are in order without it, as {} and {}",
+                text(model, *a),
+                text(model, *b)
+            );
             std::iter::once(head).chain(statics.why(*a, *b)).collect()
         }
     };

@@ -52,6 +52,9 @@ pub struct HoldOrders {
     pub patience: u64,
     /// The run that shows the ways.
     pub guide: Guide,
+    /// Whether a run goes on until it has performed the operations of the order, as long as the patience allows. If
+    /// false, it may end at rest once nothing is held, although the last operation is still to come.
+    pub to_the_last: bool,
 }
 
 /// The scheduler of the `hold` strategy.
@@ -159,6 +162,11 @@ impl Holding {
     // Whether all operations of the order have been performed.
     fn over(&self) -> bool {
         self.progress.iter().all(|progress| progress.over)
+    }
+
+    // Whether the run must not end yet, although nothing is held.
+    fn goes_on(&self, view: &View<'_>) -> bool {
+        self.holds.to_the_last && !self.over() && view.world.steps() < self.holds.patience
     }
 
     fn moments(hold: &Hold) -> [Option<&Moment>; 4] {
@@ -305,16 +313,16 @@ impl Strategy for Holding {
         if let Some(actor) = follows.then(|| self.following.next(&self.holds.guide, view, &held)).flatten() {
             return Ok(actor);
         }
-        if held.is_empty() {
-            return Ok(super::random_actor(&mut self.rng, view));
-        }
         // The choice is among the other actors. The end of the run is left out: a run must not end while an actor is
         // held.
         let free = view.openings.total() - held.len() - usize::from(view.openings.stop());
+        if held.is_empty() && (free == 0 || !view.openings.stop() || !self.goes_on(view)) {
+            return Ok(super::random_actor(&mut self.rng, view));
+        }
         let k = self.rng.below(free as u32) as usize;
         let is_free = |actor: &Actor| !held.contains(actor) && *actor != Actor::Stop;
         let actor = view.world.open_actors(view.openings).filter(is_free).nth(k);
-        Ok(actor.unwrap_or(held[0]))
+        Ok(actor.unwrap_or_else(|| held.first().copied().unwrap_or(Actor::Stop)))
     }
 
     fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>> {
@@ -343,15 +351,16 @@ impl Strategy for Holding {
         }
         let Some(holds) = self.holds.ways.get(self.way) else { return };
         for (hold, progress) in holds.iter().zip(&mut self.progress) {
-            progress.observe(hold, self.guided, view.world, choice.actor);
+            progress.observe(hold, self.guided || self.holds.to_the_last, view.world, choice.actor);
         }
     }
 }
 
 impl HoldProgress {
-    // Follows the choice of an actor. With a guide the operations are counted after a release as well.
-    fn observe(&mut self, hold: &Hold, guided: bool, world: &World, actor: Actor) {
-        if self.released.is_some() && (self.over || !guided) {
+    // Follows the choice of an actor. If it matters when the order is over (`to_the_end`), the operations are counted
+    // after a release as well.
+    fn observe(&mut self, hold: &Hold, to_the_end: bool, world: &World, actor: Actor) {
+        if self.released.is_some() && (self.over || !to_the_end) {
             return;
         }
         self.over |= hold.second.is_next(world, actor, self.visits[3]);

@@ -75,7 +75,8 @@ impl Flow {
         (idom != node.0).then_some(Node(idom))
     }
 
-    /// Returns the number of the strongly connected component in its context. Ways lead from higher numbers to lower ones.
+    /// Returns the number of the strongly connected component in its context. Ways lead from higher numbers to lower
+    /// ones.
     pub(super) fn component(&self, node: Node) -> usize {
         self.component[node.0 as usize] as usize
     }

@@ -64,7 +64,7 @@ pub(super) enum ContextKind {
     Thread,
     Task,
     Firing(EventId),
-    /// An async task. No rule of queues speaks of it, because it leaves and enters loopers.
+    /// An async task. No rule of queues names it, because it leaves and enters loopers.
     Job,
     /// A callback of a component. Nothing is known of when it comes.
     Row,
@@ -103,7 +103,6 @@ impl Context {
     pub(super) fn entry(&self) -> Node {
         Node(self.nodes.start)
     }
-
 }
 
 /// A lock.
@@ -128,10 +127,21 @@ pub(super) enum Monitor {
 /// A place in memory. `None` for an index or object that is not known.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Place {
-    Global { id: GlobalId, cell: Option<i64> },
-    Field { class: ClassId, field: u32, cell: Option<i64>, object: Option<i64> },
+    Global {
+        id: GlobalId,
+        cell: Option<i64>,
+    },
+    Field {
+        class: ClassId,
+        field: u32,
+        cell: Option<i64>,
+        object: Option<i64>,
+    },
     /// An object as a whole. Class 0 is any object.
-    Object { class: ClassId, object: Option<i64> },
+    Object {
+        class: ClassId,
+        object: Option<i64>,
+    },
 }
 
 /// An access to memory.
@@ -230,7 +240,7 @@ pub(super) enum Sync {
 /// What a node does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum NodeKind {
-    /// An entry, an exit, a join of ways, or an operation that no rule speaks of.
+    /// An entry, an exit, a join of ways, or an operation that no rule names.
     Plain,
     /// An access, by its index in [`Graph::accesses`].
     Access(u32),

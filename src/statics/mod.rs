@@ -10,10 +10,10 @@
 //! W(x, p) and S(p, y) give W(x, y). Nothing else is composed: W says nothing of runs in which one of the two does not
 //! come, so two W do not add up to a third one.
 //!
-//! The source is AndRacer ("Static Executes-Before Analysis for Event Driven Programs", 2021): its executes-before, whose rules C1 to C3, I1
-//! and I2 about tasks follow from the rules about operations here. Its closure I3 is left out, because it is wrong for
-//! orders of tasks that may be missing. Every claim holds in every run for the given constants. Where the analysis does
-//! not understand a construct it claims nothing.
+//! The source is AndRacer ("Static Executes-Before Analysis for Event Driven Programs", 2021): its executes-before,
+//! whose rules C1 to C3, I1 and I2 about tasks follow from the rules about operations here. Its closure I3 is left out,
+//! because it is wrong for orders of tasks that may be missing. Every claim holds in every run for the given constants.
+//! Where the analysis does not understand a construct it claims nothing.
 
 mod bits;
 mod bodies;
@@ -22,6 +22,7 @@ mod flow;
 mod graph;
 mod locksets;
 mod log;
+mod mistakes;
 mod names;
 mod pairs;
 mod points;
@@ -42,6 +43,7 @@ use flow::Flow;
 use graph::Node;
 use locksets::LockSets;
 use log::Log;
+pub use mistakes::mistakes;
 use names::Names;
 use points::Points;
 use program_facts::ProgramFacts;

@@ -35,7 +35,8 @@ impl Names {
         for (i, name) in contexts.iter_mut().enumerate() {
             let spawned = graph.contexts[i].body.is_none() && i > 0;
             if (counts.get(name).is_some_and(|count| *count > 1) || spawned)
-                && let Some(line) = graph.contexts[i].makers.first().and_then(|maker| line(program, graph.node(*maker).site))
+                && let Some(line) =
+                    graph.contexts[i].makers.first().and_then(|maker| line(program, graph.node(*maker).site))
             {
                 name.push_str(&format!(" of :{line}"));
             }

@@ -35,7 +35,7 @@ pub(super) struct ProgramFacts {
     pub(super) all_of: BTreeMap<Sync, Vec<Node>>,
     /// The writes of each global.
     pub(super) writes: BTreeMap<GlobalId, Vec<Node>>,
-    /// Whether no looper is told to quit safely, and every looper that is told to quit is known.
+    /// Whether no statement quits a looper safely, and every looper that a statement quits is known.
     pub(super) quits_plainly: bool,
     /// Whether an uncaught exception ends a thread alone, so that one may end anywhere.
     pub(super) ends_anywhere: bool,
@@ -45,11 +45,8 @@ pub(super) struct ProgramFacts {
 
 impl ProgramFacts {
     pub(super) fn of(program: &Program, graph: &Graph, flow: &Flow) -> Self {
-        let mut facts = Self {
-            quits_plainly: true,
-            ends_anywhere: program.uncaught == ExceptionScope::Thread,
-            ..Self::default()
-        };
+        let mut facts =
+            Self { quits_plainly: true, ends_anywhere: program.uncaught == ExceptionScope::Thread, ..Self::default() };
         let mut seen = Seen::default();
         for ctx in graph.ids() {
             for node in flow.order(graph, ctx) {
@@ -185,7 +182,6 @@ impl ProgramFacts {
             }
         }
     }
-
 }
 
 // Returns the writes one of which must have come before a condition came out so. `None` if its first value may already

@@ -24,10 +24,8 @@ const MOST_MANY: usize = 64;
 /// Derives all facts. With `reasons`, the result has what each rule has added.
 pub(super) fn derive(known: &mut Known, reasons: bool) -> Option<Log> {
     let contexts = || known.graph.ids().filter(|ctx| known.graph.context(*ctx).makers.len() > 1);
-    let many: Vec<Ctx> = contexts()
-        .filter(|ctx| known.graph.context(*ctx).makers.len() <= MOST_MAKERS)
-        .take(MOST_MANY)
-        .collect();
+    let many: Vec<Ctx> =
+        contexts().filter(|ctx| known.graph.context(*ctx).makers.len() <= MOST_MAKERS).take(MOST_MANY).collect();
     let log = reasons.then(Log::default);
     let mut pass = Pass { known, many, meets: BTreeMap::new(), log };
     for _ in 0..MOST_PASSES {
@@ -125,11 +123,13 @@ impl Pass<'_> {
         }
         self.by(here, Rule::Fifo, facts, |pass, facts| pass.fifo(here, looper, made, facts));
         // SURE: what is posted before for certain runs before. The last one knows the ends of those before it.
-        for bit in self.sure(here, looper, made).iter().rev() {
+        let mut sure = self.sure(here, looper, made);
+        while let Some(bit) = sure.without(&facts.ended).last() {
             let task = Ctx(bit as u32);
-            if !facts.ended.has(bit) && self.context(task).makers.len() == 1 {
+            if self.context(task).makers.len() == 1 {
                 self.by(here, Rule::Sure(task), facts, |pass, facts| pass.end(task, facts));
             }
+            sure.remove(bit);
         }
     }
 
@@ -228,18 +228,18 @@ impl Pass<'_> {
         loop {
             let old = facts.clone();
             // What a context makes is made when it is over.
-            for bit in facts.over.without(&counted).iter() {
-                let children = self.known.points.children(Ctx(bit as u32));
-                if !children.is_empty() {
-                    Arc::make_mut(&mut facts.posts).add_sparse(children);
-                }
+            for bit in facts.over.without(&counted).and(self.known.points.makers()).iter() {
+                Arc::make_mut(&mut facts.posts).add_sparse(self.known.points.children(Ctx(bit as u32)));
             }
             counted = facts.over.clone();
             self.add_many(here, facts);
             if let Some(looper) = here.looper {
                 self.by(here, Rule::Nopre, facts, |pass, facts| pass.nopre(here, looper, facts));
                 // ENDED: what has begun on this looper has come to its end.
-                for bit in self.begun(here, looper, facts).without(&facts.ended).without(&ended).iter() {
+                let open = |pass: &Self, facts: &Facts, ended: &Bits| {
+                    pass.begun(here, looper, facts).without(&facts.ended).without(ended).last()
+                };
+                while let Some(bit) = open(self, facts, &ended) {
                     if !self.context(here.ctx).folded {
                         let task = Ctx(bit as u32);
                         self.by(here, Rule::Ended(task), facts, |pass, facts| pass.end(task, facts));

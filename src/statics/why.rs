@@ -19,7 +19,8 @@ const MOST_SENTENCES: usize = 16;
 
 impl Statics {
     /// Returns the reason of what is claimed of two sites: of [`SitesClaim::Ordered`] and the like why they are in
-    /// order, of the others which two contexts nothing orders. Empty if reasons were not asked for, or nothing conflicts.
+    /// order, of the others which two contexts nothing orders. Empty if reasons were not asked for, or if nothing
+    /// conflicts.
     #[must_use]
     pub fn why(&self, a: SiteId, b: SiteId) -> Vec<String> {
         let (a, b) = (a.min(b), a.max(b));
@@ -32,11 +33,13 @@ impl Statics {
                 why.sentences.push(sentence);
             }
             SitesClaim::Locked => {
-                let sentence = format!("nothing orders {} and {}, but a common lock protects both", why.of(x), why.of(y));
+                let sentence =
+                    format!("nothing orders {} and {}, but a common lock protects both", why.of(x), why.of(y));
                 why.sentences.push(sentence);
             }
             SitesClaim::MayRace => {
-                let sentence = format!("nothing orders {} and {}, and no common lock protects them", why.of(x), why.of(y));
+                let sentence =
+                    format!("nothing orders {} and {}, and no common lock protects them", why.of(x), why.of(y));
                 why.sentences.push(sentence);
             }
             _ => match relation(&self.known, &self.locks, x, y) {
@@ -134,7 +137,12 @@ impl<'s> Why<'s> {
         if graph.context(a).unique {
             let points = self.known.points.past(graph, &self.known.flow, x, &facts.must);
             if let Some(point) = points.last() {
-                self.say(format!("{} cannot come after {}, which is behind {}", self.of(x), self.line(*point), self.of(y)));
+                self.say(format!(
+                    "{} cannot come after {}, which is behind {}",
+                    self.of(x),
+                    self.line(*point),
+                    self.of(y)
+                ));
                 return self.must(*point, self.known.place_of(y));
             }
         }
@@ -267,13 +275,22 @@ impl<'s> Why<'s> {
             Rule::Sure(task) => {
                 let maker = self.known.graph.context(task).makers.first().map(|maker| self.line(*maker));
                 let maker = maker.unwrap_or_default();
-                format!("{} is posted to {looper} before for certain, and has run first (SURE, {maker})", self.name(task))
+                format!(
+                    "{} is posted to {looper} before for certain, and has run first (SURE, {maker})",
+                    self.name(task)
+                )
             }
             Rule::Loop(node) => format!("{looper} runs its messages from {} on (LOOP)", self.line(node)),
-            Rule::Sync(Sync::Join(thread)) => format!("{} has been joined (JOIN, {})", self.name(thread), self.line(at)),
+            Rule::Sync(Sync::Join(thread)) => {
+                format!("{} has been joined (JOIN, {})", self.name(thread), self.line(at))
+            }
             Rule::Sync(Sync::LoopLeft) => format!("its messages run before that (LOOP, {})", self.line(at)),
             Rule::Sync(Sync::HasQuit(thread)) => {
-                format!("{} has been told to quit, and begins nothing more (QUIT, {})", self.name(thread), self.line(at))
+                format!(
+                    "{} has quit, and begins nothing more (QUIT, {})",
+                    self.name(thread),
+                    self.line(at)
+                )
             }
             Rule::Sync(Sync::Flag(test)) => {
                 let op = match (test.op, test.wanted) {

@@ -231,6 +231,17 @@ impl Platform {
         !self.instances[instance].rows[row].waiting.is_empty()
     }
 
+    /// Returns the place of a request that waits: the number of its instance, the index of its row there, and its place
+    /// among the requests of the row. `None` for one that does not wait.
+    #[must_use]
+    pub fn waiting_at(&self, id: RequestId) -> Option<[u64; 3]> {
+        self.instances.enumerate().find_map(|(instance, of)| {
+            let mut rows = of.rows.iter().enumerate();
+            let (row, at) = rows.find_map(|(row, state)| Some((row, state.waiting.iter().position(|w| *w == id)?)))?;
+            Some([u64::from(instance.0), row as u64, at as u64])
+        })
+    }
+
     /// Returns the rows that are under way, by instance and row; those of one row in the order of their firings, which
     /// is that of their messages. The order of the others is that of the queue.
     pub(super) fn firings(&self) -> Vec<Firing> {

@@ -1,7 +1,7 @@
 //! Platform memory in the canonical state.
 
 use super::canonical::Part;
-use super::platform::{Instance, Progress, Request};
+use super::platform::{Progress, Request};
 use super::snapshot::{CanonicalWriter, Snapshot};
 use crate::event::RequestId;
 
@@ -16,16 +16,7 @@ impl CanonicalWriter<'_> {
             Progress::Through => {}
             Progress::Fired => self.word(platform.firing_number(|f| f.request == Some(id))),
             Progress::Waits => {
-                let waits = |i: &Instance| {
-                    i.rows
-                        .iter()
-                        .enumerate()
-                        .find_map(|(r, row)| row.waiting.iter().position(|w| *w == id).map(|at| (r as u64, at as u64)))
-                };
-                let found = platform.instances.enumerate().find_map(|(i, of)| Some((i, waits(of)?)));
-                if let Some((instance, (row, at))) = found {
-                    [u64::from(instance.0), row, at].into_iter().for_each(|w| self.word(w));
-                }
+                platform.waiting_at(id).into_iter().flatten().for_each(|w| self.word(w));
             }
         }
     }

@@ -4,7 +4,8 @@ use crate::atomicity_naive::{Definition, Owner};
 use crate::atomicity_traces;
 use raceflip::base::Id;
 use raceflip::detect::atomicity::{
-    AtomicityOptions, Blame, EdgeRules, Specification, StepNo, Steps, TransactionNo, Transactions, analyze, verdicts,
+    AtomicityOptions, Blame, Cycle, CycleEdge, EdgeKind, EdgeRules, Specification, StepNo, Steps, TransactionNo,
+    Transactions, analyze, verdicts,
 };
 use raceflip::trace::Trace;
 use std::collections::{BTreeMap, BTreeSet};
@@ -129,7 +130,7 @@ fn compare_cycles(
     if (found.violated, found.joint) != violated {
         return Err(format!("{} and {} are violated, but it is {violated:?}", found.violated, found.joint));
     }
-    let mut cycles = 0;
+    let (mut cycles, steps) = (0, Steps::of(trace));
     for finding in &found.findings {
         for cycle in &finding.cycles {
             cycles += 1;
@@ -152,6 +153,10 @@ fn compare_cycles(
             if !(is_path && is_outside && comes_back) {
                 return Err(format!("this is no cycle: {cycle:?}"));
             }
+            let priority = priority(cycle, definition, &steps);
+            if cycle.priority != priority {
+                return Err(format!("the priority is {priority}: {cycle:?}"));
+            }
         }
     }
     let with_cycles = |joint: bool| found.findings.iter().any(|f| (f.blame != Blame::Certain) == joint);
@@ -159,6 +164,23 @@ fn compare_cycles(
         return Err(format!("{violated:?} transactions are violated, and the findings are {:?}", found.findings));
     }
     Ok(cycles)
+}
+
+// The priority of a cycle by its definition.
+fn priority(cycle: &Cycle, definition: &Definition<'_>, steps: &Steps<'_>) -> u8 {
+    let edges: Vec<&CycleEdge> = cycle.edges.iter().filter(|edge| edge.kind != EdgeKind::Program).collect();
+    let is_forced = |edge: &&&CycleEdge| {
+        edge.kind.is_must() || definition.makes(steps, edge.from.step.index(), edge.to.step.index())
+    };
+    let forced = edges.iter().filter(is_forced).count();
+    let threads: BTreeSet<&str> =
+        cycle.edges.iter().flat_map(|edge| [edge.from.thread.as_str(), edge.to.thread.as_str()]).collect();
+    match (forced, edges.len() - forced) {
+        (0, _) if threads.len() == 1 => 1,
+        (0, _) => 2,
+        (_, 0) => 4,
+        _ => 3,
+    }
 }
 
 fn listing(trace: &Trace) -> String {

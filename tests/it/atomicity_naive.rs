@@ -85,6 +85,29 @@ impl<'t> Definition<'t> {
         }
     }
 
+    /// Whether forks, posts, joins and program order alone lead from one step to a later one.
+    pub(crate) fn makes(&self, steps: &Steps<'_>, from: usize, to: usize) -> bool {
+        use StepKind::{Begin, Fork, Join, Post};
+        let kind = |step: usize| steps.all[StepNo::new(step)].kind;
+        let is_direct = |i: usize, j: usize| {
+            self.edges.contains(&(i, j))
+                && (self.places[i] == self.places[j]
+                    || match (kind(i), kind(j)) {
+                        (Fork(child), _) => self.places[j] == Place::Own(child),
+                        (_, Join(child)) => self.places[i] == Place::Own(child),
+                        (Post(a), Begin(b)) => a == b,
+                        _ => false,
+                    })
+        };
+        let mut reached = BTreeSet::from([from]);
+        for j in from + 1..=to {
+            if reached.iter().any(|i| is_direct(*i, j)) {
+                reached.insert(j);
+            }
+        }
+        reached.contains(&to)
+    }
+
     fn party(&self, step: usize) -> (Option<Owner>, Option<Place>) {
         (self.owners[step], self.owners[step].is_none().then_some(self.places[step]))
     }

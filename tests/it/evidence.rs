@@ -144,7 +144,7 @@ fn what_is_confirmed_is_seen() {
                     *if flip.cut.is_some() { &mut cut } else { &mut flipped } += 1;
                     assert!(is_flipped(&model, pair, flip), "{text}");
                 }
-                Proof::Refuted(_) | Proof::Unconfirmed => {}
+                Proof::Refuted(_) | Proof::Ordered(_) | Proof::Unconfirmed => {}
             }
         }
     }

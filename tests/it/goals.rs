@@ -1,6 +1,8 @@
 //! Tests of orders of more than two operations, and of operations that are kept out of an order (`hold`).
 
+use crate::cli::call;
 use crate::hold::{Seen, experiment, label, of};
+use crate::support::read;
 use crate::tiny;
 use raceflip::base::{Rng, mix};
 use raceflip::campaign::{CampaignContext, CampaignPlan, Explore, NoProgress, StatePlan, confirm, holds};
@@ -62,6 +64,20 @@ fn other_writes_are_kept_out_of_an_order() {
     let ways: Vec<_> = pair.trials.ways.iter().filter(|way| way.strategy.contains(",without=@make")).collect();
     assert!(!ways.is_empty() && ways.iter().all(|way| way.hits == way.trials), "{ways:?}");
     assert_eq!(pair.hurts().len(), 1, "{:?}", pair.comparison);
+}
+
+/// An order of two statements draws the runs that `hold` drew before it knew longer orders: each line of the golden file
+/// has a model, the strategy, the seed, and the token of that version.
+#[test]
+fn an_order_of_two_statements_draws_the_runs_that_it_always_drew() {
+    let golden = read("tests/golden/holds.txt");
+    let lines: Vec<Vec<&str>> = golden.lines().map(|line| line.split(' ').collect()).collect();
+    assert!(lines.len() > 100, "{} lines", lines.len());
+    for line in lines {
+        let [model, strategy, seed, token] = line[..] else { panic!("{line:?}") };
+        let ran = call(&["run", model, "--strategy", strategy, "--seed", seed, "--no-shrink", "--format", "json"]);
+        assert!(ran.out.contains(&format!("\"{token}\"")), "{model} {strategy} {seed}: {}{}", ran.out, ran.err);
+    }
 }
 
 /// A ring of acquisitions: each thread has its first lock before its neighbour asks for it. So no run ends.

@@ -9,7 +9,7 @@ use quick_xml::Reader;
 use quick_xml::events::Event;
 use raceflip::campaign::{
     CampaignContext, CampaignPlan, DetectionPlan, Explore, Finding, NoProgress, PairFacts, RingFacts, StatePlan,
-    Subject, TrialPlan, confirm,
+    Subject, TrialPlan, ViolationFacts, confirm,
 };
 use raceflip::formats::campaign::{About, Access, ConfirmReport, Evidence};
 use raceflip::formats::report::{
@@ -101,6 +101,7 @@ fn named<P: PairFacts>(findings: &[Finding<'_, P>]) -> Vec<String> {
     let name = |finding: &Finding<'_, P>| match finding.subject {
         Subject::Pair { pair, order } => format!("{} {order} {}", pair.verdict(), pair.harms().join(", ")),
         Subject::Ring(ring) => format!("{} ring", ring.verdict()),
+        Subject::Violation(of) => format!("{} transaction", of.verdict().word()),
         Subject::Failure(failure, runs) => format!("{} {}", P::signature(failure), runs.word()),
     };
     findings.iter().map(|f| format!("{} {}", name(f), f.pairs.len())).collect()

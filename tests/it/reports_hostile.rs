@@ -7,9 +7,11 @@ use crate::schema::{Schema, sarif_schema, valid};
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use raceflip::campaign::CampaignPlan;
+use raceflip::formats::atomicity::{FoundCycle, FoundEdge, FoundMoment, FoundViolation};
 use raceflip::formats::campaign::{About, Access, ConfirmReport, Evidence, Pair};
 use raceflip::formats::failure_place::FailurePlace;
 use raceflip::formats::report::{CommandEnd, ReplayedRun, Replays, RunStep, github, junit, markdown, sarif};
+use raceflip::formats::violations::{HarmOfViolation, JudgedViolation, OpenHarm, SerialRuns, ViolationsReport};
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
@@ -69,7 +71,60 @@ fn with(text: &str) -> ConfirmReport {
         fails.signature = text.to_owned();
         fails.ending.text = text.to_owned();
     }
+    report.atomicity = Some(violations(text, &report));
     report
+}
+
+/// Verdicts on declared transactions, one of each kind, with a text in every place and with counts that are too large.
+fn violations(text: &str, report: &ConfirmReport) -> ViolationsReport {
+    let moment = |inside, statement| FoundMoment {
+        step: u32::MAX,
+        line: 0,
+        thread: text.to_owned(),
+        task: Some(text.to_owned()),
+        site: Some(text.to_owned()),
+        statement,
+        operation: text.to_owned(),
+        inside,
+    };
+    let pair = &report.pairs[0];
+    let edge = |from, to| FoundEdge { kind: text.to_owned(), about: Some(text.to_owned()), from, to };
+    let (own, other) = (moment(true, Some(pair.a.clone())), moment(false, Some(pair.b.clone())));
+    let cycle = FoundCycle {
+        transaction: text.to_owned(),
+        priority: 1,
+        edges: vec![edge(own.clone(), other.clone()), edge(other, moment(true, None)), edge(own, moment(true, None))],
+        same_value: true,
+        initialization: true,
+    };
+    let finding = FoundViolation {
+        transaction: text.to_owned(),
+        blame: text.to_owned(),
+        with: vec![text.to_owned()],
+        priority: 1,
+        cycles: vec![cycle],
+        runs: Some(u32::MAX),
+        token: None,
+    };
+    let failure = report.detection_failures.iter().chain(&report.unexplained).next().expect("a failure");
+    let in_one_piece = SerialRuns { before: u32::MAX, after: u32::MAX, other: u32::MAX };
+    let harm = HarmOfViolation { failure: failure.clone(), violated: u32::MAX, in_one_piece };
+    let of = |verdict: &str| JudgedViolation {
+        verdict: verdict.to_owned(),
+        specification: text.to_owned(),
+        transaction: text.to_owned(),
+        finding: Some(finding.clone()),
+        again: Some(failure.again.clone()),
+        trials: u32::MAX,
+        hits: u32::MAX,
+        states: Some(u64::MAX),
+        undecided: Some(text.to_owned()),
+        harm: (verdict == "HARMFUL").then(|| harm.clone()),
+        open_harm: (verdict == "REAL").then(|| OpenHarm { signature: text.to_owned(), either_way: true }),
+    };
+    let (format, file) = (text.to_owned(), text.to_owned());
+    let violations = ["HARMFUL", "REAL", "JOINT", "UNCONFIRMED", "REFUTED", text].map(of).to_vec();
+    ViolationsReport { format, version: 2, file, runs: u32::MAX, violations, complete: true }
 }
 
 fn hostile() -> impl Strategy<Value = String> {

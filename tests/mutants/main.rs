@@ -1,7 +1,7 @@
 //! Mutation tests: mistakes that are made on purpose in the search, the canonical state, the message queue, jobs and
-//! components, in CAFA's order over traces, in the analysis of atomicity, and in static executes-before. Each mistake
-//! must be noticed by an oracle of the search, by the rules of the order, by the definition of a violation, or by all
-//! runs of small programs.
+//! components, in CAFA's order over traces, in the analysis of atomicity, in the search for deadlock rings, and in
+//! static executes-before. Each mistake must be noticed by an oracle of the search, by the rules of the order, by the
+//! definition of a violation or ring, or by all runs of small programs.
 //!
 //! This is a separate program, because it builds the library with the feature `mutants`:
 //! `cargo test --features mutants --test mutants -- --nocapture`.
@@ -10,6 +10,7 @@
 mod agree;
 #[path = "../it/atomicity_compare.rs"]
 mod atomicity_compare;
+#[allow(dead_code, reason = "other tests use the rest")]
 #[path = "../it/atomicity_naive.rs"]
 mod atomicity_naive;
 #[path = "../it/atomicity_traces.rs"]
@@ -25,6 +26,10 @@ mod causal_traces;
 mod component_models;
 #[path = "../it/component_runs.rs"]
 mod component_runs;
+#[path = "../it/ring_models.rs"]
+mod ring_models;
+#[path = "../it/ring_naive.rs"]
+mod ring_naive;
 #[path = "../it/small.rs"]
 mod small;
 #[path = "../it/stateless.rs"]
@@ -201,6 +206,30 @@ fn each_mistake_in_the_analysis_of_atomicity_is_noticed() {
     drop(std::panic::take_hook());
     noticed.iter().for_each(|(mutant, seed)| println!("{mutant:?}: trace {seed:?}"));
     let missed: Vec<_> = noticed.iter().filter(|(_, seed)| seed.is_none()).collect();
+    assert!(missed.is_empty(), "not noticed: {missed:?}");
+}
+
+/// Number of generated models of each kind whose rings are compared with their definition, and of runs of each of them.
+const RING_MODELS: u64 = 100;
+const RING_RUNS: u64 = 4;
+
+#[test]
+fn each_mistake_in_the_search_for_rings_is_noticed() {
+    let _mistake = MISTAKE.lock().unwrap_or_else(PoisonError::into_inner);
+    let texts: Vec<String> = (0..RING_MODELS).flat_map(|n| [ring_models::nested(n), ring_models::ring(n)]).collect();
+    let is_noticed =
+        |text: &&String| !matches!(catch_unwind(|| ring_naive::compare("rings.race", text, RING_RUNS)), Ok(Ok(_)));
+    make(Mutant::None);
+    assert_eq!(texts.iter().filter(is_noticed).count(), 0);
+    std::panic::set_hook(Box::new(|_| {}));
+    let noticed = Mutant::OF_RINGS.map(|mutant| {
+        make(mutant);
+        (mutant, texts.iter().filter(is_noticed).count())
+    });
+    make(Mutant::None);
+    drop(std::panic::take_hook());
+    noticed.iter().for_each(|(mutant, count)| println!("{mutant:?}: {count} of {} models", texts.len()));
+    let missed: Vec<_> = noticed.iter().filter(|(_, count)| *count == 0).collect();
     assert!(missed.is_empty(), "not noticed: {missed:?}");
 }
 

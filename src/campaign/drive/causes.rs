@@ -35,6 +35,8 @@ pub(super) struct DoneOperation {
     pub(super) makes: Option<ContextId>,
     /// Target and delay class, if the operation is a post.
     pub(super) post: Option<(ThreadId, PostTime, bool)>,
+    /// The looper of the task, if it is a firing.
+    pub(super) fires_to: Option<ThreadId>,
     /// Whether the operation may have to wait for the clock: a post with a delay, the end of a sleep, a wait with a
     /// timeout.
     pub(super) timed: bool,
@@ -111,6 +113,7 @@ impl Causes {
             op: Some((*op, value)),
             makes,
             post,
+            fires_to: None,
             timed,
             let_go,
             outermost,
@@ -307,7 +310,8 @@ impl Observer for Causes {
                 // Of the steps that have let a row of a component be fired, the last one counts.
                 let lets = world.causes(*context).filter_map(|cause| self.lets.get(&cause).copied()).max();
                 let enable = lets.or(enable.filter(|_| !world.is_row(*fired)));
-                self.done.push(DoneOperation { makes: Some(*context), let_go: enable, ..DoneOperation::default() });
+                let (makes, fires_to) = (Some(*context), Some(world.setup().events[*fired].looper));
+                self.done.push(DoneOperation { makes, fires_to, let_go: enable, ..DoneOperation::default() });
                 self.made_by.insert(*context, at);
             }
             EventKind::Lets(cause) => {

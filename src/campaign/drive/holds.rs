@@ -6,7 +6,7 @@
 
 use super::causes::Causes;
 use crate::campaign::runs::observations::TouchTarget;
-use crate::event::{AccessKind, ContextId, SiteId};
+use crate::event::{AccessKind, ContextId, PostTime, SiteId};
 use crate::sched::{Hold, Moment};
 use crate::world::World;
 use std::collections::BTreeSet;
@@ -32,6 +32,11 @@ impl Goal {
     /// Returns the goal that two operations come in this order.
     pub(super) fn of_two(first: usize, then: usize) -> Self {
         Self { sequences: vec![vec![first, then]], without: Vec::new() }
+    }
+
+    /// Whether it has an order of more than two operations, or several orders.
+    pub(super) fn is_longer(&self) -> bool {
+        self.sequences.len() > 1 || self.sequences.iter().any(|sequence| sequence.len() > 2)
     }
 }
 
@@ -143,7 +148,7 @@ impl Causes {
             let is_kept = |(first, then): &(usize, usize)| self.context(*first) == self.context(*then) && first < then;
             let open = orders.iter().filter(|order| !is_kept(order));
             let sets: Vec<Vec<Hold>> =
-                open.map(|order| self.pair_ways(world, *order, &before(order.1), &goal.sequences)).collect();
+                open.map(|order| self.pair_ways(world, *order, &before(order.1), goal)).collect();
             // The orders have different numbers of ways. The last way of an order stands for those that are missing.
             let most = sets.iter().map(Vec::len).max().unwrap_or(0);
             if sets.iter().all(|set| !set.is_empty()) {
@@ -188,14 +193,8 @@ impl Causes {
 
     // Returns the ways to force `first` before `then`, the nearest to `then` first. Nothing is held that `first` needs,
     // or another operation that has to come before `then` (`before`, with `first`). A lock that the goal itself takes
-    // (`sequences`) is not stopped at. `world` is the state at the end of the run.
-    fn pair_ways(
-        &self,
-        world: &World,
-        (first, then): (usize, usize),
-        before: &[usize],
-        sequences: &[Vec<usize>],
-    ) -> Vec<Hold> {
+    // is not stopped at. `world` is the state at the end of the run.
+    fn pair_ways(&self, world: &World, (first, then): (usize, usize), before: &[usize], goal: &Goal) -> Vec<Hold> {
         let (of_first, of_then) = (self.causes(first), self.causes(then));
         let of_before: BTreeSet<usize> = before.iter().flat_map(|of| self.causes(*of)).collect();
         let Some((whole, second)) = self.moment(world, first).zip(self.itself(world, then)) else { return Vec::new() };
@@ -221,10 +220,18 @@ impl Causes {
             // runs first. It is enough to hold one post until the other one.
             let same = |q: &usize| done.post.is_some() && self.done[*q].post == done.post;
             let post = of_first.iter().rev().copied().filter(|q| !of_then.contains(q)).find(same);
+            // A thread that would be stopped may wait for a firing to the queue in the same way. (For two operations no
+            // such way was known before, and their runs stay what they were.)
+            let fired = |q: &usize| {
+                let post = self.done[*q].fires_to.map(|looper| (looper, PostTime::Now, false));
+                post.is_some() && done.post == post
+            };
+            let firing = || of_first.iter().rev().copied().filter(|q| !of_then.contains(q)).find(fired);
+            let post = post.or_else(|| firing().filter(|_| goal.is_longer() && stops(p)));
             let until = post.and_then(|q| self.moment(world, q));
             let blocks = until.is_none() && stops(p);
             if let Some(what) = self.moment(world, p).filter(|_| !blocks && !needed(p)) {
-                let is_wanted = |i: &usize| sequences.iter().flatten().any(|of| of == i);
+                let is_wanted = |i: &usize| goal.sequences.iter().flatten().any(|of| of == i);
                 let outermost = done.outermost.filter(|i| !is_wanted(i)).and_then(|i| self.moment(world, i));
                 let until = until.unwrap_or_else(|| whole.clone());
                 if outermost.is_some() {

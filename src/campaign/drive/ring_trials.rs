@@ -83,7 +83,7 @@ impl<'d, P: Program> RingTrials<'d, P> {
         // The bound on a ring that does not close needs as many trials as a ring that does.
         if let Some(nearest) = ways.first_mut().filter(|_| !self.is_confirmed()) {
             nearest.guided = false;
-            self.try_way(nearest, self.plan.trials.count.saturating_sub(self.report.trials));
+            self.try_way(nearest, self.plan.trials.count.saturating_sub(self.report.trials()));
         }
     }
 
@@ -110,7 +110,7 @@ impl<'d, P: Program> RingTrials<'d, P> {
         self.drawn += u64::from(n);
         let results = self.perform(&runs);
         let (hits, trials) = (results.iter().filter(|(closed, _)| *closed).count() as u32, results.len() as u32);
-        self.report.trials += trials;
+        self.report.made.extend(results.iter().filter_map(|(closed, trial)| trial.of_goal(*closed)));
         let strategy = strategy.to_string();
         let known = self.report.ways.iter().position(|way| way.strategy == strategy).unwrap_or_else(|| {
             self.report.ways.push(WayReport { strategy, trials: 0, hits: 0, released: BTreeMap::new() });

@@ -61,7 +61,7 @@ pub(super) fn ring_holds<P: Program>(
     if !early.is_empty() {
         ways.extend(causes.ways(world, &goal(Vec::new())));
     }
-    Some(HoldOrders { ways, patience: patience(trial.summary.steps), guide })
+    Some(HoldOrders { ways, patience: patience(trial.summary.steps), guide, to_the_last: false })
 }
 
 impl Causes {

@@ -123,7 +123,7 @@ impl<'p, P: Program> Profile<'p, P> {
 
     fn holds(&self, goal: &Goal) -> HoldOrders {
         let ways = self.causes.ways(self.world(), goal);
-        HoldOrders { ways, patience: self.patience, guide: self.guide.clone() }
+        HoldOrders { ways, patience: self.patience, guide: self.guide.clone(), to_the_last: goal.is_longer() }
     }
 }
 

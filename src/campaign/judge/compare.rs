@@ -97,7 +97,7 @@ pub(in crate::campaign) fn compare<P: Program>(pair_trials: &mut PairTrials<'_, 
     Comparison { orders, undecided, harms, more_often, either }
 }
 
-/// Returns the orders of the trials of an unconfirmed pair, without a comparison.
+/// Returns the orders of the trials of a pair, without a comparison.
 pub(in crate::campaign) fn seen<P: Program>(pair_trials: &PairTrials<'_, P>) -> Comparison {
     let decided = |runs: &mut dyn Iterator<Item = usize>| {
         let mut all = Tallies::default();

@@ -13,21 +13,26 @@ use super::claims::{BELOW, CHANCE};
 use crate::base::mix;
 use crate::campaign::drive::ways::holds;
 use crate::campaign::find::atomicity::{RecordedRun, record};
+use crate::campaign::report::RunEvidence;
 use crate::campaign::run::{RunId, RunSource};
 use crate::campaign::runs::endless::bounded;
+use crate::campaign::runs::failures::Failures;
 use crate::campaign::runs::parallel;
 use crate::campaign::runs::stream::{Stream, seed_of};
-use crate::campaign::runs::trial::Worker;
+use crate::campaign::runs::trial::{Trial, Worker};
 use crate::campaign::violation::{
-    ConfirmedViolation, ConfirmedViolations, DirectedRuns, SearchAnswer, ViolationHarm, ViolationVerdict,
+    ConfirmedViolation, ConfirmedViolations, DirectedRuns, KnownHarm, OpenHarm, SearchAnswer, SerialRuns,
+    ViolationHarm, ViolationVerdict,
 };
 use crate::campaign::{CampaignContext, CampaignPlan, Explore};
 use crate::detect::atomicity::{
     AtomicityOptions, Blame, Finding, Moment, OfRuns, SeenFinding, Specification, StepNo, Steps, Transactions,
     candidates,
 };
-use crate::event::SiteId;
+use crate::detect::happens_before::OrderQuery;
+use crate::event::{SiteId, by_trace_name};
 use crate::sched::{HoldSpec, StrategySpec};
+use crate::trace::{OpNo, SiteNo};
 use crate::world::Program;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -35,9 +40,15 @@ use std::sync::Arc;
 // Maximum number of candidates of a transaction that are driven.
 const MOST_CANDIDATES: usize = 16;
 
+// Maximum number of accesses of a run that are ordered by a table of all pairs, to exclude candidates.
+const MOST_ORDERED: usize = 10_000;
+
+// Number of ways: what comes between does so, or comes after or before.
+const WAYS: usize = 3;
+
 // Number of runs of each way in one round, and maximum number of rounds for harm.
 const ROUND: u32 = 40;
-const MOST_ROUNDS: u32 = 12;
+const MOST_ROUNDS: u32 = 36;
 
 /// Confirms the violations of atomicity of a program under some specifications.
 #[must_use]
@@ -50,10 +61,7 @@ pub fn confirm_violations<P: Program>(
     let shorter = bounded(plan, context.stop);
     let plan = shorter.as_ref().unwrap_or(plan);
     let stream = Stream::new(plan, context.stop);
-    let mut sites = BTreeMap::new();
-    for (site, about) in plan.setup().sites.enumerate() {
-        sites.entry(about.trace_name()).or_insert(site);
-    }
+    let sites = by_trace_name(&plan.setup().sites);
     let mut campaign = Violations { plan, specifications, options, context, worker: Worker::new(plan), sites };
     context.progress.phase("detecting atomicity", u64::from(plan.detection.runs));
     let sources = (0..plan.detection.runs).map(|i| stream.run(seed_of(plan, u64::from(i)))).collect();
@@ -101,7 +109,7 @@ struct Violations<'c, P: Program> {
     options: AtomicityOptions,
     context: CampaignContext<'c>,
     worker: Worker<'c, P>,
-    // The sites by their names in traces; of several with one name the first.
+    // The sites by their names in traces.
     sites: BTreeMap<String, SiteId>,
 }
 
@@ -158,56 +166,65 @@ impl<P: Program> Violations<'_, P> {
         seen: SeenFinding,
         runs: &[RecordedRun],
     ) -> ConfirmedViolation {
-        let token = Some(self.worker.token(&runs[seen.first].trial.run));
-        let declared = seen.finding.declared.clone();
-        let (mut directed, mut harm) = (DirectedRuns::default(), None);
-        let verdict = if seen.finding.blame == Blame::Certain {
-            (directed, harm) = self.harm((n, &seen.finding), seen.first, runs);
-            if harm.is_some() { ViolationVerdict::Harmful } else { ViolationVerdict::Real }
-        } else {
-            ViolationVerdict::Joint
+        let mut of = ConfirmedViolation {
+            evidence: Some(RunEvidence::of(&self.worker.token(&runs[seen.first].trial.run))),
+            verdict: ViolationVerdict::Joint,
+            ..unjudged(specification, &seen.finding.declared)
         };
-        ConfirmedViolation { specification, declared, verdict, seen: Some(seen), token, directed, searched: None, harm }
+        if seen.finding.blame == Blame::Certain {
+            of.verdict = ViolationVerdict::Real;
+            self.harm(&mut of, (n, &seen.finding), seen.first, runs);
+        }
+        of.seen = Some(seen);
+        of
     }
 
-    // Compares runs with a violation with runs without it. Returns the numbers of directed runs, and
-    // the harm.
+    // Compares runs with a violation with runs without it, and notes its harm. `profile` is the number of a detection
+    // run that performs the statements of the finding.
     fn harm(
         &mut self,
+        of: &mut ConfirmedViolation,
         (n, finding): (usize, &Finding),
         profile: usize,
         runs: &[RecordedRun],
-    ) -> (DirectedRuns, Option<ViolationHarm>) {
-        let mut tally = HarmTally::default();
-        runs.iter().for_each(|run| tally.add(n, finding, run));
+    ) {
+        let mut tally = HarmTally::new(n, finding);
+        runs.iter().for_each(|run| _ = tally.add(run));
         let ways: Vec<StrategySpec> =
             self.ways(finding).iter().filter_map(|orders| self.strategy(orders, profile)).collect();
-        let mut directed = DirectedRuns::default();
-        // Harm needs a failure with the violation. Without one in the first rounds there is none to compare.
+        // Where a way cannot be directed, random walks may come to it.
+        let walks = ways.len() < WAYS && self.plan.search.explore != Explore::Only;
         for round in 0..MOST_ROUNDS {
-            if tally.serial >= enough() && tally.violated >= ROUND || round > 2 && tally.suspects().next().is_none() {
+            let is_decided = tally.serial.all() >= enough() && tally.violated >= ROUND;
+            // Harm needs a failure with the violation. Without one in the first rounds there is none to compare, and
+            // with few runs in one piece so far all rounds would be too few.
+            let has_no_chance =
+                tally.suspects().next().is_none() || tally.serial.all() * MOST_ROUNDS < enough() * round;
+            if ways.is_empty() && !walks || is_decided || round > 2 && has_no_chance {
                 break;
+            }
+            if walks {
+                self.draw(&StrategySpec::default(), round * ROUND, ROUND).iter().for_each(|run| _ = tally.add(run));
             }
             for way in &ways {
-                let before = tally.violated;
                 let more = self.draw(way, round * ROUND, ROUND);
-                directed.trials += more.len() as u32;
-                more.iter().for_each(|run| tally.add(n, finding, run));
-                directed.hits += tally.violated - before;
-            }
-            if ways.is_empty() {
-                break;
+                of.directed(more.iter().map(|run| (&run.trial, tally.add(run))));
             }
         }
-        let found = tally.suspects().next().filter(|_| tally.serial >= enough());
-        let harm = found.map(|(signature, (fails, source))| ViolationHarm {
-            signature: signature.clone(),
-            token: self.worker.token(source),
-            violated: tally.violated,
-            fails: *fails,
-            serial: tally.serial,
-        });
-        (directed, harm)
+        let HarmTally { violated, serial, .. } = tally;
+        if serial.all() >= enough()
+            && let Some(signature) = tally.suspects().next()
+            && let Some(failure) = tally.with.clone().finish(self.plan).into_iter().find(|f| f.signature == signature)
+        {
+            of.verdict = ViolationVerdict::Harmful;
+            of.harm = Some(KnownHarm::Needed(ViolationHarm { failure, violated, serial }));
+        } else {
+            let signature = tally.suspects().next().or_else(|| Some(tally.with.counts().next()?.0));
+            of.harm = signature.map(|signature| {
+                let either_way = tally.without.contains(signature);
+                KnownHarm::Open(OpenHarm { signature: signature.to_owned(), either_way })
+            });
+        }
     }
 
     // The orders to bring about: the intruder between, after and before.
@@ -231,35 +248,20 @@ impl<P: Program> Violations<'_, P> {
         name: &str,
         (number, run): (usize, &RecordedRun),
     ) -> ConfirmedViolation {
-        let mut of = ConfirmedViolation {
-            specification,
-            declared: name.to_owned(),
-            verdict: ViolationVerdict::Unconfirmed,
-            seen: None,
-            token: None,
-            directed: DirectedRuns::default(),
-            searched: None,
-            harm: None,
-        };
+        let mut of = unjudged(specification, name);
         for orders in self.candidates(specification, name, run) {
             let Some(strategy) = self.strategy(&orders, number) else { continue };
             let more = self.draw(&strategy, 0, self.plan.trials.count.min(ROUND) / 2);
-            of.directed.trials += more.len() as u32;
             let shows =
                 |run: &&RecordedRun| run.found[n].findings.iter().any(|found| found.is_violation_of(Some(name)));
-            of.directed.hits += more.iter().filter(shows).count() as u32;
+            of.directed(more.iter().map(|run| (&run.trial, shows(&run))));
             if let Some(run) = more.iter().find(shows) {
                 let found = run.found[n].findings.iter().find(|found| found.is_violation_of(Some(name)));
                 of.verdict = ViolationVerdict::Real;
-                of.token = Some(self.worker.token(&run.trial.run));
-                of.seen = found.cloned().map(|finding| SeenFinding { finding, runs: 0, first: number });
-                if let Some(seen) = &of.seen {
-                    let (directed, harm) = self.harm((n, &seen.finding), number, &[]);
-                    of.directed.trials += directed.trials;
-                    of.directed.hits += directed.hits;
-                    if harm.is_some() {
-                        (of.verdict, of.harm) = (ViolationVerdict::Harmful, harm);
-                    }
+                of.evidence = Some(RunEvidence::of(&self.worker.token(&run.trial.run)));
+                if let Some(finding) = found {
+                    self.harm(&mut of, (n, finding), number, &[]);
+                    of.seen = Some(SeenFinding { finding: finding.clone(), runs: 0, first: number });
                 }
                 return of;
             }
@@ -270,7 +272,7 @@ impl<P: Program> Violations<'_, P> {
         match search_violation(self.plan, self.plan.search.states, (specification, Some(name)), self.context) {
             Some(Searched::Violated(token)) => {
                 of.verdict = ViolationVerdict::Real;
-                of.token = Some(*token);
+                of.evidence = Some(RunEvidence::of(&token));
                 of.searched = Some(SearchAnswer::Violated);
             }
             Some(Searched::Never(states)) => {
@@ -297,7 +299,18 @@ impl<P: Program> Violations<'_, P> {
                 _ => edges.iter().map(|(x, y)| Some(vec![site(*x)?, site(*y)?])).collect(),
             }
         };
-        candidates(&steps, &transactions, of, MOST_CANDIDATES).into_iter().filter_map(orders).collect()
+        let accesses: Vec<OpNo> =
+            run.trace.ops.enumerate().filter(|(_, op)| op.action.access().is_some()).map(|(at, _)| at).collect();
+        // Without an order nothing is excluded.
+        let order = (accesses.len() <= MOST_ORDERED)
+            .then(|| OrderQuery::hybrid(&run.trace, &accesses, self.context.stop))
+            .flatten();
+        let is_before = |first: StepNo, then: StepNo| {
+            let ops = steps.op_of(first).zip(steps.op_of(then));
+            order.as_ref().zip(ops).is_some_and(|(order, (first, then))| order.is_ordered(first, then))
+        };
+        let found = candidates(&steps, &transactions, of, MOST_CANDIDATES, &is_before);
+        found.into_iter().filter_map(orders).collect()
     }
 }
 
@@ -306,34 +319,103 @@ fn enough() -> u32 {
     (CHANCE.ln() / (1.0 - BELOW).ln()).ceil() as u32
 }
 
+impl ConfirmedViolation {
+    // Notes directed runs, each with whether it violates the transaction.
+    fn directed<'r>(&mut self, runs: impl Iterator<Item = (&'r Trial, bool)>) {
+        for (trial, hit) in runs {
+            self.directed.trials += 1;
+            self.directed.hits += u32::from(hit);
+            self.directed.made.extend(trial.of_goal(hit));
+        }
+    }
+}
+
+// What is known about a transaction before it is judged.
+fn unjudged(specification: Specification, name: &str) -> ConfirmedViolation {
+    ConfirmedViolation {
+        specification,
+        declared: name.to_owned(),
+        verdict: ViolationVerdict::Unconfirmed,
+        seen: None,
+        evidence: None,
+        directed: DirectedRuns::default(),
+        searched: None,
+        harm: None,
+    }
+}
+
 // Runs with a violation and runs that have its transactions in one piece, with their failures.
-#[derive(Default)]
-struct HarmTally {
+struct HarmTally<'f> {
+    // The number of the specification, and the finding.
+    of: (usize, &'f Finding),
     violated: u32,
-    serial: u32,
-    // Failures of runs with the violation, each with their number and the first run.
-    with: BTreeMap<String, (u32, RunSource)>,
+    serial: SerialRuns,
+    // Failures of runs with the violation.
+    with: Failures,
+    // Signatures of the failures of the other runs.
     without: BTreeSet<String>,
 }
 
-impl HarmTally {
-    fn add(&mut self, n: usize, finding: &Finding, run: &RecordedRun) {
+impl<'f> HarmTally<'f> {
+    fn new(n: usize, finding: &'f Finding) -> Self {
+        let (with, without) = (Failures::default(), BTreeSet::new());
+        Self { of: (n, finding), violated: 0, serial: SerialRuns::default(), with, without }
+    }
+
+    // Adds a run. Returns whether it shows the violation.
+    fn add(&mut self, run: &RecordedRun) -> bool {
+        let (n, finding) = self.of;
         let shown = run.found[n].findings.iter();
-        if shown.clone().any(|other| other.is_same(finding)) {
+        let violates = shown.clone().any(|other| other.is_same(finding));
+        if violates {
             self.violated += 1;
             if run.trial.failed() {
-                let (signature, source) = (&run.trial.signature, &run.trial.run);
-                self.with.entry(signature.clone()).or_insert_with(|| (0, source.clone())).0 += 1;
+                self.with.add(&run.trial);
             }
         } else if run.found[n].declared.contains(&finding.declared)
             && !shown.clone().any(|other| other.declared == finding.declared)
         {
-            self.serial += 1;
+            *match intruder(finding, run) {
+                Some(Place::Before) => &mut self.serial.before,
+                Some(Place::After) => &mut self.serial.after,
+                None => &mut self.serial.other,
+            } += 1;
             self.without.extend(run.trial.failed().then(|| run.trial.signature.clone()));
         }
+        violates
     }
 
-    fn suspects(&self) -> impl Iterator<Item = (&String, &(u32, RunSource))> {
-        self.with.iter().filter(|(signature, _)| !self.without.contains(*signature))
+    // The signatures of the failures that come with the violation only.
+    fn suspects(&self) -> impl Iterator<Item = &str> {
+        self.with.counts().map(|(signature, _)| signature).filter(|signature| !self.without.contains(*signature))
+    }
+}
+
+// Where the intruder of a transaction stands in a run that has it in one piece.
+enum Place {
+    Before,
+    After,
+}
+
+// Returns whether all visits of the statements outside a finding's first cycle come before its statements inside, or
+// all come after them. `None` if neither is so, or if the run does not perform both.
+fn intruder(finding: &Finding, run: &RecordedRun) -> Option<Place> {
+    let moments = finding.cycles.first()?.edges.iter().flat_map(|edge| [&edge.from, &edge.to]);
+    let named = |inside: bool| -> BTreeSet<&str> {
+        moments.clone().filter(|moment| moment.inside == inside).filter_map(|moment| moment.site.as_deref()).collect()
+    };
+    let steps = Steps::of(&run.trace);
+    let span = |sites: BTreeSet<&str>| -> Option<(StepNo, StepNo)> {
+        let is_one = |at: &StepNo| match steps.site_of(*at) {
+            SiteNo::NONE => false,
+            site => sites.contains(&run.trace.sites[site]),
+        };
+        Some((steps.all.ids().find(is_one)?, steps.all.ids().rfind(is_one)?))
+    };
+    let (inside, outside) = (span(named(true))?, span(named(false))?);
+    match () {
+        () if outside.1 < inside.0 => Some(Place::Before),
+        () if inside.1 < outside.0 => Some(Place::After),
+        () => None,
     }
 }

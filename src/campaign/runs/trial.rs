@@ -1,6 +1,7 @@
 //! Performs single runs of a campaign. Each run is named so that it can be performed again.
 
 use crate::campaign::CampaignPlan;
+use crate::campaign::ring::GoalTrial;
 use crate::campaign::run::{CONTINUED, RunId, RunSource, SEARCHED};
 use crate::event::{Actor, Choice, LimitKind, Outcome};
 use crate::exec::{NoObserver, Observer, RunSummary, run};
@@ -32,6 +33,13 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// Returns the trial as a trial of a goal that it has reached, or not. `None` if no strategy has drawn it.
+    pub(in crate::campaign) fn of_goal(&self, hit: bool) -> Option<GoalTrial> {
+        let RunSource::Drawn(RunId { strategy, seed }) = &self.run else { return None };
+        let (strategy, signature) = (strategy.to_string(), self.signature.clone());
+        Some(GoalTrial { strategy, seed: *seed, signature, steps: self.summary.steps, hit })
+    }
+
     /// Returns whether the run failed: by a failure, a deadlock, or messages that can never run. A limit is no failure.
     #[must_use]
     pub fn failed(&self) -> bool {

@@ -34,6 +34,11 @@ impl AtomicityArgs {
         if asked.is_empty() { Specification::USUAL.to_vec() } else { asked }
     }
 
+    /// Returns the names of the specifications that were asked for.
+    pub(in crate::cli) fn names(&self) -> Vec<String> {
+        self.specifications().into_iter().map(|of| of.name().to_owned()).collect()
+    }
+
     /// Whether an option was given.
     pub(in crate::cli) fn is_given(&self) -> bool {
         !self.atomic.is_empty() || self.edges != EdgesArg::default()

@@ -101,7 +101,10 @@ impl DetectorArg {
 impl ValueEnum for DetectorArg {
     fn value_variants<'a>() -> &'a [Self] {
         static ALL: LazyLock<Vec<DetectorArg>> = LazyLock::new(|| {
-            DetectorId::of_runs().map(DetectorArg::Pairs).chain([DetectorArg::Static, DetectorArg::Atomicity, DetectorArg::All]).collect()
+            DetectorId::of_runs()
+                .map(DetectorArg::Pairs)
+                .chain([DetectorArg::Static, DetectorArg::Atomicity, DetectorArg::All])
+                .collect()
         });
         &ALL
     }

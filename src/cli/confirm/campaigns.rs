@@ -1,6 +1,6 @@
 //! Performs a campaign over many models and their variants: in parts, with a journal, under a time limit.
 
-use super::{Args, GroupArgs, save, text};
+use super::{Args, GroupArgs, save, text, violations};
 use crate::campaign::{self, CampaignPlan, CampaignProgress};
 use crate::cli::args::{ToolArgs, workers};
 use crate::cli::confirm::gate::{self, Gate};
@@ -16,7 +16,7 @@ use crate::cli::models::seeds::Seeds;
 use crate::cli::models::suite::{Case, Suite, SuiteSelection, Variants};
 use crate::cli::{CommandContext, Refusal};
 use crate::formats::campaign::ConfirmReport;
-use crate::formats::campaigns::{CampaignReport, Partition, Settings, TrialLine, VariantReport};
+use crate::formats::campaigns::{CampaignReport, Partition, Settings, VariantReport};
 use crate::formats::gate::GateReport;
 use crate::formats::journal::{Entry, Header};
 use crate::formats::report::overview;
@@ -131,13 +131,7 @@ impl<'c> Campaign<'c> {
     fn confirm(&self, case: &Case, jobs: usize, context: campaign::CampaignContext<'_>) -> Entry {
         let model = &case.model;
         let plan = CampaignPlan { jobs, ..super::plan(self.args, model) };
-        let found = campaign::confirm(&plan, context);
-        let report = ConfirmReport::new(model.name(), model.digest(), &plan, &found);
-        let mut trials = Vec::new();
-        if self.args.trials_out.is_some() {
-            let pairs = found.pairs.iter().chain(&found.orders);
-            trials.extend(pairs.flat_map(|pair| TrialLine::of(model.name(), &plan, pair)));
-        }
+        let (_, report, trials) = violations::campaign(self.args, model, &plan, context);
         let entry = Entry { report, trials };
         if let Some(journal) = self.journal.as_ref().filter(|_| entry.report.about.complete)
             && !journal.add(&entry)
@@ -231,7 +225,8 @@ pub(super) fn run(args: &Args, gate: &Gate, context: &mut CommandContext) -> Res
     let out = &mut context.out;
     let plan = super::plan(args, first);
     let limits = plan.limits;
-    let mut campaign = Campaign::open(args, &cases, Settings::of(&plan), out)?;
+    let settings = Settings { atomic: args.atomic.names(), ..Settings::of(&plan) };
+    let mut campaign = Campaign::open(args, &cases, settings, out)?;
     let stop = interrupt::install();
     let timer = Timer::start(args.time, stop.clone());
     campaign.perform(&stop, out);

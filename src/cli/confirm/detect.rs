@@ -79,7 +79,9 @@ pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<Ex
     if args.campaign.detector == DetectorArg::Atomicity && args.out.is_some() {
         return Err(Refusal::new("`--out` is a list of pairs, and the analysis of atomicity finds none: leave it out"));
     }
-    if matches!(args.campaign.detector, DetectorArg::Pairs(_) | DetectorArg::Static) && (args.atomic.is_given() || args.all) {
+    if matches!(args.campaign.detector, DetectorArg::Pairs(_) | DetectorArg::Static)
+        && (args.atomic.is_given() || args.all)
+    {
         return Err(Refusal::new(
             "`--atomic`, `--edges` and `--all` are options of the analysis of atomicity: add `--detector atomicity`",
         ));

@@ -1,6 +1,6 @@
 //! Implements gates (`--fail-on`): the conditions that decide the exit status, which a build depends on.
 
-use crate::campaign::{PairFacts, RingFacts, Verdict, same_failure};
+use crate::campaign::{PairFacts, RingFacts, Verdict, ViolationFacts, same_failure};
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::output::Output;
 use crate::formats::campaign::ConfirmReport;
@@ -21,11 +21,12 @@ In CI:
 /// Conditions on which a campaign fails: the values of `--fail-on`.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(in crate::cli) enum FailOn {
-    /// A harmful pair or order (runs fail with one order and not with the other), or a confirmed deadlock ring
+    /// A harmful pair or order (runs fail with one order and not with the other), a confirmed deadlock ring, or a
+    /// harmful violation of atomicity
     Harmful,
-    /// A pair that was confirmed, harmful or not
+    /// A pair that was confirmed, harmful or not; a violation of atomicity (see --strict)
     Real,
-    /// A pair or a deadlock ring that was neither confirmed nor refuted
+    /// A pair, a deadlock ring or a declared transaction that was neither confirmed nor refuted
     Unconfirmed,
     /// A failing run, whatever the verdicts: also if both orders of a pair fail, or if no pair explains the failure
     AnyFailure,
@@ -45,14 +46,13 @@ pub(in crate::cli) struct GateArgs {
     /// harmful,real,any-failure]
     #[arg(long, value_enum, value_name = "WHAT,...", value_delimiter = ',', help_heading = "Gate")]
     fail_on: Vec<FailOn>,
+    /// Let `real` count each violation of atomicity: also one that the transaction itself has caused (priority 3), and
+    /// one that several transactions are only jointly to blame for
+    #[arg(long, help_heading = "Gate")]
+    pub(in crate::cli) strict: bool,
 }
 
 impl GateArgs {
-    /// Whether the option was given.
-    pub(in crate::cli) fn is_given(&self) -> bool {
-        !self.fail_on.is_empty()
-    }
-
     /// Returns the gate. It is an error if `nothing` is combined with another condition.
     pub(in crate::cli) fn resolve(&self) -> Result<Gate, super::Refusal> {
         let on: BTreeSet<FailOn> = self.fail_on.iter().copied().collect();
@@ -63,7 +63,7 @@ impl GateArgs {
         }
         let usual = on.is_empty();
         let on = if usual { BTreeSet::from([FailOn::Harmful, FailOn::Real, FailOn::AnyFailure]) } else { on };
-        Ok(Gate { on, usual })
+        Ok(Gate { on, usual, strict: self.strict })
     }
 }
 
@@ -73,6 +73,8 @@ pub(in crate::cli) struct Gate {
     on: BTreeSet<FailOn>,
     // Whether the gate is the default one, because none was asked for.
     usual: bool,
+    // Whether each violation of atomicity counts.
+    strict: bool,
 }
 
 impl Gate {
@@ -84,6 +86,7 @@ impl Gate {
     // Number of findings in a report that meet one condition.
     fn count(&self, on: FailOn, report: &ConfirmReport) -> u64 {
         let pairs = || report.pairs.iter().chain(&report.order_pairs);
+        let violations = || report.atomicity.iter().flat_map(|of| &of.violations);
         let cut = || {
             report.detection_limits.iter().map(|c| u64::from(c.runs)).sum::<u64>()
                 + pairs().map(|p| u64::from(p.limits)).sum::<u64>()
@@ -91,21 +94,23 @@ impl Gate {
         match on {
             FailOn::Harmful => {
                 let harmful = report.findings().into_iter().filter(|f| f.verdict() == Some(Verdict::Harmful));
-                harmful.map(|f| f.count()).sum::<u64>() + report.atomicity.as_ref().map_or(0, |found| found.harmful())
+                harmful.map(|f| f.count()).sum::<u64>()
             }
             FailOn::Real => {
-                let violated = report.atomicity.as_ref().map_or(0, |found| found.violated());
+                let violated = report.atomicity.as_ref().map_or(0, |found| found.counting(self.strict));
                 report.pairs.iter().filter(|p| p.verdict().confirmed()).count() as u64 + violated
             }
             FailOn::Unconfirmed => {
                 let pairs = report.pairs.iter().map(PairFacts::verdict);
                 let rings = report.rings.iter().map(RingFacts::verdict);
-                pairs.chain(rings).filter(|verdict| *verdict == Verdict::Unconfirmed).count() as u64
+                let violations = violations().map(|of| of.verdict().weight());
+                pairs.chain(rings).chain(violations).filter(|verdict| *verdict == Verdict::Unconfirmed).count() as u64
             }
             FailOn::AnyFailure => {
                 let of_pairs = pairs().flat_map(|p| p.failures());
                 let all = report.detection_failures.iter().chain(&report.unexplained).chain(of_pairs);
                 let all = all.chain(report.rings.iter().flat_map(RingFacts::deadlocks));
+                let all = all.chain(violations().filter_map(ViolationFacts::harm));
                 all.map(|f| same_failure(&f.signature)).collect::<BTreeSet<_>>().len() as u64
             }
             FailOn::Limits => cut(),
@@ -121,9 +126,14 @@ impl Gate {
     pub(in crate::cli) fn judge<'r>(&self, reports: impl Iterator<Item = &'r ConfirmReport> + Clone) -> GateReport {
         let searched = reports.clone().any(|r| r.livelocks.as_ref().is_some_and(|all| !all.is_empty()));
         let rings = reports.clone().flat_map(|r| &r.rings).any(|ring| ring.verdict() == Verdict::Harmful);
+        let violated = reports.clone().any(|r| r.atomicity.as_ref().is_some_and(|of| of.counting(self.strict) > 0));
         let why = |on: FailOn| match on {
+            FailOn::Harmful if violated => {
+                "one order of a pair, a deadlock ring, or a violation of atomicity causes a failure"
+            }
             FailOn::Harmful if rings => "one order of a pair causes a failure, or a deadlock ring closes",
             FailOn::Harmful => "one order of a pair causes a failure",
+            FailOn::Real if violated => "a pair or a violation of atomicity was confirmed",
             FailOn::Real => "a pair was confirmed",
             FailOn::Unconfirmed => "a pair was neither confirmed nor refuted",
             FailOn::AnyFailure => "a run failed",
@@ -135,7 +145,8 @@ impl Gate {
         let all = self.on.iter().map(|on| (*on, reports.clone().map(|r| self.count(*on, r)).sum::<u64>()));
         let failure = |(on, count)| GateFailure { on: name(on), count, why: why(on).to_owned() };
         let failed = all.filter(|(_, count)| *count > 0).map(failure).collect();
-        GateReport::new(self.on.iter().copied().map(name).collect(), self.usual, failed)
+        let judged = GateReport::new(self.on.iter().copied().map(name).collect(), self.usual, failed);
+        GateReport { strict: self.strict, ..judged }
     }
 
     /// Judges a campaign: each of its variants alone, and all of them together. Returns the judgment on all.

@@ -14,7 +14,7 @@ pub(super) mod statics;
 mod text;
 mod violations;
 
-use crate::campaign::{self, Explore, PairFacts, RingFacts, StatePlan, Subject, TrialPlan};
+use crate::campaign::{self, Explore, PairFacts, RingFacts, StatePlan, Subject, TrialPlan, ViolationFacts};
 use crate::cli::args::{AtomicityArgs, CampaignArgs, DetectorArg, ToolArgs, head, number_of_runs};
 use crate::cli::io::bar::CampaignBar;
 use crate::cli::io::exit::ExitStatus;
@@ -26,7 +26,7 @@ use crate::cli::models::seeds::Seeds;
 use crate::cli::models::suite;
 use crate::cli::{CommandContext, Refusal};
 use crate::formats::campaign::ConfirmReport;
-use crate::formats::campaigns::{Partition, TrialLine};
+use crate::formats::campaigns::Partition;
 use crate::formats::report::text::TextExtent;
 use crate::formats::report::words;
 use crate::statics::{StaticsOptions, analyze};
@@ -73,8 +73,9 @@ Examples:
 GATES
 
 Exit status:
-  0    no pair was confirmed and no run failed; with --fail-on: none of its conditions is met
-  1    a pair was confirmed or a run failed; with --fail-on: one of its conditions is met
+  0    nothing was confirmed and no run failed; with --fail-on: none of its conditions is met
+  1    a pair, a deadlock ring or a violation of atomicity was confirmed (see --strict), or a run failed; with
+       --fail-on: one of its conditions is met
   2    bad input or usage
   130  interrupted; the results so far are printed";
 
@@ -159,7 +160,7 @@ pub(super) struct Args {
 /// Option about the pairs of one cause in text output.
 #[derive(clap::Args, Clone, Debug)]
 pub(in crate::cli) struct GroupArgs {
-    /// Print each harmful pair, and not only the widest one of each cause
+    /// Print each harmful pair, and not only the widest one of each cause; each finding of atomicity with all cycles
     ///
     /// Other formats always contain all of them.
     #[arg(long, help_heading = head::RESULT)]
@@ -199,6 +200,11 @@ impl Args {
         self.gate.resolve().is_ok_and(|gate| gate.wants_livelocks())
     }
 
+    // Whether the campaign judges declared transactions only.
+    fn is_of_atomicity(&self) -> bool {
+        self.campaign.detector == DetectorArg::Atomicity
+    }
+
     // Whether the campaign is over many variants, and not over one model as it stands.
     fn is_of_many(&self) -> bool {
         let whole = self.all_variants || self.journal.is_some() || self.partition.is_some() || !self.filter.is_empty();
@@ -208,7 +214,7 @@ impl Args {
 
 // Returns the plan of the campaign for a model.
 fn plan(args: &Args, model: &Model) -> campaign::CampaignPlan {
-    let trials = TrialPlan { count: args.trials, orders: !args.no_orders, pairs: None };
+    let trials = TrialPlan { count: args.trials, orders: !args.no_orders, ..TrialPlan::default() };
     let search = StatePlan { explore: args.explore.into(), states: args.explore_limit, livelocks: args.livelocks() };
     let options = StaticsOptions { reasons: true, ..StaticsOptions::default() };
     let ordered = (!args.no_static).then(|| Arc::new(analyze(&model.program, &options)));
@@ -225,7 +231,7 @@ pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus
 fn results(args: &Args, models: &[&Model]) -> Result<(), Refusal> {
     let given = [("--journal", &args.journal), ("--out", &args.out), ("--trials-out", &args.trials_out)];
     let paths: Vec<&Path> = models.iter().map(|m| m.path.as_path()).collect();
-    files::distinct(&given.map(|(option, path)| (option, path.as_deref())), &paths)?;
+    files::distinct(&given.map(|(option, path)| (option, path.as_deref())), ("model", &paths))?;
     args.out.iter().chain(&args.trials_out).try_for_each(|path| files::may_write(path))
 }
 
@@ -247,35 +253,36 @@ fn one(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitSta
     results(args, &[&model])?;
     let seeds = if args.save { Some(Seeds::to_keep(&args.saved)?) } else { None };
     let stop = interrupt::install();
-    if args.campaign.detector == DetectorArg::Atomicity {
-        return violations::only(args, &model, &plan, &stop, context);
-    }
     let bar = CampaignBar::new("run");
     let timer = Timer::start(args.time, stop.clone());
-    let found = campaign::confirm(&plan, campaign::CampaignContext { stop: &stop, progress: &bar });
+    let context_of_runs = campaign::CampaignContext { stop: &stop, progress: &bar };
+    let (found, mut report, trials) = violations::campaign(args, &model, &plan, context_of_runs);
     bar.finish();
     let out = &mut context.out;
-    let mut report = ConfirmReport::new(model.name(), model.digest(), &plan, &found);
-    let of_pairs = plan.trials.pairs.is_some() || !found.complete();
-    report.atomicity = (!of_pairs).then(|| violations::of_model(args, &model, &plan, &stop)).flatten();
     let judged = gate.judge(std::iter::once(&report));
     report.gate = Some(judged.clone());
     // The report contains the exit status, so whatever decides it comes first.
     let saved = seeds.as_ref().map_or_else(|| Ok(BTreeSet::new()), |seeds| save(seeds, &model, &report));
-    let interrupted = !found.complete() && !timer.is_up();
+    let complete = report.about.complete;
+    let interrupted = !complete && !timer.is_up();
     let exit = match () {
         () if saved.is_err() => ExitStatus::Refused,
         () if interrupted => ExitStatus::Interrupted,
         () => gate::status(&judged),
     };
+    // Without pairs the result is that about transactions.
+    let json = match report.atomicity.as_ref().filter(|_| args.is_of_atomicity()) {
+        Some(alone) => alone.to_json(),
+        None => report.to_json(),
+    };
     if let Some(path) = &args.out {
-        files::write(path, &format!("{}\n", report.to_json()))?;
+        files::write(path, &format!("{json}\n"))?;
     }
     if let Some(path) = &args.trials_out {
-        let lines = found.pairs.iter().chain(&found.orders).flat_map(|pair| TrialLine::of(model.name(), &plan, pair));
-        files::write(path, &lines.map(|line| line.to_json() + "\n").collect::<String>())?;
+        files::write(path, &trials.iter().map(|line| line.to_json() + "\n").collect::<String>())?;
     }
     match args.result.format {
+        ReportFormat::Text if args.is_of_atomicity() => violations::print(args, &model, &report, &plan.limits, out)?,
         ReportFormat::Text => {
             potential(out, &plan.detection.detectors, &found.phase1);
             // A user who names pairs wants the result of each.
@@ -283,11 +290,11 @@ fn one(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitSta
             let extent = TextExtent { quiet: args.result.quiet, all: args.group.all || given, all_orders: given };
             let (limits, timeline) = (plan.limits, args.timeline);
             ConfirmPrinter { model: &model, limits, extent, timeline }.print(&report, out)?;
-            violations::print(args, &model, report.atomicity.as_ref(), out);
+            violations::print(args, &model, &report, &plan.limits, out)?;
             let more = suite::left_out(&model, &args.campaign.defines.resolve(), out)?;
             text::left_out(more, out);
         }
-        ReportFormat::Json => out.json(&report.to_json()),
+        ReportFormat::Json => out.json(&json),
         _ => {
             let mut models = ReportedModels::new(vec![&model], out).allowing(plan.limits);
             let text = args.result.format.render(std::slice::from_ref(&report), (&judged, exit), &mut models);
@@ -295,13 +302,15 @@ fn one(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitSta
         }
     }
     saved?.iter().for_each(|file| out.note(format_args!("saved {file}")));
-    if !found.complete() {
+    if !complete {
         // The numbers match the summary. Order pairs come after the others.
         let reported = || found.pairs.iter().chain(&found.orders);
         let orders = if plan.trials.orders { found.phase1.orders.len() } else { 0 };
         let (done, all) = (reported().count(), found.phase1.candidates.len() + orders);
         let what = if timer.is_up() { "the time is up" } else { "interrupted" };
-        if done == 0 {
+        if found.complete() {
+            out.note(format_args!("{what}: not all declared transactions were judged"));
+        } else if done == 0 {
             // The plan says how many there are at least.
             let (runs, least) = (found.phase1.runs, plan.detection.runs);
             let of = if runs < least { format!("{runs} of {least}") } else { runs.to_string() };
@@ -330,6 +339,13 @@ fn save(seeds: &Seeds, model: &Model, report: &ConfirmReport) -> Result<BTreeSet
             let what = words::failure(harm);
             let run = (harm.signature.as_str(), harm.again.token.as_str());
             files.insert(seeds.keep(model, format!("{} ~ {}: harmful", pair.a.site, pair.b.site), run, &what)?);
+        }
+    }
+    for violation in report.atomicity.iter().flat_map(|of| &of.violations) {
+        if let Some(harm) = violation.harm() {
+            let expected = format!("no atomicity violation \"{}\"", violation.transaction);
+            let run = (harm.signature.as_str(), harm.again.token.as_str());
+            files.insert(seeds.keep(model, expected, run, &words::failure(harm))?);
         }
     }
     for deadlock in report.rings.iter().flat_map(RingFacts::deadlocks) {

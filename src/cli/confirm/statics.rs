@@ -53,16 +53,21 @@ pub(in crate::cli) struct Args {
 
 pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
     let models = CommandModels::find(&args.paths, args.defines.resolve())?;
-    models.each(&args.result, context, || None, |model, context| {
-        let statics = analyze(&model.program, &StaticsOptions { reasons: true, ..StaticsOptions::default() });
-        let report = StaticReport::new(model.name(), model, &statics);
-        let status = if report.pairs.is_empty() { ExitStatus::Nothing } else { ExitStatus::Found };
-        if args.result.format == Format::Json {
-            return Ok((status, Some(report.to_json())));
-        }
-        print(&args, model, &statics, &report, &mut context.out);
-        Ok((status, None))
-    })
+    models.each(
+        &args.result,
+        context,
+        || None,
+        |model, context| {
+            let statics = analyze(&model.program, &StaticsOptions { reasons: true, ..StaticsOptions::default() });
+            let report = StaticReport::new(model.name(), model, &statics);
+            let status = if report.pairs.is_empty() { ExitStatus::Nothing } else { ExitStatus::Found };
+            if args.result.format == Format::Json {
+                return Ok((status, Some(report.to_json())));
+            }
+            print(&args, model, &statics, &report, &mut context.out);
+            Ok((status, None))
+        },
+    )
 }
 
 fn print(args: &Args, model: &Model, statics: &Statics, report: &StaticReport, out: &mut Output) {

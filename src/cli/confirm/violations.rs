@@ -2,41 +2,31 @@
 //! `--detector atomicity` alone.
 
 use super::Args;
-use crate::campaign::{CampaignContext, CampaignPlan, confirm_violations};
-use crate::cli::args::DetectorArg;
-use crate::cli::io::bar::CampaignBar;
-use crate::cli::io::exit::ExitStatus;
-use crate::cli::io::files;
+use crate::base::counted;
+use crate::campaign::{CampaignContext, CampaignPlan, Confirmation, confirm, confirm_violations};
+use crate::cli::Refusal;
 use crate::cli::io::load::Model;
 use crate::cli::io::output::Output;
-use crate::cli::io::reports::ReportFormat;
-use crate::cli::{CommandContext, Refusal};
+use crate::cli::io::replay_command;
+use crate::cli::run::timeline::{self, TimelineView};
 use crate::detect::atomicity::EdgeRules;
+use crate::formats::campaign::{ConfirmReport, Evidence};
+use crate::formats::campaigns::TrialLine;
 use crate::formats::violations::ViolationsReport;
-use std::sync::atomic::AtomicBool;
+use crate::world::Limits;
 
 /// Refuses options that contradict each other.
 pub(super) fn refuse(args: &Args) -> Result<(), Refusal> {
     if args.atomic.options().edges == EdgeRules::Paper {
         return Err(Refusal::new("violations are confirmed by the edges of data: leave `--edges paper` out"));
     }
-    if args.campaign.detector != DetectorArg::Atomicity {
+    if !args.is_of_atomicity() {
         return Ok(());
-    }
-    if args.is_of_many() {
-        return Err(Refusal::new("`confirm --detector atomicity` needs exactly one model: give one file"));
-    }
-    if !matches!(args.result.format, ReportFormat::Text | ReportFormat::Json) {
-        return Err(Refusal::new("`confirm --detector atomicity` has the formats text and json: use one of these"));
     }
     let of_pairs = [
         ("--pair", !args.pair.is_empty()),
         ("--pairs-from", args.pairs_from.is_some()),
-        ("--trials-out", args.trials_out.is_some()),
-        ("--save", args.save),
-        ("--timeline", args.timeline),
-        ("--fail-on", args.gate.is_given()),
-        ("--time", args.time.is_some()),
+        ("--no-orders", args.no_orders),
     ];
     match of_pairs.into_iter().find(|(_, given)| *given) {
         Some((option, _)) => Err(Refusal::new(format!(
@@ -46,49 +36,60 @@ pub(super) fn refuse(args: &Args) -> Result<(), Refusal> {
     }
 }
 
-/// Judges the transactions of a model beside its pairs. `None` if it declares none.
-pub(super) fn of_model(args: &Args, model: &Model, plan: &CampaignPlan, stop: &AtomicBool) -> Option<ViolationsReport> {
-    let asked = args.atomic.specifications();
-    (model.program.declares_transactions || !asked.is_empty()).then(|| judge(args, model, plan, stop))
-}
-
-fn judge(args: &Args, model: &Model, plan: &CampaignPlan, stop: &AtomicBool) -> ViolationsReport {
-    let bar = CampaignBar::new("run");
-    let context = CampaignContext { stop, progress: &bar };
-    let found = confirm_violations(plan, &args.atomic.wanted(), args.atomic.options(), context);
-    bar.finish();
-    ViolationsReport::new(model.name(), &found)
-}
-
-/// Prints the verdicts, if there are any.
-pub(super) fn print(args: &Args, model: &Model, report: Option<&ViolationsReport>, out: &mut Output) {
-    let replay = |token: &str| format!("raceflip replay {} {token}", model.argument());
-    let Some(report) = report else { return };
-    let lines = report.text(args.group.all, &replay);
-    let shown = if args.result.quiet { 1 } else { lines.len() };
-    lines.iter().take(shown).for_each(|line| writeln!(out, "{line}"));
-}
-
-/// Performs `confirm --detector atomicity`.
-pub(super) fn only(
+/// Performs the campaign of a model, and returns its result with its report and the lines of its trials: pairs, and the
+/// transactions that the model declares; or the latter alone, with `--detector atomicity`. After an interruption
+/// nothing more is begun.
+pub(super) fn campaign(
     args: &Args,
     model: &Model,
     plan: &CampaignPlan,
-    stop: &AtomicBool,
-    context: &mut CommandContext,
-) -> Result<ExitStatus, Refusal> {
-    let report = judge(args, model, plan, stop);
-    if let Some(path) = &args.out {
-        files::write(path, &format!("{}\n", report.to_json()))?;
+    context: CampaignContext<'_>,
+) -> (Confirmation, ConfirmReport, Vec<TrialLine>) {
+    let alone = args.is_of_atomicity();
+    let found = if alone { Confirmation::empty() } else { confirm(plan, context) };
+    let mut report = ConfirmReport::new(model.name(), model.digest(), plan, &found);
+    let asked = alone || !args.atomic.specifications().is_empty();
+    let mut judged = None;
+    if plan.trials.pairs.is_none() && found.complete() && (asked || model.program.declares_transactions) {
+        let all = confirm_violations(plan, &args.atomic.wanted(), args.atomic.options(), context);
+        report.about.complete &= all.complete;
+        report.atomicity = Some(ViolationsReport::new(model.name(), plan, &all));
+        judged = Some(all);
     }
-    if args.result.format == ReportFormat::Json {
-        context.out.json(&report.to_json());
-    } else {
-        print(args, model, Some(&report), &mut context.out);
+    let wants_trials = args.trials_out.is_some();
+    let trials = wants_trials.then(|| TrialLine::all(model.name(), plan, &found, judged.as_ref()));
+    (found, report, trials.unwrap_or_default())
+}
+
+/// Prints the verdicts on transactions, if there are any, each with a timeline if that is asked for. `allowed` are the
+/// limits of the campaign.
+pub(super) fn print(
+    args: &Args,
+    model: &Model,
+    report: &ConfirmReport,
+    allowed: &Limits,
+    out: &mut Output,
+) -> Result<(), Refusal> {
+    let Some(found) = &report.atomicity else { return Ok(()) };
+    writeln!(out, "{}", found.headline());
+    let mut replay =
+        |Evidence { token, strategy, seed }: &Evidence| replay_command::replay(model, token, strategy, *seed, allowed);
+    if args.result.quiet {
+        return Ok(());
     }
-    Ok(match (report.complete, report.violated() > 0) {
-        (false, _) => ExitStatus::Interrupted,
-        (true, true) => ExitStatus::Found,
-        (true, false) => ExitStatus::Nothing,
-    })
+    let listed = found.listed(args.group.all);
+    for (i, of) in listed.iter().enumerate() {
+        of.text(i + 1, args.group.all, &mut replay).iter().for_each(|line| writeln!(out, "{line}"));
+        if let Some((again, marks)) = of.shown().filter(|_| args.timeline).zip(of.marks(model, allowed)) {
+            writeln!(out);
+            timeline::print_token(out, model, &again.token, marks, &TimelineView::default())?;
+        }
+    }
+    let left_out = (found.violations.len() - listed.len()) as u64;
+    if left_out > 0 {
+        let findings = counted(left_out, "finding");
+        writeln!(out);
+        writeln!(out, "{findings} of the same names left out: joint, of priority 3, or likely harmless (--all)");
+    }
+    Ok(())
 }

@@ -9,9 +9,12 @@ use super::output::Output;
 use super::replay_command;
 use crate::formats::campaign::{About, Access, ConfirmReport, Evidence};
 use crate::formats::gate::GateReport;
-use crate::formats::report::{CommandEnd, ReplayedRun, Replays, github, junit, markdown, replayed, sarif, tested};
+use crate::formats::report::{
+    CommandEnd, ReplayedRun, Replays, github, junit, markdown, replayed, replayed_violation, sarif, tested,
+};
 use crate::formats::shell;
 use crate::formats::test::TestReport;
+use crate::formats::violations::JudgedViolation;
 use crate::token::Token;
 use crate::world::Limits;
 use clap::ValueEnum;
@@ -130,6 +133,11 @@ impl Replays for ReportedModels<'_> {
     fn run(&mut self, about: &About, again: &Evidence, marked: &[&Access]) -> Option<ReplayedRun> {
         let allowed = self.allowed;
         replayed(self.model(about)?, &again.token, &allowed, marked)
+    }
+
+    fn run_of(&mut self, about: &About, of: &JudgedViolation) -> Option<ReplayedRun> {
+        let allowed = self.allowed;
+        replayed_violation(self.model(about)?, of, &allowed)
     }
 
     fn commands(&mut self, about: &About, again: &Evidence) -> Vec<String> {

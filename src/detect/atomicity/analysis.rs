@@ -17,14 +17,14 @@ pub struct AtomicityOptions {
     pub edges: EdgeRules,
     /// Number of violated transactions of one declared name whose cycles are searched.
     pub most_transactions: usize,
-    /// Number of steps that these searches may visit, as a multiple of the number of steps of the trace, over all
-    /// transactions. Each transaction may visit at least 2,000.
+    /// Number of edges that these searches may follow, as a multiple of the number of steps of the trace, over all
+    /// transactions. For each transaction they may follow at least 10,000.
     pub search: usize,
 }
 
 impl Default for AtomicityOptions {
     fn default() -> Self {
-        Self { edges: EdgeRules::Data, most_transactions: 16, search: 4 }
+        Self { edges: EdgeRules::Data, most_transactions: 16, search: 8 }
     }
 }
 
@@ -111,7 +111,7 @@ pub fn analyze(
         *count <= options.most_transactions
     });
     let all_steps = options.search.saturating_mul(steps.all.len());
-    let allowance = (all_steps / cases.len().max(1)).max(2_000);
+    let allowance = (all_steps / cases.len().max(1)).max(10_000);
     let cycles = Cycles::new(&steps, &transactions, options.edges);
     for (transaction, is_joint) in cases {
         let (cycles, complete) = cycles.of(transaction, is_joint, allowance, stop)?;

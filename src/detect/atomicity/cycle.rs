@@ -3,22 +3,20 @@
 
 use super::edges::Edges;
 use super::findings::FoundCycle;
+use super::forced::Makers;
 use super::lifetime::Lifetimes;
 use super::spec::{TransactionNo, Transactions};
 use super::steps::{ContextNo, StepKind, StepNo, Steps};
 use super::words::{EdgeClass, Words};
 use super::{Blame, Cycle, EdgeKind, EdgeRules};
-use crate::base::IndexVec;
-use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::base::{Id, IndexVec};
+use std::cell::{OnceCell, RefCell};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Number of different edges that leave one transaction, beyond which no more paths are searched.
 const MOST_LEAVES: usize = 64;
-
-/// Number of steps that are visited to decide whether an edge is forced. An edge that is not decided counts as not
-/// forced, so that its cycle has a better priority.
-const MOST_FORCED: usize = 20_000;
 
 /// An edge of a path, by its steps.
 pub(super) type Hop = (StepNo, StepNo, EdgeKind);
@@ -30,11 +28,13 @@ pub(super) struct Cycles<'a> {
     rules: EdgeRules,
     // Computed when the first cycle is asked for: a trace without violations needs none of this.
     graph: OnceCell<Graph<'a>>,
+    reached: RefCell<ReachedSteps>,
 }
 
 struct Graph<'a> {
     words: Words<'a>,
     edges: Edges,
+    makers: Makers,
     // By whether the blame is joint.
     lifetimes: [Lifetimes; 2],
     // The steps of each transaction.
@@ -51,13 +51,16 @@ enum Reached {
 
 impl<'a> Cycles<'a> {
     pub(super) fn new(steps: &'a Steps<'a>, transactions: &'a Transactions, rules: EdgeRules) -> Self {
-        Self { steps, transactions, rules, graph: OnceCell::new() }
+        Self { steps, transactions, rules, graph: OnceCell::new(), reached: RefCell::default() }
     }
 
     fn graph(&self) -> &Graph<'a> {
         self.graph.get_or_init(|| {
+            let mut counts: IndexVec<TransactionNo, usize> = self.transactions.all.iter().map(|_| 0).collect();
+            let owners = self.steps.all.ids().filter_map(|step| self.transactions.of_step(step));
+            owners.for_each(|transaction| counts[transaction] += 1);
             let mut members: IndexVec<TransactionNo, Vec<StepNo>> =
-                self.transactions.all.iter().map(|_| Vec::new()).collect();
+                counts.iter().map(|count| Vec::with_capacity(*count)).collect();
             for step in self.steps.all.ids() {
                 if let Some(transaction) = self.transactions.of_step(step) {
                     members[transaction].push(step);
@@ -66,6 +69,7 @@ impl<'a> Cycles<'a> {
             Graph {
                 words: Words::new(self.steps, self.transactions),
                 edges: Edges::of(self.steps, self.transactions, self.rules),
+                makers: Makers::of(self.steps),
                 lifetimes: [false, true].map(|joint| Lifetimes::of(self.steps, self.transactions, joint)),
                 members,
             }
@@ -73,7 +77,7 @@ impl<'a> Cycles<'a> {
     }
 
     /// Returns the cycles of a transaction, with `joint` those through other transactions as wholes, and whether all
-    /// were searched: the searches for its paths visit at most `allowance` steps, but they find at least one cycle.
+    /// were searched: the searches for its paths follow at most `allowance` edges, but they find at least one cycle.
     /// `None` if `stop` was set.
     pub(super) fn of(
         &self,
@@ -97,17 +101,18 @@ impl<'a> Cycles<'a> {
         let mut leaves: Vec<Vec<Hop>> = leaves.into_values().collect();
         leaves.sort_by_key(|hops| hops.iter().min().copied());
         let (mut paths, mut left) = (Vec::new(), allowance);
+        let mut reached = self.reached.borrow_mut();
         let mut complete = leaves.len() <= MOST_LEAVES;
         for hops in leaves.iter().take(MOST_LEAVES) {
             if stop.load(Ordering::Relaxed) {
                 return None;
             }
-            let mut search = PathSearch::new(self, (transaction, joint), &own, hops);
+            let mut search = PathSearch::new(self, (transaction, joint), &own, &mut reached, hops);
             complete &= search.run(&mut left, usize::MAX);
             paths.append(&mut search.found);
         }
         if paths.is_empty() {
-            let mut search = PathSearch::new(self, (transaction, joint), &own, &leaves.concat());
+            let mut search = PathSearch::new(self, (transaction, joint), &own, &mut reached, &leaves.concat());
             let mut unlimited = usize::MAX;
             search.run(&mut unlimited, 1);
             paths.append(&mut search.found);
@@ -126,25 +131,17 @@ impl<'a> Cycles<'a> {
     // Whether an edge is a cause, or program order, forks and posts alone lead from its start to its end: then what is
     // at its end was made by what is at its start. An enable only allows an event.
     fn is_forced(&self, (from, to, kind): Hop) -> bool {
-        if kind.is_must() {
-            return true;
-        }
-        let graph = self.graph();
-        let mut seen: BTreeSet<StepNo> = BTreeSet::new();
-        let mut open: Vec<StepNo> = vec![from];
-        while let Some(at) = open.pop().filter(|_| seen.len() < MOST_FORCED) {
-            let makes = !matches!(self.steps.all[at].kind, StepKind::Enable(_));
-            let causes = graph.edges.from(at).iter().filter(|edge| makes && edge.kind.is_must()).map(|edge| edge.to);
-            for next in causes.chain(graph.edges.next(at)).filter(|next| *next <= to) {
-                if next == to {
-                    return true;
-                }
-                if seen.insert(next) {
-                    open.push(next);
-                }
-            }
-        }
-        false
+        kind.is_must() || self.graph().makers.leads(self.steps, from, to)
+    }
+
+    // Whether a transaction does not access the location of one of its steps before that step.
+    fn is_first_access(&self, transaction: TransactionNo, step: StepNo) -> bool {
+        let place = |at: StepNo| match self.steps.all[at].kind {
+            StepKind::Read(place) | StepKind::Write(place) => Some(place),
+            _ => None,
+        };
+        let own = &self.graph().members[transaction];
+        own.iter().take_while(|at| **at < step).all(|at| place(*at) != place(step))
     }
 
     // Makes a cycle of a path.
@@ -167,7 +164,9 @@ impl<'a> Cycles<'a> {
         let mut intruding =
             path.iter().flat_map(|(from, to, _)| [*from, *to]).filter(outside).filter(writes).peekable();
         let same_value = intruding.peek().is_some() && intruding.all(|step| words.is_unchanged(step));
-        let initialization = path.first().is_some_and(|(from, ..)| words.is_first_write(*from));
+        let initialization = path
+            .first()
+            .is_some_and(|(from, ..)| words.is_first_write(*from) && self.is_first_access(transaction, *from));
         let blame = if joint {
             let all = path.iter().flat_map(|(from, to, _)| [*from, *to]);
             let names = all.filter_map(|step| self.transactions.of_step(step));
@@ -182,6 +181,44 @@ impl<'a> Cycles<'a> {
     }
 }
 
+// The steps that a search has reached, with the number of edges to each of them. One table serves all searches.
+#[derive(Default)]
+struct ReachedSteps {
+    // For each step of the trace its entry, from 1; 0 if it was not reached.
+    entry: Vec<u32>,
+    entries: Vec<(StepNo, u32, Reached)>,
+}
+
+impl ReachedSteps {
+    // Forgets everything. The trace has so many steps.
+    fn clear(&mut self, steps: usize) {
+        self.entry.resize(steps, 0);
+        self.entries.drain(..).for_each(|(step, ..)| self.entry[step.index()] = 0);
+    }
+
+    fn get(&self, step: StepNo) -> Option<(u32, Reached)> {
+        let at = (self.entry[step.index()] as usize).checked_sub(1)?;
+        let (_, cost, how) = self.entries[at];
+        Some((cost, how))
+    }
+
+    // Keeps the way to a step, unless as short a one is known. Returns whether it is kept.
+    fn insert(&mut self, step: StepNo, cost: u32, how: Reached) -> bool {
+        let entry = &mut self.entry[step.index()];
+        if *entry == 0 {
+            self.entries.push((step, cost, how));
+            *entry = self.entries.len() as u32;
+            return true;
+        }
+        let known = &mut self.entries[*entry as usize - 1];
+        let is_shorter = cost < known.1;
+        if is_shorter {
+            *known = (step, cost, how);
+        }
+        is_shorter
+    }
+}
+
 // A search for the shortest paths from some edges that leave a transaction to each class of edges that come back.
 struct PathSearch<'c, 'a> {
     cycles: &'c Cycles<'a>,
@@ -191,9 +228,14 @@ struct PathSearch<'c, 'a> {
     own: &'c BTreeSet<ContextNo>,
     // Nothing from here on can lead back.
     end: StepNo,
-    reached: BTreeMap<StepNo, (u32, Reached)>,
-    // By the number of edges to a step.
-    open: BTreeSet<(u32, StepNo)>,
+    reached: &'c mut ReachedSteps,
+    // The steps to visit: those with as many edges as the current one, and those with one more.
+    open: BinaryHeap<Reverse<StepNo>>,
+    further: BinaryHeap<Reverse<StepNo>>,
+    // The next step of the context of the current one, which is open as well. Most often it is the next to visit.
+    next: Option<StepNo>,
+    // The number of edges to the current step.
+    cost: u32,
     // The tasks and transactions that count as one node and were entered.
     tasks: BTreeSet<ContextNo>,
     wholes: BTreeSet<TransactionNo>,
@@ -206,16 +248,21 @@ impl<'c, 'a> PathSearch<'c, 'a> {
         cycles: &'c Cycles<'a>,
         (transaction, joint): (TransactionNo, bool),
         own: &'c BTreeSet<ContextNo>,
+        reached: &'c mut ReachedSteps,
         leaves: &[Hop],
     ) -> Self {
+        reached.clear(cycles.steps.all.len());
         let mut search = Self {
             cycles,
             transaction,
             joint,
             own,
             end: cycles.graph().lifetimes[usize::from(joint)].of[transaction].to,
-            reached: BTreeMap::new(),
-            open: BTreeSet::new(),
+            reached,
+            open: BinaryHeap::new(),
+            further: BinaryHeap::new(),
+            next: None,
+            cost: 1,
             tasks: BTreeSet::new(),
             wholes: BTreeSet::new(),
             back: BTreeSet::new(),
@@ -226,28 +273,51 @@ impl<'c, 'a> PathSearch<'c, 'a> {
     }
 
     fn reach(&mut self, step: StepNo, cost: u32, how: Reached) {
-        if step >= self.end {
-            return;
+        if step < self.end && self.reached.insert(step, cost, how) {
+            let open = if cost == self.cost { &mut self.open } else { &mut self.further };
+            open.push(Reverse(step));
         }
-        if let Some((known, _)) = self.reached.get(&step) {
-            if *known <= cost {
-                return;
-            }
-            self.open.remove(&(*known, step));
-        }
-        self.reached.insert(step, (cost, how));
-        self.open.insert((cost, step));
     }
 
-    // Searches until `most` paths are found, or `left` steps were visited. Returns false if that ended the search.
+    // Keeps the next step of the context of the current one.
+    fn reach_next(&mut self, from: StepNo, step: StepNo) {
+        if step < self.end && self.reached.insert(step, self.cost, Reached::With(from)) {
+            if let Some(other) = self.next.replace(step) {
+                self.open.push(Reverse(other));
+            }
+        }
+    }
+
+    // Returns the next step to visit, and how it was reached: one with the fewest edges to it, and of these the first
+    // one.
+    fn pop(&mut self) -> Option<(StepNo, Reached)> {
+        loop {
+            if self.open.is_empty() && self.next.is_none() {
+                std::mem::swap(&mut self.open, &mut self.further);
+                self.cost += 1;
+            }
+            let is_first = |next: &StepNo| self.open.peek().is_none_or(|Reverse(other)| next < other);
+            let step = match self.next.take_if(|next| is_first(next)) {
+                Some(next) => next,
+                None => self.open.pop()?.0,
+            };
+            // A shorter way to it may have been found since.
+            if let Some((_, how)) = self.reached.get(step).filter(|(cost, _)| *cost == self.cost) {
+                return Some((step, how));
+            }
+        }
+    }
+
+    // Searches until `most` paths are found, or `left` edges were followed. Returns false if that ended the search.
     fn run(&mut self, left: &mut usize, most: usize) -> bool {
         let Cycles { steps, transactions, .. } = self.cycles;
         let graph = self.cycles.graph();
-        while let Some((cost, at)) = self.open.pop_first() {
+        while let Some((at, how)) = self.pop() {
             if *left == 0 || self.found.len() >= most {
                 return false;
             }
-            *left -= 1;
+            let cost = self.cost;
+            *left = left.saturating_sub(1 + graph.edges.from(at).len());
             let next = graph.edges.next(at).map(|to| (at, to, EdgeKind::Program));
             let edges = graph.edges.from(at).iter().map(|edge| (at, edge.to, edge.kind));
             for hop in edges.chain(next) {
@@ -258,13 +328,16 @@ impl<'c, 'a> PathSearch<'c, 'a> {
                         self.found.push(path);
                     }
                 } else if kind == EdgeKind::Program {
-                    self.reach(to, cost, Reached::With(at));
+                    self.reach_next(at, to);
                 } else {
                     self.reach(to, cost + 1, Reached::Edge(at, kind));
                 }
             }
+            // From a step of the same context or transaction that was visited, these were entered.
+            let from = if let Reached::With(from) = how { Some(from) } else { None };
             let context = steps.all[at].context;
-            if self.cycles.is_mate(self.transaction, self.own, context) && self.tasks.insert(context) {
+            let is_new = from.is_none_or(|from| steps.all[from].context != context);
+            if is_new && self.cycles.is_mate(self.transaction, self.own, context) && self.tasks.insert(context) {
                 let span = steps.task_of(context).and_then(|task| steps.spans[task]);
                 let mut member = span.map(|(first, _)| first);
                 while let Some(step) = member {
@@ -272,7 +345,8 @@ impl<'c, 'a> PathSearch<'c, 'a> {
                     member = graph.edges.next(step);
                 }
             }
-            let other = transactions.of_step(at).filter(|_| self.joint);
+            let is_new = |other: &TransactionNo| from.is_none_or(|from| transactions.of_step(from) != Some(*other));
+            let other = transactions.of_step(at).filter(|_| self.joint).filter(is_new);
             if let Some(other) = other.filter(|other| self.wholes.insert(*other)) {
                 graph.members[other].iter().for_each(|step| self.reach(*step, cost, Reached::With(at)));
             }
@@ -284,8 +358,8 @@ impl<'c, 'a> PathSearch<'c, 'a> {
     fn path_to(&self, last: Hop) -> Vec<Hop> {
         let mut path = vec![last];
         let mut at = last.0;
-        while let Some((_, how)) = self.reached.get(&at) {
-            match *how {
+        while let Some((_, how)) = self.reached.get(at) {
+            match how {
                 Reached::Start(hop) => {
                     path.push(hop);
                     break;

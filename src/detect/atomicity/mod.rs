@@ -13,7 +13,8 @@
 //! blame together ([`Blame::Joint`]).
 //!
 //! `steps` makes one list of a trace, `spec` decides what belongs to which transaction, `lifetime` numbers transactions
-//! by the bits that stand for them, `bits` finds those that are violated, and `cycle` the paths.
+//! by the bits that stand for them, `bits` finds those that are violated (over tables of `sets`), and `cycle` the paths
+//! (over `edges`; `forced` says what a step has made).
 //!
 //! # Where it departs from the report
 //!
@@ -31,14 +32,17 @@
 //!
 //! A transaction that some order with the same direct edges has in one piece; the order of tasks of a looper by itself.
 
+mod accesses;
 mod analysis;
 mod bits;
 mod candidates;
 mod cycle;
 mod edges;
 mod findings;
+mod forced;
 mod lifetime;
 mod prefix;
+mod sets;
 mod spec;
 mod steps;
 mod words;
@@ -223,7 +227,8 @@ pub struct Cycle {
     /// Whether all writes of this cycle outside the transaction wrote the value that was there, as far as values are
     /// known.
     pub same_value: bool,
-    /// Whether the first operation of the cycle is the first write of its location in the run.
+    /// Whether the first operation of the cycle is the first write of its location in the run, and the first access of
+    /// the transaction to it.
     pub initialization: bool,
 }
 

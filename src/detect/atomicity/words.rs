@@ -8,8 +8,18 @@ use crate::base::Id;
 use crate::trace::{EventNo, LocationNo, LockNo, SiteNo, TaskNo, ThreadNo};
 use std::collections::BTreeMap;
 
-/// Edges of one class count as one: their bodies (by number) and statements, kind, and location without its object.
-pub(super) type EdgeClass = ((u32, SiteNo), (u32, SiteNo), EdgeKind, Option<String>);
+/// Edges of one class count as one: their bodies and statements, kind, and location without its object, each by number.
+pub(super) type EdgeClass = ((u32, SiteNo), (u32, SiteNo), EdgeKind, Option<u32>);
+
+// What an edge is about.
+#[derive(Clone, Copy)]
+enum Subject {
+    Place(u32),
+    Thread(u32),
+    Task(u32),
+    Event(u32),
+    Lock(u32),
+}
 
 /// The words for one trace.
 pub(super) struct Words<'a> {
@@ -19,6 +29,10 @@ pub(super) struct Words<'a> {
     first_writes: Vec<Option<StepNo>>,
     // The body of each thread and then of each task, by number.
     bodies: Vec<u32>,
+    // The number of what each location, event and lock is in any run.
+    places: Vec<u32>,
+    events: Vec<u32>,
+    locks: Vec<u32>,
 }
 
 impl<'a> Words<'a> {
@@ -29,14 +43,22 @@ impl<'a> Words<'a> {
                 first_writes[place as usize].get_or_insert(at);
             }
         }
+        let trace = steps.trace;
         let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
-        let threads = steps.trace.threads.iter().map(|thread| &thread.name);
-        let bodies = threads.chain(steps.trace.tasks.iter().map(|task| &task.name)).map(|name| {
+        let mut number = |name: String| {
             let next = numbers.len() as u32;
-            *numbers.entry(declared_name(name)).or_insert(next)
-        });
+            *numbers.entry(name).or_insert(next)
+        };
+        let threads = trace.threads.iter().map(|thread| &thread.name);
+        let bodies = threads.chain(trace.tasks.iter().map(|task| &task.name)).map(|name| number(declared_name(name)));
         let bodies = bodies.collect();
-        Self { steps, transactions, first_writes, bodies }
+        let fields: Vec<u32> = trace.fields.iter().map(|field| number(field.to_owned())).collect();
+        let places = trace.places.iter().map(|place| fields[place.field.index()]);
+        let mut places: Vec<u32> = places.collect();
+        places.extend(trace.atomic_names.iter().map(|name| number(declared_name(name))));
+        let events = trace.events.iter().map(|name| number(declared_name(without_number(name)))).collect();
+        let locks = trace.locks.iter().map(|name| number(declared_name(name))).collect();
+        Self { steps, transactions, first_writes, bodies, places, events, locks }
     }
 
     /// Whether a step is the first write of its location in the run.
@@ -97,33 +119,50 @@ impl<'a> Words<'a> {
         }
     }
 
-    // What an edge is about, by the operation at its end: the name, and the part of it that does not depend on the run.
-    fn about(&self, (from, to, kind): Hop) -> (Option<String>, Option<String>) {
-        let trace = self.steps.trace;
-        let named = |name: &str| (Some(name.to_owned()), Some(declared_name(name)));
+    // What an edge is about, by the operation at its end.
+    fn subject(&self, (from, to, kind): Hop) -> Option<Subject> {
         if kind == EdgeKind::Program {
-            return (None, None);
+            return None;
         }
-        match (self.steps.all[to].kind, self.steps.all[from].kind) {
+        Some(match (self.steps.all[to].kind, self.steps.all[from].kind) {
             (StepKind::Read(place) | StepKind::Write(place), StepKind::Read(_) | StepKind::Write(_)) => {
-                match (place as usize).checked_sub(trace.places.len()) {
-                    None => {
-                        let at = &trace.places[LocationNo(place)];
-                        (Some(at.name.clone()), Some(trace.fields[at.field].to_owned()))
-                    }
-                    Some(atomic) => named(&trace.atomic_names[LocationNo::new(atomic)]),
+                Subject::Place(place)
+            }
+            (StepKind::Join(thread), _) | (_, StepKind::Fork(thread)) => Subject::Thread(thread),
+            (StepKind::Begin(task), StepKind::Post(_)) => Subject::Task(task),
+            (StepKind::Post(_) | StepKind::Begin(_), StepKind::Enable(event)) => Subject::Event(event),
+            (StepKind::Acquire(lock), _) => Subject::Lock(lock),
+            _ => return None,
+        })
+    }
+
+    // Returns the name of a subject, and the part of it that does not depend on the run.
+    fn about(&self, subject: Subject) -> (String, String) {
+        let trace = self.steps.trace;
+        let named = |name: &str| (name.to_owned(), declared_name(name));
+        match subject {
+            Subject::Place(place) => match (place as usize).checked_sub(trace.places.len()) {
+                None => {
+                    let at = &trace.places[LocationNo(place)];
+                    (at.name.clone(), trace.fields[at.field].to_owned())
                 }
-            }
-            (StepKind::Join(thread), _) | (_, StepKind::Fork(thread)) => named(&trace.threads[ThreadNo(thread)].name),
-            (StepKind::Begin(task), StepKind::Post(_)) => named(&trace.tasks[TaskNo(task)].name),
-            // Each enable of a run is an event of its own, with a number behind the name.
-            (StepKind::Post(_) | StepKind::Begin(_), StepKind::Enable(event)) => {
-                let name = &trace.events[EventNo(event)];
-                let numbered = name.rsplit_once(" #").map_or(name, |(name, _)| name);
-                named(numbered)
-            }
-            (StepKind::Acquire(lock), _) => named(&trace.locks[LockNo(lock)]),
-            _ => (None, None),
+                Some(atomic) => named(&trace.atomic_names[LocationNo::new(atomic)]),
+            },
+            Subject::Thread(thread) => named(&trace.threads[ThreadNo(thread)].name),
+            Subject::Task(task) => named(&trace.tasks[TaskNo(task)].name),
+            Subject::Event(event) => named(without_number(&trace.events[EventNo(event)])),
+            Subject::Lock(lock) => named(&trace.locks[LockNo(lock)]),
+        }
+    }
+
+    // Returns the number of the part of a subject's name that does not depend on the run.
+    fn number(&self, subject: Subject) -> u32 {
+        match subject {
+            Subject::Place(place) => self.places[place as usize],
+            Subject::Thread(thread) => self.bodies[thread as usize],
+            Subject::Task(task) => self.bodies[self.steps.trace.threads.len() + task as usize],
+            Subject::Event(event) => self.events[event as usize],
+            Subject::Lock(lock) => self.locks[lock as usize],
         }
     }
 
@@ -135,13 +174,18 @@ impl<'a> Words<'a> {
             Err(thread) => self.bodies[thread.index()],
         };
         let statement = |step: StepNo| (body(step), self.steps.site_of(step));
-        (statement(from), statement(to), kind, self.about(hop).1)
+        (statement(from), statement(to), kind, self.subject(hop).map(|subject| self.number(subject)))
     }
 
     /// Returns an edge in words.
     pub(super) fn edge(&self, hop: Hop, transaction: TransactionNo) -> CycleEdge {
-        let (about, field) = self.about(hop);
+        let (about, field) = self.subject(hop).map(|subject| self.about(subject)).unzip();
         let (from, to, kind) = hop;
         CycleEdge { from: self.moment(from, transaction), to: self.moment(to, transaction), kind, about, field }
     }
+}
+
+// Each enable of a run is an event of its own, with a number behind the name.
+fn without_number(event: &str) -> &str {
+    event.rsplit_once(" #").map_or(event, |(name, _)| name)
 }

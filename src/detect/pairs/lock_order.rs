@@ -11,6 +11,7 @@
 //!   any other one. A unit of a semaphore belongs to no thread, so that semaphores are no part of a ring.
 
 use super::watch::{Act, OperationKey, RunState};
+use crate::base::mutant::{self, Mutant};
 use crate::detect::relation::clock::Point;
 use crate::detect::relation::contexts::ContextClock;
 use crate::detect::relation::held::LocksetId;
@@ -37,6 +38,7 @@ impl LockClaim {
     /// Whether a thread that wants this waits for the thread with the claim.
     pub(super) fn blocks(self, wanted: LockHold) -> bool {
         match self {
+            LockClaim::Hold(hold) if mutant::is(Mutant::RingOfReaders) => hold.thing() == wanted.thing(),
             LockClaim::Hold(hold) => hold.excludes(wanted),
             LockClaim::Announced(lock) => wanted == LockHold::Read(lock),
         }
@@ -87,11 +89,13 @@ impl LockEdge {
     /// Whether two contexts may be at these acquisitions at the same time: they may run at once, hold no lock that
     /// excludes the other one's, and neither acquisition is before the other one in every run.
     pub(super) fn may_meet(&self, other: &LockEdge, watch: &RunState) -> bool {
+        if mutant::is(Mutant::RingOfOneThread) && self.context == other.context {
+            return self.step != other.step;
+        }
         self.context != other.context
-            && !self.by.is_same_looper(&other.by)
-            && !watch.held.exclude(self.by.lockset, other.by.lockset)
-            && !self.clock.has(other.at)
-            && !other.clock.has(self.at)
+            && (!self.by.is_same_looper(&other.by) || mutant::is(Mutant::RingOfOneLooper))
+            && (!watch.held.exclude(self.by.lockset, other.by.lockset) || mutant::is(Mutant::RingUnderCommonLock))
+            && (!self.clock.has(other.at) && !other.clock.has(self.at) || mutant::is(Mutant::RingInForcedOrder))
     }
 }
 
@@ -121,6 +125,7 @@ impl LockOrder {
         }
         let thread = act.thread;
         match *op {
+            Op::Announce(_) if mutant::is(Mutant::RingWithoutAnnounced) => {}
             Op::Announce(lock) => self.claim(LockClaim::Announced(lock), act),
             Op::Reacquire { lock, .. } => self.want(watch, LockHold::Lock(lock), act),
             _ => {}
@@ -130,7 +135,7 @@ impl LockOrder {
                 let is_new = watch.held.count_of(thread, hold) == 0;
                 // A timed acquisition has a value. A reader that reads again waits for a writer that has announced
                 // itself.
-                if (is_new || matches!(hold, LockHold::Read(_))) && value == 0 {
+                if (is_new || matches!(hold, LockHold::Read(_))) && (value == 0 || mutant::is(Mutant::RingOfTimed)) {
                     self.want(watch, hold, act);
                 }
                 if let LockHold::Write(lock) = hold {
@@ -153,6 +158,9 @@ impl LockOrder {
     }
 
     fn give_up(&mut self, thread: ThreadId, claim: LockClaim) {
+        if mutant::is(Mutant::RingWithReleased) {
+            return;
+        }
         if let Some(claims) = self.claims.get_mut(&thread)
             && let Some(at) = claims.iter().rposition(|made| made.claim == claim)
         {
@@ -201,7 +209,9 @@ impl LockOrder {
     /// Returns all edges of a run that has ended in this state, those at which threads are blocked first.
     pub(super) fn finish(&self, watch: &mut RunState, world: &World) -> Vec<LockEdge> {
         let mut edges = Vec::new();
-        world.threads().ids().for_each(|thread| edges.extend(self.blocked(watch, world, thread)));
+        if !mutant::is(Mutant::RingWithoutBlocked) {
+            world.threads().ids().for_each(|thread| edges.extend(self.blocked(watch, world, thread)));
+        }
         let known = self.edges.values().flatten();
         edges.extend(known.flat_map(|(first, last)| std::iter::once(first).chain(last)).cloned());
         edges

@@ -9,7 +9,7 @@
 use super::clock::Point;
 use super::queues::EndedMessage;
 use crate::world::{PostClass, Time};
-use std::collections::BTreeMap;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// A task, with the epoch of its post and its end.
@@ -23,8 +23,9 @@ pub(in crate::detect) struct DelayedTask {
 #[derive(Default)]
 pub(in crate::detect) struct DelayedTasks {
     // Blocks by kind of time (delay or instant) and by whether the message is asynchronous. Times of one kind are
-    // comparable.
-    kinds: BTreeMap<(bool, bool), Vec<DelayBlock>>,
+    // comparable. Most chains post few messages, in one way, so the lists begin with room for one element, here and
+    // below. invariant: ascending by kind
+    kinds: SmallVec<[(TimeKind, Vec<DelayBlock>); 1]>,
 }
 
 // Neighboring delays. invariant: not empty; all of them are less than those of the next block
@@ -45,7 +46,10 @@ struct DelayRow {
 // Maximum number of rows of a block; small in unit tests, so that short traces have several blocks.
 const ROWS: usize = if cfg!(test) { 4 } else { 64 };
 
-fn kind(class: PostClass) -> (bool, bool) {
+// Whether the time is an instant, and whether the message is asynchronous.
+type TimeKind = (bool, bool);
+
+fn kind(class: PostClass) -> TimeKind {
     (matches!(class.time, Time::At(_)), class.is_async)
 }
 
@@ -54,14 +58,19 @@ impl DelayedTasks {
     /// their posts. A trace may lack that a message was posted to the front: a task that such a message has overtaken
     /// is left out, so that FIFO puts it before nothing.
     pub(in crate::detect) fn add(&mut self, class: PostClass, entry: DelayedTask) {
-        let blocks = self.kinds.entry(kind(class)).or_default();
+        let kind = kind(class);
+        let of_kind = self.kinds.binary_search_by_key(&kind, |(of, _)| *of).unwrap_or_else(|at| {
+            self.kinds.insert(at, (kind, Vec::with_capacity(1)));
+            at
+        });
+        let blocks = &mut self.kinds[of_kind].1;
         let at = blocks.partition_point(|block| block.rows[0].class <= class).saturating_sub(1);
         if blocks.is_empty() {
-            blocks.push(DelayBlock { rows: Vec::new(), posts: Vec::new() });
+            blocks.push(DelayBlock { rows: Vec::with_capacity(1), posts: Vec::with_capacity(1) });
         }
         let DelayBlock { rows, posts } = &mut blocks[at];
         let row = rows.binary_search_by_key(&class, |row| row.class).unwrap_or_else(|at| {
-            rows.insert(at, DelayRow { class, tasks: Vec::new() });
+            rows.insert(at, DelayRow { class, tasks: Vec::with_capacity(1) });
             at
         });
         let tasks = &mut rows[row].tasks;
@@ -83,7 +92,7 @@ impl DelayedTasks {
     /// descending order of delay, without those that are before another one of them.
     pub(in crate::detect) fn before(&self, class: PostClass, epoch: u32) -> Vec<&DelayedTask> {
         let mut found = Vec::new();
-        for blocks in self.kinds.values() {
+        for (_, blocks) in &self.kinds {
             // Only tasks that were posted after this epoch are new.
             let mut since = 0;
             for DelayBlock { rows, posts } in blocks.iter().rev().filter(|block| block.rows[0].class.precedes(class)) {

@@ -11,6 +11,7 @@ pub(super) mod delayed;
 mod exchanges;
 pub(super) mod held;
 pub(super) mod hybrid_channels;
+pub(super) mod lanes;
 pub(super) mod order;
 pub(super) mod queues;
 pub(super) mod references;

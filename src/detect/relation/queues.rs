@@ -23,9 +23,11 @@
 
 use super::clock::{ChainId, Clock, ClockBlock, Point, WIDTH, knows};
 use super::delayed::{DelayedTask, DelayedTasks};
+use super::lanes::{ChainSet, ones};
+use crate::base::Id;
 use crate::event::ContextId;
 use crate::world::{PostClass, Time};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A message whose task has not begun.
@@ -59,6 +61,9 @@ pub(in crate::detect) struct Tasks {
     // End of the last task of each chain.
     last: Clock,
     by_poster: BTreeMap<ChainId, ChainPosts>,
+    // The keys of `by_chain` and of `by_poster`.
+    chains: ChainSet,
+    posters: ChainSet,
     // By block of posters: the ends of the last tasks that they have posted. A clock that knows all of these learns
     // nothing from their posts.
     posted_ends: Vec<Clock>,
@@ -84,7 +89,8 @@ impl Tasks {
     ) {
         let ended = ended.into();
         let (begin, end) = (ended.begin, ended.end);
-        self.by_chain.entry(begin.chain).or_default().push(ended.clone());
+        self.by_chain.entry(begin.chain).or_insert_with(|| Vec::with_capacity(1)).push(ended.clone());
+        self.chains.insert(begin.chain);
         self.last.learn(end);
         // FIFO puts no task after an idle handler.
         let class = class.filter(|class| class.time != Time::Idle);
@@ -94,6 +100,7 @@ impl Tasks {
             self.posted_ends.resize_with(block + 1, Clock::default);
         }
         self.posted_ends[block].learn(end);
+        self.posters.insert(poster);
         let poster = self.by_poster.entry(poster).or_default();
         let entry = DelayedTask { post, end, ended };
         if class.is_fifo() {
@@ -115,23 +122,14 @@ impl Tasks {
     pub(in crate::detect) fn teach(&self, posted: &PostedMessage, clock: &mut Clock) -> Vec<ChainId> {
         let mut news = Vec::new();
         for number in 0..posted.clock.len() {
-            let Some(known) = posted.clock.block(number) else { continue };
-            let first = number * WIDTH;
-            let block = ChainId(first as u32)..ChainId((first + WIDTH) as u32);
+            let (own, posters) = (self.chains.of(number), self.posters.of(number));
+            let Some(known) = posted.clock.block(number).filter(|_| own | posters != 0) else { continue };
             let is_news = self.last.block(number).is_some_and(|last| is_news(known, last, clock.block(number)));
             let may_follow = self.posted_ends.get(number).is_some_and(|ends| !clock.covers(ends));
-            let mut chains = BTreeSet::new();
-            if may_follow {
-                chains.extend(self.by_poster.range(block.clone()).map(|(chain, _)| *chain));
-            }
-            if is_news {
-                chains.extend(self.by_chain.range(block).map(|(chain, _)| *chain));
-            }
-            for chain in chains {
-                match known[chain.0 as usize - first] {
-                    0 => {}
-                    epoch => self.teach_of(Point { chain, epoch }, posted.class, clock, &mut news),
-                }
+            let chains = if is_news { own } else { 0 } | if may_follow { posters } else { 0 };
+            for k in ones(chains).filter(|k| known[*k] > 0) {
+                let point = Point { chain: ChainId::new(number * WIDTH + k), epoch: known[k] };
+                self.teach_of(point, posted.class, clock, &mut news);
             }
         }
         news
@@ -191,10 +189,9 @@ impl Tasks {
             if is_known || !self.last.block(number).is_some_and(|last| is_news(theirs, last, mine)) {
                 continue;
             }
-            let first = number * WIDTH;
-            for (chain, tasks) in self.by_chain.range(ChainId(first as u32)..ChainId((first + WIDTH) as u32)) {
-                let epoch = theirs[chain.0 as usize - first];
-                let early = tasks.partition_point(|task| task.begin.epoch <= epoch);
+            for k in ones(self.chains.of(number)) {
+                let Some(tasks) = self.by_chain.get(&ChainId::new(number * WIDTH + k)) else { continue };
+                let early = tasks.partition_point(|task| task.begin.epoch <= theirs[k]);
                 if let Some(task) = tasks[..early].last().filter(|task| !before.has(task.end)) {
                     clock.join(&task.clock);
                     found.push(task.clone());

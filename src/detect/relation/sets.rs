@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// A set in [`Sets`]. The ids depend on the order in which the sets were created.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(in crate::detect) struct SetId(u32);
+pub(in crate::detect) struct SetId(pub(in crate::detect) u32);
 
 /// Sets of numbers.
 #[derive(Default)]

@@ -12,7 +12,9 @@
 //! - An await whose condition held from the start comes after nothing, so that a pair may have rank A instead of B.
 //! - Order pairs are not found: a trace does not have their operations.
 
-use super::happens_before::{AccessQuery, Accesses, Analysis, Classes, Locksets, Place, RaceClass, TooLarge};
+use super::happens_before::{
+    AccessQuery, Accesses, Analysis, Classes, Locksets, OrderQuery, Place, RaceClass, TooLarge,
+};
 use crate::base::{Id, IndexVec};
 use crate::detect::Rank;
 use crate::detect::relation::clock::{Clock, Point};
@@ -56,9 +58,24 @@ impl Detector for HybridTrace<'_> {
     }
 
     fn finish(self: Box<Self>, _: &AtomicBool) -> Result<Option<Analysis>, TooLarge> {
-        let (races, lost) = self.accesses.finish();
+        let Self { classes, orders, accesses, .. } = *self;
+        drop(orders);
+        let (races, lost) = accesses.finish(&classes);
         Ok(Some(Analysis { lost, ..Analysis::of(races) }))
     }
+}
+
+/// Returns the order among these operations that every run with them has, in the hybrid relation. They must be in the
+/// order of the trace. `None` if `stop` was set.
+pub(in crate::detect) fn order_of(trace: &Trace, ops: &[OpNo], stop: &AtomicBool) -> Option<OrderQuery> {
+    let mut orders = Orders::new(trace);
+    OrderQuery::collect(trace, ops, stop, |op, earlier, before| {
+        let Operation { thread, action, .. } = trace.ops[op];
+        orders.step(op, thread, action);
+        let now = orders.now(thread)?;
+        before.extend(earlier.iter().map(|point| point.is_some_and(|point| now.context.has(point))));
+        Some(now.context.at())
+    })
 }
 
 // The relations of a trace up to the current operation, and the running contexts.

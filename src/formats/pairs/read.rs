@@ -1,11 +1,11 @@
 //! Reads a list of pairs, as JSON if its first character is a brace, else as plain lines.
 
 use super::select::{NoConflict, PairMistake, combine, is_spec, select, shown};
-use crate::formats::statics;
 use super::{FORMAT, IgnoreReason, ListedPairs, PairsError, UnmatchedPlace, VERSION};
 use crate::base::IndexVec;
 use crate::detect::Pair;
 use crate::event::{Site, SiteId};
+use crate::formats::statics;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeSet;

@@ -4,19 +4,19 @@
 //! An annotation is placed at the line of the real source if the model names it (`from "Main.java:12"`), else at the
 //! line of the model. The kind depends on the finding:
 //!
-//! - error: a harmful pair, a confirmed deadlock ring, or a failure, whatever the verdicts of the pairs in whose runs
-//!   it occurs
-//! - warning: a confirmed pair without known harm
-//! - notice: an unconfirmed pair
-//! - none: a refuted pair
+//! - error: a harmful pair, a confirmed deadlock ring, a harmful violation of atomicity, or a failure, whatever the
+//!   verdicts of the pairs in whose runs it occurs
+//! - warning: a confirmed pair or violation of atomicity without known harm
+//! - notice: an unconfirmed pair or transaction, and a violation that does not count for the exit status
+//! - none: a refuted pair or transaction
 //!
 //! GitHub keeps ten annotations of each kind from one step. The most important ones come first, and a last notice tells
 //! how many are left out.
 
 use super::words::{self, Example};
-use super::{Replays, ReportEntry, Subject, all, counted, place, rings};
+use super::{Finding, Pair, Replays, ReportEntry, Subject, all, atomicity, counted, place, rings};
 use crate::base::clean;
-use crate::campaign::{RingFacts, Verdict};
+use crate::campaign::{RingFacts, Verdict, ViolationFacts};
 use crate::formats::campaign::ConfirmReport;
 use crate::formats::gate::GateFailure;
 use std::fmt::Write as _;
@@ -63,7 +63,7 @@ fn annotations(reports: &[ConfirmReport], replays: &mut dyn Replays, errors: usi
     let mut entries: Vec<ReportEntry<'_>> =
         all(reports).filter(|e| e.finding.verdict() != Some(Verdict::Refuted)).collect();
     entries.sort_by_key(|e| e.finding.importance());
-    let of = |kind: &str| entries.iter().filter(|e| word(e.finding.verdict()) == kind).count();
+    let of = |kind: &str| entries.iter().filter(|e| word(&e.finding) == kind).count();
     let room = |kind: &str| if kind == "error" { MOST.saturating_sub(errors) } else { MOST };
     let mut left_out = ["error", "warning", "notice"].map(|kind| (kind, of(kind).saturating_sub(room(kind))));
     // The line about left-out annotations is a notice itself, so it takes the room of one.
@@ -74,7 +74,7 @@ fn annotations(reports: &[ConfirmReport], replays: &mut dyn Replays, errors: usi
     let mut text = String::new();
     for kind in ["error", "warning", "notice"] {
         let most = if some && kind == "notice" { MOST - 1 } else { room(kind) };
-        for entry in entries.iter().filter(|e| word(e.finding.verdict()) == kind).take(most) {
+        for entry in entries.iter().filter(|e| word(&e.finding) == kind).take(most) {
             annotation(&mut text, entry, replays);
         }
     }
@@ -88,9 +88,11 @@ fn annotations(reports: &[ConfirmReport], replays: &mut dyn Replays, errors: usi
     text
 }
 
-// Kind of annotation for a pair with this verdict, or for a failure.
-fn word(verdict: Option<Verdict>) -> &'static str {
-    match verdict {
+// Kind of annotation for a finding.
+fn word(finding: &Finding<'_, Pair>) -> &'static str {
+    match finding.verdict() {
+        // It does not count for the exit status.
+        _ if matches!(finding.subject, Subject::Violation(of) if !of.counts(false)) => "notice",
         Some(Verdict::Harmful) | None => "error",
         Some(Verdict::Real) => "warning",
         Some(Verdict::Unconfirmed | Verdict::Refuted) => "notice",
@@ -125,6 +127,13 @@ fn annotation(text: &mut String, entry: &ReportEntry<'_>, replays: &mut dyn Repl
             let lines = ring.parts.iter().map(rings::part).chain([rings::proof(report, ring)]).collect();
             ((at, first.and_then(|wants| wants.from.clone())), title, lines)
         }
+        Subject::Violation(of) => {
+            let first = atomicity::place(of);
+            let at = first.map(|first| (first.line, Some(first.column)));
+            let title = format!("{} {}", atomicity::verdict(of), atomicity::name(of));
+            let lines = std::iter::once(atomicity::proof(of)).chain(atomicity::cycle(of)).collect();
+            ((at, first.and_then(|first| first.from.clone())), title, lines)
+        }
         Subject::Failure(fails, _) => {
             let (at, from) = words::place(report, fails, replays);
             let title = if finding.pairs.is_empty() { "failure" } else { "failure in either order" };
@@ -151,7 +160,7 @@ fn annotation(text: &mut String, entry: &ReportEntry<'_>, replays: &mut dyn Repl
         format!(",line={line}{}", column.map_or(String::new(), |column| format!(",col={column}")))
     });
     lines.retain(|line| !line.is_empty());
-    let (kind, file, title) = (word(verdict), escape_property(&clean(&file)), escape_property(&title));
+    let (kind, file, title) = (word(finding), escape_property(&clean(&file)), escape_property(&title));
     let _ = writeln!(text, "::{kind} file={file}{at},title={title}::{}", escape_data(&lines.join("\n")));
 }
 

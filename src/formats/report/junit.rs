@@ -6,6 +6,7 @@
 //!   verdicts of the pairs in whose runs it occurs. The harmful pairs of one cause are one case, of the pair that leads
 //!   them, and the others are listed there.
 //! - A deadlock ring is a case like a pair: a confirmed one fails, an unconfirmed one is skipped.
+//! - A declared transaction is a case like a pair: if it is harmful not to have it in one piece, the case fails.
 //! - An unconfirmed pair is a skipped case.
 //! - A confirmed pair without known harm passes, because it is no reason to break a build, and so does a refuted pair.
 //!   Both have their verdict in the property `verdict` and in their output.
@@ -16,12 +17,13 @@
 //! There are no times and no host names: the same campaign gives the same bytes.
 
 use super::words::{self, Example};
-use super::{Replays, ReportEntry, Subject, entries, place, rings};
+use super::{Replays, ReportEntry, Subject, atomicity, entries, place, rings};
 use crate::base::clean;
-use crate::campaign::{PairFacts, RingFacts, Verdict};
+use crate::campaign::{PairFacts, RingFacts, Verdict, ViolationFacts, ViolationVerdict};
 use crate::formats::campaign::ConfirmReport;
 use crate::formats::gate::GateFailure;
 use crate::formats::ring::JudgedRing;
+use crate::formats::violations::JudgedViolation;
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 use std::collections::BTreeMap;
 
@@ -111,6 +113,7 @@ fn case(entry: &ReportEntry<'_>, replays: &mut dyn Replays) -> TestCase {
     let (pair, order) = match finding.subject {
         Subject::Pair { pair, order } => (pair, order),
         Subject::Ring(ring) => return ring_case(report, ring, &body),
+        Subject::Violation(of) => return violation_case(of, &body),
         Subject::Failure(fails, runs) => {
             let head = words::fails(report, fails, runs, replays).head.plain();
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
@@ -184,6 +187,36 @@ fn ring_case(report: &ConfirmReport, ring: &JudgedRing, body: &str) -> TestCase 
         case.extra.insert("line".into(), first.wants.line.to_string().into());
     }
     case.add_property(Property::new("verdict", verdict.word()));
+    case
+}
+
+fn violation_case(of: &JudgedViolation, body: &str) -> TestCase {
+    let proof = atomicity::proof(of);
+    let text = format!("{}\n{proof}\n{body}", atomicity::cycle(of).join("\n"));
+    let status = match of.verdict() {
+        ViolationVerdict::Harmful => {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+            let harm = of.harm_words().map_or(String::new(), |harm| clean(&harm));
+            status.set_type("atomicity/harmful").set_message(harm).set_description(text.trim_end());
+            status
+        }
+        ViolationVerdict::Unconfirmed => {
+            let mut status = TestCaseStatus::skipped();
+            status.set_type("atomicity/unconfirmed").set_message(format!("unconfirmed: {proof}"));
+            status
+        }
+        ViolationVerdict::Real | ViolationVerdict::Joint | ViolationVerdict::Refuted => TestCaseStatus::success(),
+    };
+    let statements = atomicity::statements(of);
+    let statements = if statements.is_empty() { statements } else { format!(": {statements}") };
+    let mut case = TestCase::new(format!("{}{statements}", atomicity::name(of)), status);
+    if !matches!(of.verdict(), ViolationVerdict::Harmful | ViolationVerdict::Unconfirmed) {
+        case.set_system_out(text.trim_start_matches('\n').trim_end());
+    }
+    if let Some(first) = atomicity::place(of) {
+        case.extra.insert("line".into(), first.line.to_string().into());
+    }
+    case.add_property(Property::new("verdict", atomicity::verdict(of)));
     case
 }
 

@@ -7,8 +7,8 @@
 
 use super::counts::{VerdictCounts, grouped};
 use super::words::{self, Example};
-use super::{Replays, ReportEntry, Subject, all, counted, place, rings};
-use crate::campaign::{PairFacts, RingFacts, Verdict};
+use super::{Replays, ReportEntry, Subject, all, atomicity, counted, place, rings};
+use crate::campaign::{PairFacts, RingFacts, Verdict, ViolationFacts, ViolationVerdict};
 use crate::formats::campaign::ConfirmReport;
 use crate::formats::gate::GateFailure;
 use std::fmt::Write as _;
@@ -54,12 +54,18 @@ pub(super) fn gate(failures: &[GateFailure]) -> String {
 fn headline(reports: &[ConfirmReport], found: &[ReportEntry<'_>]) -> String {
     let of = |verdict: Option<Verdict>| found.iter().filter(move |e| e.finding.verdict() == verdict);
     let is_ring = |e: &&ReportEntry<'_>| matches!(e.finding.subject, Subject::Ring(_));
-    let harmful = of(Some(Verdict::Harmful)).filter(|e| !is_ring(e)).map(|e| e.finding.count()).sum::<u64>();
+    let is_violation = |e: &&ReportEntry<'_>| matches!(e.finding.subject, Subject::Violation(_));
+    let harmful =
+        of(Some(Verdict::Harmful)).filter(|e| !is_ring(e) && !is_violation(e)).map(|e| e.finding.count()).sum::<u64>();
     let grouped = grouped(found.iter().map(|e| &e.finding));
     let mut parts = vec![grouped.unwrap_or_else(|| counted(harmful, "harmful pair"))];
     let rings = of(Some(Verdict::Harmful)).filter(is_ring).count() as u64;
     if rings > 0 {
         parts.insert(0, counted(rings, "deadlock ring"));
+    }
+    let violations = of(Some(Verdict::Harmful)).filter(is_violation).count() as u64;
+    if violations > 0 {
+        parts.insert(0, counted(violations, "harmful violation") + " of atomicity");
     }
     let failures = of(None).count() as u64;
     if failures > 0 {
@@ -91,7 +97,8 @@ fn counts(text: &mut String, reports: &[ConfirmReport], replays: &mut dyn Replay
             (all, 0) => all.to_string(),
             (all, hurt) => format!("{all} ({hurt} harmful)"),
         };
-        let caveats = words::caveats(report);
+        let mut caveats = words::caveats(report);
+        caveats.extend(atomicity::counts([report]));
         let caveats: String = caveats.iter().map(|c| format!(" ({})", plain(c))).collect();
         let row = format!(
             "| {}{caveats} | {} | {} | {} | {} | {orders} | {failures} |\n",
@@ -126,11 +133,13 @@ fn table(text: &mut String, found: &[ReportEntry<'_>], replays: &mut dyn Replays
             Subject::Pair { pair, .. } if pair.verdict() == Verdict::Harmful => words::harm(pair),
             Subject::Pair { pair, .. } => words::proof(report, pair),
             Subject::Ring(ring) => rings::proof(report, ring),
+            Subject::Violation(of) => atomicity::proof(of),
         };
         let known = code(&known);
         let (location, pair) = match finding.subject {
             Subject::Pair { pair, .. } => (code(&pair.location), code(&words::pair(pair))),
             Subject::Ring(ring) => (code(&rings::locks(&ring.parts)), code(&rings::name(ring))),
+            Subject::Violation(of) => (code(&atomicity::name(of)), code(&atomicity::statements(of))),
             Subject::Failure(..) => {
                 (String::new(), finding.pairs.first().map_or(String::new(), |p| code(&words::pair(p))))
             }
@@ -161,6 +170,11 @@ fn verdict(subject: Subject<'_>) -> &'static str {
         Subject::Failure(..) => "**failure**",
         Subject::Ring(ring) if ring.verdict() == Verdict::Harmful => "**deadlock ring**",
         Subject::Ring(ring) => ring.verdict().word(),
+        Subject::Violation(of) => match of.verdict() {
+            ViolationVerdict::Harmful => "**not in one piece**",
+            ViolationVerdict::Joint => "joint",
+            other => other.weight().word(),
+        },
         Subject::Pair { pair, order } => match (pair.verdict(), order) {
             (Verdict::Harmful, true) => "**harmful order**",
             (Verdict::Harmful, false) => "**harmful**",
@@ -182,6 +196,7 @@ fn details(entry: &ReportEntry<'_>, replays: &mut dyn Replays) -> String {
             format!("harmful {order}{} {}", html(&pair.location), html(&words::pair(pair)))
         }
         Subject::Ring(ring) => format!("deadlock ring of {}", html(&rings::locks(&ring.parts))),
+        Subject::Violation(of) => format!("harmful {}", html(&atomicity::name(of))),
         Subject::Failure(..) if finding.pairs.is_empty() => "failure".to_owned(),
         Subject::Failure(..) => "failure in either order".to_owned(),
     };
@@ -200,6 +215,12 @@ fn details(entry: &ReportEntry<'_>, replays: &mut dyn Replays) -> String {
             let _ = writeln!(text, "- {}\n", code(&rings::part(part)));
         }
         let _ = writeln!(text, "{}\n", code(&rings::proof(report, ring)));
+    }
+    if let Subject::Violation(of) = finding.subject {
+        for moment in atomicity::cycle(of) {
+            let _ = writeln!(text, "- {}\n", code(moment.trim()));
+        }
+        let _ = writeln!(text, "{}\n", code(&atomicity::proof(of)));
     }
     for example in entry.examples(replays) {
         list_item(&mut text, &example);
@@ -232,6 +253,7 @@ fn diagram(entry: &ReportEntry<'_>, replays: &mut dyn Replays) -> Option<String>
             replays.run(about, &fails.again, &[&pair.a, &pair.b])?.diagram
         }
         Subject::Ring(ring) => replays.run(about, &ring.deadlocks.first()?.again, &rings::statements(ring))?.diagram,
+        Subject::Violation(of) => replays.run_of(about, of)?.diagram,
         Subject::Failure(fails, _) => replays.run(about, &fails.again, &[])?.diagram,
     }
 }

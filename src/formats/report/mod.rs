@@ -17,6 +17,7 @@
 //! an implementation of [`Replays`]. Like the text output, these forms contain the pairs that race and the harmful
 //! order pairs; the JSON contains all pairs.
 
+pub(crate) mod atomicity;
 mod counts;
 pub mod github;
 pub mod junit;
@@ -32,11 +33,12 @@ pub mod text;
 pub(crate) mod words;
 
 pub use line::{ReportLine, ReportSpan, Role};
-pub use run::{ReplayedRun, RunStep, replayed};
+pub use run::{ReplayedRun, RunStep, replayed, replayed_violation};
 
 use super::campaign::{About, Access, ConfirmReport, Evidence, Pair};
 use super::gate::{GateFailure, GateReport};
 use super::shell;
+use super::violations::JudgedViolation;
 use crate::base::counted;
 use crate::campaign::Finding;
 
@@ -48,6 +50,11 @@ pub trait Replays {
     /// cannot be reproduced here, for example because the model is missing or was edited. The report then lacks what
     /// depends on the run.
     fn run(&mut self, about: &About, again: &Evidence, marked: &[&Access]) -> Option<ReplayedRun>;
+
+    /// Replays the run that shows a violation of atomicity, as [`run`](Self::run) does, with the transaction marked.
+    fn run_of(&mut self, about: &About, of: &JudgedViolation) -> Option<ReplayedRun> {
+        self.run(about, of.shown()?, &of.statements())
+    }
 
     /// Returns the commands that replay a run.
     fn commands(&mut self, about: &About, again: &Evidence) -> Vec<String> {

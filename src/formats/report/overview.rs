@@ -4,8 +4,9 @@
 use super::counts::{VerdictCounts, grouped};
 use super::line::{ReportLine, Role};
 use super::text::{TextExtent, verdict};
-use super::{Subject, counted, rings, words};
-use crate::campaign::{PairFacts, RingFacts, Verdict};
+use super::{Subject, atomicity, counted, rings, words};
+use crate::base::clean;
+use crate::campaign::{PairFacts, RingFacts, Verdict, ViolationFacts, ViolationVerdict};
 use crate::formats::campaign::{ConfirmReport, Failure, Pair};
 use crate::formats::campaigns::{CampaignReport, variant_name};
 use crate::formats::shell;
@@ -34,7 +35,14 @@ pub fn variant(report: &ConfirmReport, extent: TextExtent) -> Vec<ReportLine> {
                 lines.extend(ring.parts.iter().map(|part| ReportLine::new(format!("    {}", rings::part(part)))));
                 lines.extend(ring.deadlocks.first().map(|fails| replay(report, fails)));
             }
-            Subject::Pair { .. } | Subject::Ring(_) => {}
+            Subject::Violation(of) if of.verdict() == ViolationVerdict::Harmful => {
+                let line = ReportLine::new("  ").join(verdict(of.verdict().weight())).and("  ");
+                lines.push(line.with(Role::Name, atomicity::name(of)));
+                lines.extend(atomicity::cycle(of).into_iter().map(|moment| ReportLine::new(format!(" {moment}"))));
+                lines.extend(of.harm_words().map(|harm| ReportLine::new(format!("    {}", clean(&harm)))));
+                lines.extend(of.harm().map(|fails| replay(report, fails)));
+            }
+            Subject::Pair { .. } | Subject::Ring(_) | Subject::Violation(_) => {}
             Subject::Failure(other, _) => {
                 let line = ReportLine::new("  ").with(Role::Bad, words::failure(other));
                 lines.push(line.and(format!(", {}", counted(other.runs, "run"))));
@@ -51,6 +59,8 @@ pub fn summary(campaign: &CampaignReport) -> Vec<ReportLine> {
     let (mut pairs, mut orders, mut others) = (VerdictCounts::default(), VerdictCounts::default(), 0);
     let rings: Vec<_> = campaign.results.iter().flat_map(|result| result.report.rings.iter().cloned()).collect();
     let rings = rings::counts(&rings).map_or(String::new(), |counts| format!(", {counts}"));
+    let atomic = atomicity::counts(campaign.results.iter().map(|result| &result.report));
+    let atomic = atomic.map_or(String::new(), |counts| format!(", {counts}"));
     for result in &campaign.results {
         pairs.add(VerdictCounts::of(&result.report.pairs));
         orders.add(VerdictCounts::of(&result.report.order_pairs));
@@ -68,7 +78,8 @@ pub fn summary(campaign: &CampaignReport) -> Vec<ReportLine> {
     let findings: Vec<_> = campaign.results.iter().flat_map(|result| result.report.findings()).collect();
     let grouped = grouped(&findings).map_or(String::new(), |grouped| format!(", {grouped}"));
     let others = if others == 0 { String::new() } else { format!(", {}", unexplained(others)) };
-    let counts = format!("{variants}: {}, {}{grouped}{rings}{others}", of(pairs, "pair"), of(orders, "order pair"));
+    let counts =
+        format!("{variants}: {}, {}{grouped}{rings}{atomic}{others}", of(pairs, "pair"), of(orders, "order pair"));
     let unknown = unknown(campaign.results.iter().map(|r| &r.report));
     let unknown = (!unknown.is_empty()).then(|| ReportLine::default().with(Role::Open, unknown.join(", ")));
     [ReportLine::new(""), ReportLine::new(counts)].into_iter().chain(unknown).collect()
@@ -89,6 +100,8 @@ fn head(report: &ConfirmReport) -> ReportLine {
     }
     parts.extend(grouped(&report.findings()));
     parts.extend(rings::counts(&report.rings));
+    parts.extend(atomicity::counts([report]));
+    let hurts = report.atomicity.iter().flat_map(|of| &of.violations).any(|of| of.harm().is_some());
     if others > 0 {
         parts.push(unexplained(others));
     }
@@ -97,7 +110,7 @@ fn head(report: &ConfirmReport) -> ReportLine {
         parts.push("incomplete".to_owned());
     }
     let role = match () {
-        () if counts.harmful + orders + closed > 0 || others > 0 => Role::Bad,
+        () if counts.harmful + orders + closed > 0 || others > 0 || hurts => Role::Bad,
         () if counts.real + counts.unconfirmed > 0 || parts.len() > 1 => Role::Open,
         () => Role::Good,
     };

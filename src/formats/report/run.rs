@@ -7,6 +7,7 @@ use crate::formats::failure_place::{FailurePlace, failing};
 use crate::formats::timeline::{
     Gap, Item, Mark, Marks, RowKind, Timeline, TimelineRecorder, TimelineRow, Window, mermaid,
 };
+use crate::formats::violations::JudgedViolation;
 use crate::sched::Replay;
 use crate::token::Token;
 use crate::vm::Model;
@@ -66,17 +67,31 @@ pub struct RunStep {
 /// ```
 #[must_use]
 pub fn replayed(model: &Model, token: &str, allowed: &Limits, marked: &[&Access]) -> Option<ReplayedRun> {
-    let token: Token = token.parse().ok()?;
-    if token.program != model.digest() || token.limits.kept_from(allowed, None).is_some() {
-        return None;
-    }
     let is_marked = |site: SiteId| {
         let s = &model.code.setup.sites[site];
         marked.iter().any(|a| (a.line, a.column, &*a.kind, &a.place) == (s.line, s.column, s.kind.word(), &s.place))
     };
     let sites = model.code.setup.sites.ids().filter(|s| is_marked(*s)).collect();
-    let window = Window::Ends { first: FIRST, last: LAST };
-    let marks = Marks { sites, ..Marks::default() };
+    replayed_with(model, token, allowed, |_| Some(Marks { sites, ..Marks::default() }))
+}
+
+/// Replays the run that shows a violation of atomicity, as [`replayed`] does, with the transaction marked.
+#[must_use]
+pub fn replayed_violation(model: &Model, of: &JudgedViolation, allowed: &Limits) -> Option<ReplayedRun> {
+    replayed_with(model, &of.shown()?.token, allowed, |model| of.marks(model, allowed))
+}
+
+fn replayed_with(
+    model: &Model,
+    token: &str,
+    allowed: &Limits,
+    marks: impl FnOnce(&Model) -> Option<Marks>,
+) -> Option<ReplayedRun> {
+    let token: Token = token.parse().ok()?;
+    if token.program != model.digest() || token.limits.kept_from(allowed, None).is_some() {
+        return None;
+    }
+    let (window, marks) = (Window::Ends { first: FIRST, last: LAST }, marks(model)?);
     let mut recorder = TimelineRecorder::new(&model.program, model.source.text(), window, marks);
     let mut machine = model.machine(token.limits.within(allowed));
     let mut replay = Replay::new(Arc::new(token.schedule));

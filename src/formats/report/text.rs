@@ -284,7 +284,7 @@ type UnexplainedFailure<'r> = (&'r Failure, RunKind, Vec<&'r Pair>);
 fn failures<'r>(findings: &[Finding<'r, Pair>]) -> Vec<UnexplainedFailure<'r>> {
     let failure = |f: &Finding<'r, Pair>| match f.subject {
         Subject::Failure(failure, runs) => Some((failure, runs, f.pairs.clone())),
-        Subject::Pair { .. } | Subject::Ring(_) => None,
+        Subject::Pair { .. } | Subject::Ring(_) | Subject::Violation(_) => None,
     };
     findings.iter().filter_map(failure).collect()
 }

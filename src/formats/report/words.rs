@@ -353,11 +353,13 @@ pub(super) fn more_pairs(finding: &Finding<'_, Pair>) -> Option<String> {
 pub(super) fn belonging(entry: &ReportEntry<'_>) -> Vec<String> {
     let line = |p: &&Pair| match entry.finding.subject {
         Subject::Pair { .. } => format!("the same cause as with the pair {}", located(p)),
-        Subject::Ring(_) | Subject::Failure(..) => format!("in either order of the pair {}", located(p)),
+        Subject::Ring(_) | Subject::Violation(_) | Subject::Failure(..) => {
+            format!("in either order of the pair {}", located(p))
+        }
     };
     let others = match entry.finding.subject {
         Subject::Pair { pair, .. } => harm_of_others(entry.report, pair, located),
-        Subject::Ring(_) | Subject::Failure(..) => Vec::new(),
+        Subject::Ring(_) | Subject::Violation(_) | Subject::Failure(..) => Vec::new(),
     };
     entry.finding.pairs.iter().map(line).chain(others).collect()
 }
@@ -431,6 +433,7 @@ impl<'r> ReportEntry<'r> {
         match self.finding.subject {
             Subject::Pair { pair, .. } => orders(self.report, pair, replays),
             Subject::Ring(ring) => super::rings::examples(self.report, ring, replays),
+            Subject::Violation(of) => super::atomicity::examples(self.report, of, replays),
             Subject::Failure(f, runs) => vec![fails(self.report, f, runs, replays)],
         }
     }

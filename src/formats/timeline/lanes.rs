@@ -1,7 +1,7 @@
 //! Draws the lanes of one row: the state of each column, the column that acts, and an arrow to another column.
 
 use super::layout::Layout;
-use super::{ArrowKind, ColumnId, ColumnState, RowKind, TimelineRow};
+use super::{ArrowKind, ColumnId, ColumnState, ENVIRONMENT, RowKind, Timeline, TimelineRow, TransactionMarks};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const STEP: char = '●';
@@ -12,11 +12,19 @@ pub(super) const THREAD_ENDS: char = '┴';
 pub(super) const HAS_TO_WAIT: char = '○';
 pub(super) const FAILS: char = '✗';
 pub(super) const THROWS: char = '×';
+/// Beside a column of a violated transaction: a row of it, and another row before it is over.
+pub(super) const ACTS: char = '▌';
+pub(super) const IS_OPEN: char = '▏';
+/// In the margin: what comes between the operations of a violated transaction.
+pub(super) const BETWEEN: &str = "◆";
 
 /// Draws lanes. Keeps the state of each column, and the signs that occur.
 pub(super) struct Lanes<'l> {
     layout: &'l Layout,
     states: BTreeMap<ColumnId, ColumnState>,
+    transaction: Option<&'l TransactionMarks>,
+    // The lanes of the transaction, without that of the environment.
+    own: BTreeSet<usize>,
     pub(super) used: BTreeSet<char>,
 }
 
@@ -32,8 +40,12 @@ pub(super) fn sign(state: ColumnState) -> char {
 }
 
 impl<'l> Lanes<'l> {
-    pub(super) fn new(layout: &'l Layout) -> Self {
-        Self { layout, states: BTreeMap::new(), used: BTreeSet::new() }
+    pub(super) fn new(layout: &'l Layout, timeline: &'l Timeline) -> Self {
+        let transaction = timeline.transaction.as_ref();
+        let own = timeline.rows().filter(|row| transaction.is_some_and(|of| of.own.contains(&row.step)));
+        let own = own.filter(|row| row.counts).filter_map(|row| row.column).filter(|column| *column != ENVIRONMENT);
+        let own = own.filter_map(|column| layout.lane_of.get(&column).copied()).collect();
+        Self { layout, states: BTreeMap::new(), transaction, own, used: BTreeSet::new() }
     }
 
     pub(super) fn change(&mut self, states: &[(ColumnId, ColumnState)]) {
@@ -55,7 +67,20 @@ impl<'l> Lanes<'l> {
                 draw(&mut cells, own, to, kind);
             }
         }
+        self.bar(row, &mut cells);
         self.finish(cells)
+    }
+
+    // Draws the bar of a transaction beside its columns, where an arrow leaves room.
+    fn bar(&self, row: &TimelineRow, cells: &mut [char]) {
+        let Some(transaction) = self.transaction.filter(|of| of.is_open(row.step)) else { return };
+        let acting = row.column.and_then(|column| self.layout.lane_of.get(&column));
+        for lane in &self.own {
+            let acts = acting == Some(lane) && transaction.own.contains(&row.step);
+            if let Some(cell) = cells.get_mut(self.layout.lanes[*lane].center + 1).filter(|cell| **cell == ' ') {
+                *cell = if acts { ACTS } else { IS_OPEN };
+            }
+        }
     }
 
     /// Draws the lanes of a line without an event.

@@ -109,7 +109,8 @@ impl Diagram<'_> {
         };
         let colour = match row.mark {
             Some(Mark::Failing) => Some("rgb(255, 220, 220)"),
-            Some(Mark::Racing) => Some("rgb(255, 245, 200)"),
+            Some(Mark::Racing | Mark::Own) => Some("rgb(255, 245, 200)"),
+            Some(Mark::Between) => Some("rgb(230, 220, 255)"),
             None => None,
         };
         if let Some(colour) = colour {
@@ -118,7 +119,8 @@ impl Diagram<'_> {
         let at = row.site.map_or(String::new(), |s| format!(" (:{})", self.timeline.statements[s].line));
         let number = if row.counts { format!("{} ", row.step) } else { String::new() };
         let ends = if row.ends && row.counts { ", ends" } else { "" };
-        let text = escape(&format!("{number}{}{ends}{at}", row.what));
+        let edge = self.timeline.transaction.as_ref().filter(|_| row.counts).map(|of| of.edge(row.step));
+        let text = escape(&format!("{number}{}{ends}{at}{}", row.what, edge.unwrap_or_default()));
         let own = id(column);
         match row.arrow {
             Some(arrow) => {

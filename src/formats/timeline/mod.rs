@@ -24,10 +24,12 @@ mod source;
 mod states;
 pub mod svg;
 pub mod text;
+mod transaction;
 mod window;
 mod words;
 
 pub use record::TimelineRecorder;
+pub use transaction::TransactionMarks;
 pub use window::Window;
 
 use crate::base::{IndexVec, counted};
@@ -61,6 +63,8 @@ pub struct Timeline {
     pub statements: IndexVec<SiteId, Statement>,
     /// The statements that were to be marked, also those that the run did not reach.
     pub marked: BTreeSet<SiteId>,
+    /// The violated transaction that is shown.
+    pub transaction: Option<TransactionMarks>,
     /// Number of steps of the whole run.
     pub steps: u64,
     /// The virtual clock at the end, in milliseconds.
@@ -174,6 +178,10 @@ pub enum ArrowKind {
 pub enum Mark {
     /// A statement of the pair that races.
     Racing,
+    /// An operation of a violated transaction, on the cycle that shows the violation.
+    Own,
+    /// An operation that comes between those of a violated transaction, on the cycle that shows the violation.
+    Between,
     /// The statement that fails.
     Failing,
 }
@@ -185,6 +193,8 @@ pub struct Marks {
     pub sites: BTreeSet<SiteId>,
     /// The steps to mark, from 1.
     pub steps: BTreeSet<u64>,
+    /// The violated transaction to show.
+    pub transaction: Option<TransactionMarks>,
 }
 
 /// The state of a column between two rows.

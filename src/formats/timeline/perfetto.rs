@@ -200,6 +200,8 @@ impl Maker<'_> {
         match row.mark {
             Some(Mark::Failing) => slice.args.extend(args([("fails", true.into())])),
             Some(Mark::Racing) => slice.args.extend(args([("races", true.into())])),
+            Some(Mark::Own) => slice.args.extend(args([("cycle", "own".into())])),
+            Some(Mark::Between) => slice.args.extend(args([("cycle", "between".into())])),
             None => {}
         }
     }

@@ -106,6 +106,7 @@ impl<'s> TimelineRecorder<'s> {
             ending,
             statements: source::statements(self.source, &world.setup().sites),
             marked: self.marks.sites,
+            transaction: self.marks.transaction,
             steps: summary.steps,
             now: summary.now,
             ended: summary.outcome().is_some(),
@@ -286,10 +287,18 @@ impl Observer for TimelineRecorder<'_> {
                 TimelineRow { counts: true, made: *made, arrow, ..row(world, column, kind, what) }
             }
         };
-        let marked = event.site.is_some_and(|s| self.marks.sites.contains(&s)) || self.marks.steps.contains(&new.step);
-        let mark = (marked && new.counts).then_some(Mark::Racing);
+        let mark = self.marks.of(event.site, new.step).filter(|_| new.counts);
         let open = self.open.replace(TimelineRow { task, site: event.site, mark, ..new });
         open.into_iter().for_each(|row| self.push(row));
+    }
+}
+
+impl Marks {
+    // Returns the mark of a step of this statement.
+    fn of(&self, site: Option<SiteId>, step: u64) -> Option<Mark> {
+        let transaction = self.transaction.as_ref().and_then(|of| of.mark(step));
+        let marked = site.is_some_and(|site| self.sites.contains(&site)) || self.steps.contains(&step);
+        transaction.or_else(|| marked.then_some(Mark::Racing))
     }
 }
 

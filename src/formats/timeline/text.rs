@@ -88,7 +88,7 @@ fn span(role: TimelineRole, text: impl Into<String>) -> TimelineSpan {
 impl<'t> TimelineText<'t> {
     fn new(timeline: &'t Timeline, layout: &'t Layout, width: usize) -> Self {
         let digits = timeline.steps.to_string().len().max(4);
-        let lanes = Lanes::new(layout);
+        let lanes = Lanes::new(layout, timeline);
         let mut text = Self {
             timeline,
             layout,
@@ -150,7 +150,8 @@ impl<'t> TimelineText<'t> {
     fn row(&mut self, row: &TimelineRow) {
         let (sign, role) = match row.mark {
             Some(Mark::Failing) => ("!", TimelineRole::Failing),
-            Some(Mark::Racing) => ("*", TimelineRole::Racing),
+            Some(Mark::Racing | Mark::Own) => ("*", TimelineRole::Racing),
+            Some(Mark::Between) => (lanes::BETWEEN, TimelineRole::Racing),
             None => (" ", if row.counts { TimelineRole::What } else { TimelineRole::Aside }),
         };
         self.marks.extend(row.mark);
@@ -179,9 +180,10 @@ impl<'t> TimelineText<'t> {
     fn words(&self, row: &TimelineRow) -> Vec<(String, String)> {
         let room = self.room();
         let place = self.timeline.place(row);
+        let edge = self.timeline.transaction.as_ref().filter(|_| row.counts).map(|of| of.edge(row.step));
         let indent = if row.kind == RowKind::Fact { "  " } else { "" };
         let room = room - indent.len();
-        let what = clean(&row.what);
+        let what = clean(&format!("{}{}", row.what, edge.unwrap_or_default()));
         let mut lines: Vec<(String, String)> =
             wrap(&what, room).into_iter().map(|l| (indent.to_owned() + &l, String::new())).collect();
         if place.is_empty() {
@@ -217,6 +219,11 @@ impl<'t> TimelineText<'t> {
         }
     }
 
+    // The name of the transaction that is shown.
+    fn transaction(&self) -> String {
+        self.timeline.transaction.as_ref().map_or(String::new(), |of| clean(&of.name))
+    }
+
     // Writes a key of the signs that occur.
     fn key(&mut self) {
         let used = |c: char| self.lanes.used.contains(&c);
@@ -238,7 +245,10 @@ impl<'t> TimelineText<'t> {
             (used('╌'), "╌> delayed".to_owned()),
             (used('═'), "═> to the front".to_owned()),
             (used('x'), "─x refused".to_owned()),
+            (used(lanes::ACTS), format!("{} {} acts, {} is not over", lanes::ACTS, self.transaction(), lanes::IS_OPEN)),
             (self.marks.contains(&Mark::Racing), "* marked access".to_owned()),
+            (self.marks.contains(&Mark::Own), format!("* of {}, on the cycle", self.transaction())),
+            (self.marks.contains(&Mark::Between), format!("{} comes between", lanes::BETWEEN)),
             (self.marks.contains(&Mark::Failing), format!("! {} fails", lanes::FAILS)),
         ];
         let parts: Vec<String> =

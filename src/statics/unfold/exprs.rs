@@ -80,9 +80,9 @@ impl<'p> Unfolder<'p> {
                 self.write(at, value, *site, state);
                 Val::Unknown
             }
-            ExprKind::Star { site }
-            | ExprKind::SpawnScope { site }
-            | ExprKind::Now { site } => self.operation(*site, state),
+            ExprKind::Star { site } | ExprKind::SpawnScope { site } | ExprKind::Now { site } => {
+                self.operation(*site, state)
+            }
             ExprKind::Post { .. } => self.post(e, state),
             ExprKind::CancelMessage { message, site } => {
                 self.expr(message, state);
@@ -166,7 +166,7 @@ impl<'p> Unfolder<'p> {
         self.expr(e, state);
     }
 
-    /// Adds an operation that no rule speaks of.
+    /// Adds an operation that no rule names.
     pub(super) fn operation(&mut self, site: SiteId, state: &mut State) -> Val {
         self.emit(state, NodeKind::Plain, site);
         Val::Unknown

@@ -33,7 +33,13 @@ impl<'p> Unfolder<'p> {
     }
 
     /// Walks a `for` over a range.
-    pub(super) fn for_range(&mut self, local: LocalId, (from, to): (&'p Expr, &'p Expr), body: &'p [Stmt], state: &mut State) {
+    pub(super) fn for_range(
+        &mut self,
+        local: LocalId,
+        (from, to): (&'p Expr, &'p Expr),
+        body: &'p [Stmt],
+        state: &mut State,
+    ) {
         let ends = (self.expr(from, state).word(), self.expr(to, state).word());
         if let (Some(from), Some(to)) = ends
             && to.saturating_sub(from) <= MOST_ROUNDS
@@ -131,7 +137,9 @@ fn find_assigned(block: &[Stmt], into: &mut BTreeSet<LocalId>) {
                 find_assigned(then, into);
                 find_assigned(other, into);
             }
-            Stmt::ForRange { local, body, .. } | Stmt::ForList { local, body, .. } | Stmt::ForChannel { local, body, .. } => {
+            Stmt::ForRange { local, body, .. }
+            | Stmt::ForList { local, body, .. }
+            | Stmt::ForChannel { local, body, .. } => {
                 into.insert(*local);
                 find_assigned(body, into);
             }

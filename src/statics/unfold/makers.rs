@@ -103,7 +103,19 @@ impl<'p> Unfolder<'p> {
         let (makers, nodes, children) = (Vec::new(), 0..0, Vec::new());
         let (unique, exit) = (false, None);
         self.graph.contexts.push(Context {
-            kind, body, args, makers, looper, class, returns, loops, folded, unique, nodes, exit, children,
+            kind,
+            body,
+            args,
+            makers,
+            looper,
+            class,
+            returns,
+            loops,
+            folded,
+            unique,
+            nodes,
+            exit,
+            children,
         });
         if let Some(body) = body {
             self.of_body.entry(body).or_default().push(ctx);
@@ -129,7 +141,7 @@ impl<'p> Unfolder<'p> {
         };
         options.with.iter().chain(&options.every).for_each(|e| self.evaluate(e, state));
         let returns = options.every.is_some() || matches!(time, Some(PostTime::Idle { keep: true }));
-        // A call inside the poster is no message: no rule of queues speaks of it.
+        // A call inside the poster is no message: no rule of queues names it.
         let is_call = matches!(e.kind, ExprKind::Post { time: PostTimeExpr::OrNow(_), .. });
         let looper = to.looper().filter(|_| !is_call && target.ty != Type::Pool);
         let class = time.filter(|_| !returns).map(|time| PostClass { time: Time::of(time), is_async: *is_async });

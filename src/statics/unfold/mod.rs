@@ -96,7 +96,8 @@ pub(super) fn unfold(program: &Program, options: &StaticsOptions) -> Graph {
     // The values name contexts of the first unfolding.
     let same = |a: &Context, b: &Context| (a.kind, a.body, &a.makers) == (b.kind, b.body, &b.makers);
     let (old, new) = (&first.graph, &second.graph);
-    let agree = old.contexts.len() == new.contexts.len() && old.contexts.iter().zip(&new.contexts).all(|(a, b)| same(a, b));
+    let agree =
+        old.contexts.len() == new.contexts.len() && old.contexts.iter().zip(&new.contexts).all(|(a, b)| same(a, b));
     if agree { second.graph } else { first.graph }
 }
 

@@ -9,10 +9,16 @@ use crate::lang::program::{ExceptionId, Stmt};
 /// A block that control is in.
 #[derive(Debug)]
 pub(super) enum Scope<'p> {
-    Loop { breaks: Vec<State>, continues: Vec<State> },
+    Loop {
+        breaks: Vec<State>,
+        continues: Vec<State>,
+    },
     Finally(&'p [Stmt]),
     /// A block that releases a lock at its end, with the blocks around it.
-    Block { release: SiteId, outer: (Blocks, u32) },
+    Block {
+        release: SiteId,
+        outer: (Blocks, u32),
+    },
     /// A block of an async task, with the site of its end.
     Jobs(SiteId),
     /// What is inside may throw to this node.

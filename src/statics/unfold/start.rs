@@ -30,10 +30,11 @@ impl<'p> Unfolder<'p> {
         let mut state = State { node: Some(start), locals: Vec::new() };
         self.inline(body, Vec::new(), &mut state);
         self.walk_copies();
-        let written = self.graph.accesses.iter().filter(|access| access.writes).filter_map(|access| match access.place {
-            Place::Global { id, .. } => Some(id),
-            _ => None,
-        });
+        let written =
+            self.graph.accesses.iter().filter(|access| access.writes).filter_map(|access| match access.place {
+                Place::Global { id, .. } => Some(id),
+                _ => None,
+            });
         self.graph.init_writes = written.collect();
         self.graph.nodes.clear();
         self.graph.succ.clear();

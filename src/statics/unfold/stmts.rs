@@ -3,9 +3,9 @@
 use super::super::graph::{AccessData, Held, LockId, NodeKind, Place, Val};
 use super::Unfolder;
 use super::state::{Slot, State};
+use crate::event::SiteId;
 use crate::lang::ast::SyncMode;
 use crate::lang::program::{ElementIndex, Expr, LocalId, PlatformStmt, SelectStmt, Stmt, SyncForStmt, Type};
-use crate::event::SiteId;
 
 impl<'p> Unfolder<'p> {
     pub(super) fn block(&mut self, block: &'p [Stmt], state: &mut State) {

@@ -61,8 +61,10 @@ impl Detector for Cafa<'_> {
                 pass.step(&classes, filters.as_ref(), at, operation);
             }
         }
-        let overtaken = pass.order.overtaken().to_vec();
-        let (mut races, lost) = pass.accesses.finish();
+        let Pass { order, accesses, epochs, .. } = pass;
+        let overtaken = order.overtaken().to_vec();
+        drop((order, epochs));
+        let (mut races, lost) = accesses.finish(&classes);
         if let Some(filters) = &filters {
             for race in races.iter_mut().filter(|race| race.rank == Rank::Filtered) {
                 race.filter = filters.of(race.first).or_else(|| filters.of(race.second));
@@ -79,8 +81,7 @@ struct Pass<'t> {
     trace: &'t Trace,
     order: CausalOrder<'t>,
     threads: ThreadOrder<'t>,
-    // For each operation so far, the epoch of its thread in `threads`.
-    epochs: IndexVec<OpNo, u32>,
+    epochs: ThreadEpochs,
     accesses: Accesses<'t>,
     locksets: Locksets,
     // The number of marked operations so far.
@@ -94,7 +95,7 @@ impl<'t> Pass<'t> {
             trace,
             order: CausalOrder::new(trace, rules, Arc::new(notes)),
             threads: ThreadOrder::new(trace, LockEdges::None),
-            epochs: IndexVec::new(),
+            epochs: ThreadEpochs::new(trace.threads.len()),
             accesses: if of_uses { Accesses::of_uses(trace) } else { Accesses::new(trace, true) },
             locksets: Locksets::new(trace),
             marked: 0,
@@ -104,7 +105,7 @@ impl<'t> Pass<'t> {
     fn step(&mut self, classes: &Classes<'_>, filters: Option<&Filters>, at: OpNo, operation: &Operation) {
         let Operation { thread, action, .. } = *operation;
         self.order.step(at);
-        self.epochs.add(self.threads.at(thread).epoch);
+        self.epochs.add(thread, at, self.threads.at(thread).epoch);
         let Some(access) = action.access() else {
             self.threads.step(operation);
             if !self.trace.threads[thread].environment {
@@ -130,11 +131,35 @@ impl<'t> Pass<'t> {
     }
 }
 
+// The epochs of each thread in `threads`, each with its first operation.
+struct ThreadEpochs {
+    of: IndexVec<ThreadNo, Vec<(OpNo, u32)>>,
+}
+
+impl ThreadEpochs {
+    fn new(threads: usize) -> Self {
+        Self { of: (0..threads).map(|_| Vec::new()).collect() }
+    }
+
+    fn add(&mut self, thread: ThreadNo, at: OpNo, epoch: u32) {
+        let epochs = &mut self.of[thread];
+        if epochs.last().is_none_or(|(_, last)| *last != epoch) {
+            epochs.push((at, epoch));
+        }
+    }
+
+    // Returns the epoch of a thread at one of its operations.
+    fn at(&self, thread: ThreadNo, op: OpNo) -> u32 {
+        let epochs = &self.of[thread];
+        epochs[..epochs.partition_point(|(first, _)| *first <= op)].last().map_or(0, |(_, epoch)| *epoch)
+    }
+}
+
 // The order so far.
 struct Orders<'p, 't> {
     order: &'p CausalOrder<'t>,
     threads: &'p ThreadOrder<'t>,
-    epochs: &'p IndexVec<OpNo, u32>,
+    epochs: &'p ThreadEpochs,
     filters: Option<&'p Filters>,
 }
 
@@ -173,7 +198,7 @@ impl AccessQuery<Now<'_>> for Orders<'_, '_> {
 
     fn class(&self, classes: &Classes<'_>, (op, old): (OpNo, u32), now: &Now<'_>) -> RaceClass {
         let (thread, _) = classes.task_of(old);
-        let point = Point { chain: ChainId::new(thread.index()), epoch: self.epochs[op] };
+        let point = Point { chain: ChainId::new(thread.index()), epoch: self.epochs.at(thread, op) };
         RaceClass::Causal(if self.share_looper(classes, old, now.context.number) {
             UseFreeClass::IntraThread
         } else if self.threads.knows(now.thread, point) {

@@ -13,6 +13,7 @@ use crate::detect::relation::delayed::DelayedTask;
 use crate::detect::relation::queues::{EndedMessage, PostedMessage, Tasks};
 use crate::trace::{OpNo, TaskNo};
 use crate::world::{PostClass, Time};
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -28,8 +29,12 @@ pub(super) struct LooperTasks {
     micro_ends: Clock,
     overtaken: Vec<(Point, PostClass, Arc<EndedMessage>)>,
     // By chain and class the latest post whose task has ended.
-    latest: BTreeMap<ChainId, BTreeMap<PostClass, (u32, TaskNo)>>,
+    // invariant: ascending by class
+    latest: BTreeMap<ChainId, SmallVec<[LatestPost; 1]>>,
 }
+
+// The latest post of a class: its epoch, and its task.
+type LatestPost = (PostClass, (u32, TaskNo));
 
 /// A task that has ended, with its message.
 pub(super) struct Ended {
@@ -103,9 +108,13 @@ impl LooperTasks {
         };
         self.fronts.add(&posted, &message);
         let latest = self.latest.entry(post.chain).or_default();
-        let by = latest.iter().find(|(later, (epoch, _))| *epoch > post.epoch && class.precedes(**later));
+        let by = latest.iter().find(|(later, (epoch, _))| *epoch > post.epoch && class.precedes(*later));
         let by = by.map(|(_, (_, task))| *task);
-        let last = latest.entry(class).or_insert((post.epoch, task));
+        let of_class = latest.binary_search_by_key(&class, |(of, _)| *of).unwrap_or_else(|at| {
+            latest.insert(at, (class, (post.epoch, task)));
+            at
+        });
+        let last = &mut latest[of_class].1;
         if last.0 < post.epoch {
             *last = (post.epoch, task);
         }

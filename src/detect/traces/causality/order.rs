@@ -327,12 +327,7 @@ impl<'t> CausalOrder<'t> {
     }
 
     fn open(&mut self, op: OpNo, thread: ThreadNo, number: u32, clock: Clock, preferred: &[ChainId]) -> Point {
-        // Any chain is suitable whose last context is before the new one: fewer chains mean smaller clocks.
-        let free = preferred.iter().find_map(|chain| self.chains.next(*chain, clock.get(*chain)));
-        let mut blocks = 0..clock.len().min(self.chains.blocks());
-        let free = free.or_else(|| blocks.find_map(|number| self.chains.next_of(number, clock.block(number)?)));
-        let at = free.unwrap_or_else(|| Point { chain: self.chains.add(thread), epoch: 1 });
-        self.chains.begin(at.chain);
+        let at = self.chains.place(thread, preferred, |chain| clock.get(chain));
         let clock = ContextClock::new(at, clock);
         self.threads[thread].context = Some(RunningContext { since: op, number, clock });
         at

@@ -9,29 +9,25 @@
 //! later entry of the same thread and statement. Beyond [`MOST_ENTRIES`] the oldest entries are dropped, and the
 //! analysis reports that it has lost some.
 
+use super::arena::Arena;
 use super::classes::Classes;
+use super::found::{FoundRaces, RaceEnd};
 use super::locksets::{Lockset, Locksets};
 use super::race::{Race, RaceClass};
 use crate::base::IndexVec;
 use crate::detect::Rank;
 use crate::detect::relation::clock::Point;
-use crate::trace::{LocationNo, OpNo, SiteNo, ThreadNo, Trace};
-use indexmap::map::Entry;
-use indexmap::{IndexMap, IndexSet};
-use xxhash_rust::xxh3::Xxh3Builder;
+use crate::detect::relation::sets::SetId;
+use crate::trace::{LocationNo, OpNo, ThreadNo, Trace};
 
 /// Maximum number of unordered entries of one location and kind.
-pub(super) const MOST_ENTRIES: u32 = 4096;
-/// Maximum number of races of one location that are reported.
-const MOST_RACES: u32 = 1024;
+pub(super) const MOST_ENTRIES: u16 = 4096;
 // Length from which on a list is searched for entries that can bring nothing new.
-const LONG: u32 = 64;
+const LONG: u16 = 64;
 const NONE: u32 = u32::MAX;
 
 // The lock sets of the trace, and the lock set that the access holds; `None` if locks are edges.
 type Locks<'l> = Option<(&'l Locksets, Lockset)>;
-// Two statements, or contexts where statements are not known.
-type Ends = (u64, u64);
 
 /// What the search for races uses of a relation; `C` is a running context.
 pub(in crate::detect) trait AccessQuery<C> {
@@ -65,15 +61,17 @@ pub(in crate::detect) struct Place {
 pub(in crate::detect) struct Accesses<'t> {
     trace: &'t Trace,
     places: IndexVec<LocationNo, Lists>,
-    entries: Vec<AccessEntry>,
+    entries: Arena<AccessEntry>,
+    nodes: Arena<Node>,
+    // The latest node of each context.
+    latest: Vec<u32>,
     // First entry of the list of unused places in `entries`.
     free: u32,
     merging: bool,
     // Whether only a read and a write conflict: a use and a free.
     of_uses: bool,
-    found: IndexMap<(LocationNo, Ends, RaceClass), Race, Xxh3Builder>,
-    // Statements (or contexts) in the races of each location.
-    ends: IndexSet<(LocationNo, u64), Xxh3Builder>,
+    found: FoundRaces,
+    // Whether dropped entries could have brought more races.
     lost: bool,
 }
 
@@ -81,35 +79,46 @@ pub(in crate::detect) struct Accesses<'t> {
 struct Lists {
     reads: AccessList,
     writes: AccessList,
-    // Number of races of this location.
-    races: u32,
 }
 
 // A list of entries, the latest first.
 #[derive(Clone, Copy)]
 struct AccessList {
     head: u32,
-    len: u32,
+    len: u16,
     // Length at which the list is tidied next.
-    long: u32,
+    long: u16,
 }
 
+// There is about one entry for each operation, so an entry is small: its context and point are those of its node, and
+// its statement is that of its operation.
 #[derive(Clone, Copy)]
 struct AccessEntry {
     next: u32,
-    context: u32,
-    at: Point,
-    site: SiteNo,
+    node: u32,
     // invariant: a list is descending by `op`
     op: OpNo,
-    lockset: Lockset,
-    is_filtered: bool,
+    guards: Guards,
 }
 
-impl AccessEntry {
-    // Whether the two accesses make the same pairs with others, as far as their order lets them.
-    fn is_alike(&self, other: &AccessEntry) -> bool {
-        (self.site, self.lockset, self.is_filtered) == (other.site, other.lockset, other.is_filtered)
+// The operations of a context between two of its sends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Node {
+    context: u32,
+    at: Point,
+}
+
+// The lock set of an access, and whether a filter is about it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Guards(u32);
+
+impl Guards {
+    fn new(lockset: Lockset, is_filtered: bool) -> Self {
+        Self(lockset.0 << 1 | u32::from(is_filtered))
+    }
+
+    fn lockset(self) -> Lockset {
+        SetId(self.0 >> 1)
     }
 }
 
@@ -120,16 +129,21 @@ impl AccessList {
 impl<'t> Accesses<'t> {
     /// `merging`: whether accesses of one node count once.
     pub(in crate::detect) fn new(trace: &'t Trace, merging: bool) -> Self {
-        let lists = Lists { reads: AccessList::EMPTY, writes: AccessList::EMPTY, races: 0 };
+        Self::with(trace, merging, false)
+    }
+
+    fn with(trace: &'t Trace, merging: bool, of_uses: bool) -> Self {
+        let lists = Lists { reads: AccessList::EMPTY, writes: AccessList::EMPTY };
         Self {
             trace,
             places: trace.places.iter().map(|_| lists).collect(),
-            entries: Vec::new(),
+            entries: Arena::new(),
+            nodes: Arena::new(),
+            latest: vec![NONE; trace.threads.len() + trace.tasks.len()],
             free: NONE,
             merging,
-            of_uses: false,
-            found: IndexMap::with_hasher(Xxh3Builder::new()),
-            ends: IndexSet::with_hasher(Xxh3Builder::new()),
+            of_uses,
+            found: FoundRaces::new(trace.places.len(), of_uses),
             lost: false,
         }
     }
@@ -137,7 +151,7 @@ impl<'t> Accesses<'t> {
     /// Returns the accesses of a trace for use-free races, in which a read is a use and a write is a free. Only a use
     /// and a free conflict, and each race shows its most suspicious pair of accesses.
     pub(in crate::detect) fn of_uses(trace: &'t Trace) -> Self {
-        Self { of_uses: true, ..Self::new(trace, false) }
+        Self::with(trace, false, true)
     }
 
     /// Processes an access of a context to a location. With `locks`, a common lock keeps two threads apart.
@@ -151,13 +165,13 @@ impl<'t> Accesses<'t> {
     ) {
         let lockset = locks.map_or(Lockset::EMPTY, |(_, lockset)| lockset);
         let Place { since: began, number, at: point, is_filtered } = order.place(now);
-        let site = self.trace.ops[op].site;
-        let new = AccessEntry { next: NONE, context: number, at: point, site, op, lockset, is_filtered };
-        let Lists { reads, writes: written, .. } = self.places[at];
+        let node = self.node(Node { context: number, at: point });
+        let new = AccessEntry { next: NONE, node, op, guards: Guards::new(lockset, is_filtered) };
+        let Lists { reads, writes: written } = self.places[at];
         let mine = if writes { written } else { reads };
         let known = self.find(mine, &new, began);
-        let last = known.map(|(_, known)| self.entries[known as usize]);
-        if self.merging && last.is_some_and(|last| last.at == new.at) {
+        let last = known.map(|(_, known)| self.entries[known]);
+        if self.merging && last.is_some_and(|last| last.node == new.node) {
             return;
         }
         // Entries older than the last access of this context and statement were compared with it: no pair with the
@@ -171,12 +185,12 @@ impl<'t> Accesses<'t> {
         }
         match known {
             Some((before, known)) => {
-                let entry = &mut self.entries[known as usize];
-                (entry.at, entry.op) = (new.at, new.op);
+                let entry = &mut self.entries[known];
+                (entry.node, entry.op) = (new.node, new.op);
                 // The entry is the latest one now.
                 if let Some(before) = before {
                     let next = std::mem::replace(&mut entry.next, mine.head);
-                    self.entries[before as usize].next = next;
+                    self.entries[before].next = next;
                     let lists = &mut self.places[at];
                     (if writes { &mut lists.writes } else { &mut lists.reads }).head = known;
                 }
@@ -195,16 +209,37 @@ impl<'t> Accesses<'t> {
         }
     }
 
+    // Returns the number of the node.
+    fn node(&mut self, node: Node) -> u32 {
+        let latest = self.latest[node.context as usize];
+        if latest != NONE && self.nodes[latest] == node {
+            return latest;
+        }
+        let number = self.nodes.add(node);
+        self.latest[node.context as usize] = number;
+        number
+    }
+
+    // Whether the two accesses make the same pairs with others, as far as their order lets them.
+    fn is_alike(&self, x: &AccessEntry, y: &AccessEntry) -> bool {
+        x.guards == y.guards && self.trace.ops[x.op].site == self.trace.ops[y.op].site
+    }
+
+    fn end(&self, entry: &AccessEntry) -> RaceEnd {
+        RaceEnd::of(self.trace.ops[entry.op].site, self.nodes[entry.node].context)
+    }
+
     // Returns the entry of the same context and statement, and the entry before it in the list. The search ends at
     // entries older than the context, which belong to others.
     fn find(&self, list: AccessList, new: &AccessEntry, since: OpNo) -> Option<(Option<u32>, u32)> {
+        let context = self.nodes[new.node].context;
         let (mut before, mut at) = (None, list.head);
         while at != NONE {
-            let entry = &self.entries[at as usize];
+            let entry = &self.entries[at];
             if entry.op < since {
                 return None;
             }
-            if entry.context == new.context && entry.is_alike(new) {
+            if self.nodes[entry.node].context == context && self.is_alike(entry, new) {
                 return Some((before, at));
             }
             (before, at) = (Some(at), entry.next);
@@ -221,50 +256,23 @@ impl<'t> Accesses<'t> {
         (place, list, since): (LocationNo, AccessList, OpNo),
     ) {
         // If so, no race of this access is reported: it matters only whether there would have been one.
-        let is_left_out = self.places[place].races >= MOST_RACES && !self.ends.contains(&(place, end(new)));
+        let (by, is_left_out) = (self.nodes[new.node], self.found.is_left_out(place, self.end(new)));
         let mut at = list.head;
         while at != NONE {
-            let old = self.entries[at as usize];
-            if old.op < since || is_left_out && self.lost {
+            let old = self.entries[at];
+            if old.op < since || is_left_out && (self.lost || self.found.has_lost()) {
                 return;
             }
+            let of = self.nodes[old.node];
             let guarded = || {
-                let apart = locks.is_some_and(|(sets, lockset)| sets.exclude(old.lockset, lockset));
-                apart && classes.task_of(old.context).0 != classes.task_of(new.context).0
+                let apart = locks.is_some_and(|(sets, lockset)| sets.exclude(old.guards.lockset(), lockset));
+                apart && classes.task_of(of.context).0 != classes.task_of(by.context).0
             };
-            if old.context != new.context && !order.is_before(old.at, now) && !guarded() {
-                let class = order.class(classes, (old.op, old.context), now);
-                let rank = order.rank(classes, (old.op, old.context), now);
-                let (x, y) = (end(&old), end(new));
-                let key = (place, (x.min(y), x.max(y)), class.group());
-                let fresh = || Race {
-                    location: place,
-                    first: old.op,
-                    second: new.op,
-                    tasks: (classes.task_of(old.context).1, classes.task_of(new.context).1),
-                    class,
-                    rank,
-                    count: 1,
-                    covered_by: None,
-                    filter: None,
-                };
-                let races = &mut self.places[place].races;
-                match self.found.entry(key) {
-                    Entry::Occupied(known) => {
-                        let race = known.into_mut();
-                        race.count += 1;
-                        if self.of_uses && rank < race.rank || class > race.class {
-                            *race = Race { count: race.count, rank: rank.min(race.rank), ..fresh() };
-                        }
-                        race.rank = race.rank.min(rank);
-                    }
-                    Entry::Vacant(free) if *races < MOST_RACES => {
-                        *races += 1;
-                        free.insert(fresh());
-                        self.ends.extend([(place, x), (place, y)]);
-                    }
-                    Entry::Vacant(_) => self.lost = true,
-                }
+            if of.context != by.context && !order.is_before(of.at, now) && !guarded() {
+                let class = order.class(classes, (old.op, of.context), now);
+                let rank = order.rank(classes, (old.op, of.context), now);
+                let pair = [(&old, of), (new, by)].map(|(entry, node)| (entry.op, node.context, self.end(entry)));
+                self.found.add(place, pair, class, rank);
             }
             at = old.next;
         }
@@ -272,12 +280,11 @@ impl<'t> Accesses<'t> {
 
     fn add(&mut self, entry: AccessEntry) -> u32 {
         if self.free == NONE {
-            self.entries.push(entry);
-            return self.entries.len() as u32 - 1;
+            return self.entries.add(entry);
         }
         let place = self.free;
-        self.free = self.entries[place as usize].next;
-        self.entries[place as usize] = entry;
+        self.free = self.entries[place].next;
+        self.entries[place] = entry;
         place
     }
 
@@ -286,42 +293,38 @@ impl<'t> Accesses<'t> {
     fn tidy<C>(&mut self, order: &impl AccessQuery<C>, now: &C, new: &AccessEntry, list: &mut AccessList) {
         let (mut kept, mut last, mut at) = (0, NONE, list.head);
         while at != NONE {
-            let entry = self.entries[at as usize];
-            let is_news = !entry.is_alike(new) || !order.is_st_before((entry.at, self.trace.ops[entry.op].thread), now);
+            let entry = self.entries[at];
+            let (of, thread) = (self.nodes[entry.node].at, self.trace.ops[entry.op].thread);
+            let is_news = !self.is_alike(&entry, new) || !order.is_st_before((of, thread), now);
             if is_news && kept + 1 < MOST_ENTRIES {
                 match last {
                     NONE => list.head = at,
-                    last => self.entries[last as usize].next = at,
+                    last => self.entries[last].next = at,
                 }
                 last = at;
                 kept += 1;
             } else {
                 self.lost |= is_news;
-                self.entries[at as usize].next = self.free;
+                self.entries[at].next = self.free;
                 self.free = at;
             }
             at = entry.next;
         }
         match last {
             NONE => list.head = NONE,
-            last => self.entries[last as usize].next = NONE,
+            last => self.entries[last].next = NONE,
         }
         list.len = kept;
         list.long = LONG.max(2 * kept).min(MOST_ENTRIES);
     }
 
-    /// Returns the races in the order of the trace, and whether dropped entries could have brought more.
-    pub(in crate::detect) fn finish(self) -> (Vec<Race>, bool) {
-        let mut races: Vec<Race> = self.found.into_values().collect();
-        races.sort_by_key(|race| (race.second, race.first, race.class));
-        (races, self.lost)
-    }
-}
-
-// Identifies an access in a pair: by its statement, or its context if the statement is not known.
-fn end(entry: &AccessEntry) -> u64 {
-    match entry.site {
-        SiteNo::NONE => 1 << 32 | u64::from(entry.context),
-        site => u64::from(site.0),
+    /// Returns the races in the order of the trace, and whether there may be more: those of entries that were dropped,
+    /// or of a location with too many races.
+    pub(in crate::detect) fn finish(self, classes: &Classes<'_>) -> (Vec<Race>, bool) {
+        let Self { found, lost, entries, nodes, places, .. } = self;
+        // The races take their final form, which is larger, in the memory of the accesses.
+        drop((entries, nodes, places));
+        let lost = lost || found.has_lost();
+        (found.finish(classes), lost)
     }
 }

@@ -116,7 +116,7 @@ impl Detector for HappensBefore<'_> {
 
     fn finish(self: Box<Self>, stop: &AtomicBool) -> Result<Option<Analysis>, TooLarge> {
         let Self { trace, options, classes, full } = *self;
-        let Analysis { mut races, overtaken, mut lost, .. } = full.finish();
+        let Analysis { mut races, overtaken, mut lost, .. } = full.finish(&classes);
         let covered = options.coverage && coverage::cover(trace, &mut races, stop);
         if options.forced && has_signals(trace) {
             let known: BTreeSet<_> = races.iter().map(|race| pair(trace, race)).collect();
@@ -156,9 +156,11 @@ impl<'t> Pass<'t> {
         }
     }
 
-    fn finish(self) -> Analysis {
-        let overtaken = self.order.overtaken().to_vec();
-        let (races, lost) = self.accesses.finish();
+    fn finish(self, classes: &Classes<'_>) -> Analysis {
+        let Self { order, accesses, .. } = self;
+        let overtaken = order.overtaken().to_vec();
+        drop(order);
+        let (races, lost) = accesses.finish(classes);
         Analysis { overtaken, lost, ..Analysis::of(races) }
     }
 }
@@ -172,7 +174,7 @@ fn forced(trace: &Trace, classes: &Classes<'_>, merging: bool, stop: &AtomicBool
         }
         pass.step(classes, op, operation);
     }
-    Some(pass.finish())
+    Some(pass.finish(classes))
 }
 
 fn has_signals(trace: &Trace) -> bool {

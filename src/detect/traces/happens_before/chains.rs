@@ -6,15 +6,17 @@
 
 use super::queue::ChainLog;
 use crate::base::{Id, IndexVec};
-use crate::detect::relation::clock::{ChainId, ClockBlock, PAGE, Point, WIDTH};
+use crate::detect::relation::clock::{ChainId, PAGE, Point, WIDTH};
+use crate::detect::relation::lanes::{ChainSet, Lanes};
 use crate::trace::ThreadNo;
+use std::collections::VecDeque;
 use std::ops::{Index, IndexMut, Range};
 
 // Replaces the last epoch of a chain whose last context has not ended; larger than any epoch in use.
 const RUNNING: u32 = u32::MAX >> 1;
 
-/// A subset of the chains of a block, as bits.
-pub(super) type Lanes = u32;
+// Number of chains that ended last that a new context tries to continue.
+const MOST_ENDED: usize = 32;
 
 pub(in crate::detect) struct Chains {
     // Logs of all chains, also of reserved numbers that are not in use.
@@ -26,6 +28,9 @@ pub(in crate::detect) struct Chains {
     // Reserved numbers that are not in use: `firsts` for first chains, `of` for further chains of each thread.
     firsts: Range<usize>,
     of: IndexVec<ThreadNo, OfThread>,
+    // Chains of all threads whose last context has ended, in the order of the ends. A chain may have been continued
+    // since. (In some relations, a context may continue a chain of another thread.)
+    ended: VecDeque<ChainId>,
 }
 
 // Owner of the chains of a block.
@@ -51,16 +56,26 @@ pub(super) enum ChainOwner {
 struct OfThread {
     chains: Vec<ChainId>,
     left: Range<usize>,
-    // By block: the chains that have posted to this looper.
-    posted: Vec<Lanes>,
-    // By block: the chains of which some state knows a task only in part.
-    parts: Vec<Lanes>,
+    // Its chains that ended last, as `Chains::ended`.
+    ended: VecDeque<ChainId>,
+    // The chains that have posted to this looper.
+    posted: ChainSet,
+    // The chains of which some state knows a task only in part.
+    parts: ChainSet,
 }
 
 impl Chains {
     pub(in crate::detect) fn new(threads: usize) -> Self {
         let of = (0..threads).map(|_| OfThread::default()).collect();
-        Self { logs: IndexVec::new(), lasts: Vec::new(), owners: IndexVec::new(), blocks: Vec::new(), firsts: 0..0, of }
+        Self {
+            logs: IndexVec::new(),
+            lasts: Vec::new(),
+            owners: IndexVec::new(),
+            blocks: Vec::new(),
+            firsts: 0..0,
+            of,
+            ended: VecDeque::new(),
+        }
     }
 
     /// Adds a chain for a thread.
@@ -100,32 +115,35 @@ impl Chains {
         from..self.logs.len()
     }
 
-    /// Records that a context begins on a chain.
-    pub(in crate::detect) fn begin(&mut self, chain: ChainId) {
-        self.lasts[chain.index()] = RUNNING;
-    }
-
     /// Records that the last context of a chain ends at this point.
     pub(in crate::detect) fn end(&mut self, at: Point) {
         self.lasts[at.chain.index()] = at.epoch;
-    }
-
-    /// Returns the point at which a context that knows the chain up to `known` would begin on it: `None` unless
-    /// everything on the chain is before the context.
-    pub(in crate::detect) fn next(&self, chain: ChainId, known: u32) -> Option<Point> {
-        let last = self.lasts[chain.index()];
-        (known >= last).then(|| Point { chain, epoch: last + 1 })
-    }
-
-    /// Returns the same as [`next`](Self::next) for the first suitable chain of a block.
-    pub(in crate::detect) fn next_of(&self, block: usize, known: &ClockBlock) -> Option<Point> {
-        let lasts = &self.lasts[block * WIDTH..][..WIDTH];
-        // This rarely succeeds, so all chains are tested at once first.
-        if !known.iter().zip(lasts).fold(false, |any, (known, last)| any | (known >= last)) {
-            return None;
+        for ended in [&mut self.ended, &mut self.of[self.owners[at.chain]].ended] {
+            if ended.len() == MOST_ENDED {
+                ended.pop_front();
+            }
+            ended.push_back(at.chain);
         }
-        let chains = (0..WIDTH).map(|k| ChainId::new(block * WIDTH + k));
-        chains.zip(known).find_map(|(chain, known)| self.next(chain, *known))
+    }
+
+    /// Returns the point at which a context of a thread begins. It continues a chain on which everything is before it,
+    /// one of the preferred chains or one that has ended lately, since few chains mean small clocks; otherwise it gets
+    /// a new chain. `known`: how far the context knows a chain.
+    pub(in crate::detect) fn place(
+        &mut self,
+        thread: ThreadNo,
+        preferred: &[ChainId],
+        known: impl Fn(ChainId) -> u32,
+    ) -> Point {
+        let next = |chain: &ChainId| {
+            let last = self.lasts[chain.index()];
+            (known(*chain) >= last).then(|| Point { chain: *chain, epoch: last + 1 })
+        };
+        let ended = self.of[thread].ended.iter().rev().chain(self.ended.iter().rev());
+        let free = preferred.iter().chain(ended).find_map(next);
+        let at = free.unwrap_or_else(|| Point { chain: self.add(thread), epoch: 1 });
+        self.lasts[at.chain.index()] = RUNNING;
+        at
     }
 
     /// Returns the thread that owns a chain.
@@ -167,31 +185,23 @@ impl Chains {
 
     /// Returns the chains of a block that have posted to a looper.
     pub(super) fn posted(&self, block: usize, looper: ThreadNo) -> Lanes {
-        self.of[looper].posted.get(block).copied().unwrap_or(0)
+        self.of[looper].posted.of(block)
     }
 
     pub(super) fn has_posted(&mut self, chain: ChainId, looper: ThreadNo) {
-        set(&mut self.of[looper].posted, chain);
+        self.of[looper].posted.insert(chain);
     }
 
     /// Returns the chains of a block of which some state on their thread may know a task only in part. All other
     /// states on that thread that know a task know it to its end.
     pub(super) fn parts(&self, block: usize, looper: ThreadNo) -> Lanes {
-        self.of[looper].parts.get(block).copied().unwrap_or(0)
+        self.of[looper].parts.of(block)
     }
 
     pub(super) fn is_known_in_part(&mut self, chain: ChainId) {
         let owner = self.owners[chain];
-        set(&mut self.of[owner].parts, chain);
+        self.of[owner].parts.insert(chain);
     }
-}
-
-fn set(lanes: &mut Vec<Lanes>, chain: ChainId) {
-    let (block, k) = (chain.0 as usize / WIDTH, chain.0 as usize % WIDTH);
-    if lanes.len() <= block {
-        lanes.resize(block + 1, 0);
-    }
-    lanes[block] |= 1 << k;
 }
 
 impl Index<ChainId> for Chains {

@@ -7,12 +7,12 @@
 //! that its own post knew. [`EndedTask::asked`] contains those posts, and those that its predecessors in turn have
 //! searched.
 
-use super::chains::Lanes;
 use super::order::TraceOrder;
 use super::queue::{EndedTask, PostedTask};
 use super::state::{ContextState, NOTHING, news};
 use crate::base::Id;
 use crate::detect::relation::clock::{ChainId, Clock, ClockBlock, WIDTH, join};
+use crate::detect::relation::lanes::{Lanes, ones};
 use crate::trace::{TaskNo, ThreadNo};
 use crate::world::PostClass;
 use std::sync::Arc;
@@ -43,14 +43,6 @@ struct ChainQuery<'b> {
     posts: Lanes,
     reach: &'b ClockBlock,
     state: &'b ContextState,
-}
-
-fn ones(mut lanes: Lanes) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let k = (lanes != 0).then(|| lanes.trailing_zeros() as usize)?;
-        lanes &= lanes - 1;
-        Some(k)
-    })
 }
 
 impl TraceOrder<'_> {

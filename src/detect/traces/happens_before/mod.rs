@@ -33,11 +33,13 @@
 
 mod accesses;
 mod analysis;
+mod arena;
 mod carriers;
 mod chains;
 mod classes;
 mod coverage;
 mod follow;
+mod found;
 mod locksets;
 mod loopers;
 mod order;

@@ -280,12 +280,7 @@ impl<'t> TraceOrder<'t> {
     }
 
     pub(super) fn open(&mut self, thread: ThreadNo, number: u32, state: ContextState, preferred: &[ChainId]) -> Point {
-        // Any chain is suitable whose last context is before the new one: fewer chains mean smaller states.
-        let free = preferred.iter().find_map(|chain| self.chains.next(*chain, state.st(*chain)));
-        let mut blocks = 0..state.st_blocks().min(self.chains.blocks());
-        let free = free.or_else(|| blocks.find_map(|block| self.chains.next_of(block, state.st_block(block))));
-        let at = free.unwrap_or_else(|| Point { chain: self.chains.add(thread), epoch: 1 });
-        self.chains.begin(at.chain);
+        let at = self.chains.place(thread, preferred, |chain| state.st(chain));
         self.threads[thread].context = Some(RunningContext { since: self.now, number, at, thread, state });
         at
     }

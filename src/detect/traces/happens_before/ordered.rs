@@ -4,6 +4,7 @@ use super::accesses::AccessQuery;
 use super::order::{TraceEdges, TraceOrder};
 use crate::detect::relation::clock::Point;
 use crate::detect::traces::causality::{self, CausalityRules};
+use crate::detect::traces::hybrid_trace;
 use crate::trace::{OpNo, Trace};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -49,6 +50,13 @@ impl OrderQuery {
             }
             point
         })
+    }
+
+    /// Computes the order among these operations that every run with them has: that of hybrid detection. `None` if
+    /// `stop` was set. Operations of the environment are before and after nothing.
+    #[must_use]
+    pub fn hybrid(trace: &Trace, ops: &[OpNo], stop: &AtomicBool) -> Option<Self> {
+        hybrid_trace::order_of(trace, ops, stop)
     }
 
     /// Computes the order among these operations in the relation of CAFA. `None` if `stop` was set. Operations of the

@@ -20,8 +20,9 @@
 //! in `two`, `long` or `back`. Clocks of these that `far` covers are therefore dropped, so that after some exchange
 //! there is one clock, whose blocks all states share.
 
-use super::chains::{ChainOwner, Lanes};
+use super::chains::ChainOwner;
 use crate::detect::relation::clock::{ChainId, Clock, ClockBlock, Point, WIDTH, join, join_block, knows};
+use crate::detect::relation::lanes::Lanes;
 use crate::trace::ThreadNo;
 use std::sync::Arc;
 
@@ -76,11 +77,6 @@ impl ContextState {
     pub(super) fn any(&self, chain: ChainId, owner: ThreadNo) -> u32 {
         let back = self.back.iter().map(|(_, clock)| clock.get(chain)).max().unwrap_or(0);
         self.st(chain).max(self.mt(chain, owner)).max(get(&self.long, owner, chain)).max(back)
-    }
-
-    /// Upper bound of the number of blocks of chains that are known by paths on this thread.
-    pub(super) fn st_blocks(&self) -> usize {
-        self.st.len()
     }
 
     /// Upper bound of the number of blocks of chains that are known.

@@ -2,7 +2,7 @@
 
 use super::TraceRecorder;
 use crate::base::Id;
-use crate::event::{ContextId, EventId, ThreadId};
+use crate::event::{Cause, ContextId, EventId, ThreadId};
 use crate::trace::{EventNo, TaskNo, ThreadNo, Trace};
 
 impl TraceRecorder {
@@ -36,13 +36,17 @@ impl TraceRecorder {
         self.enables.iter().flat_map(|(event, all)| all.iter().map(|enable| (*event, *enable)))
     }
 
+    /// Returns what has last let the environment fire each row of each instance, and each request.
+    pub fn open_lets(&self) -> impl Iterator<Item = (Cause, EventNo)> {
+        self.lets.iter().map(|(cause, event)| (*cause, *event))
+    }
+
     /// Describes everything else that decides which operations later events make, with the numbers of this run. Empty
-    /// if there is nothing, as in a run with only threads, loopers, events, locks and memory.
+    /// if there is nothing, as in a run with only threads, loopers, events, components, locks and memory.
     #[must_use]
     pub fn rest(&self) -> String {
-        let Self { signals, lets, suspended, resumed, nested, ended, pools, channels, .. } = self;
-        let is_plain = lets.is_empty()
-            && suspended.is_empty()
+        let Self { signals, suspended, resumed, nested, ended, pools, channels, .. } = self;
+        let is_plain = suspended.is_empty()
             && resumed.is_empty()
             && nested.is_empty()
             && ended.is_empty()
@@ -51,6 +55,6 @@ impl TraceRecorder {
         if is_plain {
             return String::new();
         }
-        format!("{signals:?} {lets:?} {suspended:?} {resumed:?} {nested:?} {ended:?} {pools:?}")
+        format!("{signals:?} {suspended:?} {resumed:?} {nested:?} {ended:?} {pools:?}")
     }
 }

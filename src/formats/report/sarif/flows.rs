@@ -2,6 +2,7 @@
 
 use super::objects::{CodeFlow, FlowLocation, TextOf, ThreadFlow};
 use super::{escape, location, text};
+use crate::formats::atomicity::FoundCycle;
 use crate::formats::report::{ReplayedRun, RunStep};
 use crate::formats::timeline::Mark;
 
@@ -30,6 +31,8 @@ fn says(step: &RunStep) -> String {
     let who = step.thread.as_deref().unwrap_or_default();
     let mark = match step.mark {
         Some(Mark::Racing) => " (of the pair)",
+        Some(Mark::Own) => " (in the transaction)",
+        Some(Mark::Between) => " (between)",
         Some(Mark::Failing) => " (fails)",
         None => "",
     };
@@ -40,6 +43,19 @@ fn says(step: &RunStep) -> String {
         (n, who) => format!("step {n}, {who}: "),
     };
     format!("{head}{}{mark}", step.what)
+}
+
+/// Returns a code flow of the operations of a cycle, in their order. Those without a statement have no region.
+pub(super) fn of_cycle(cycle: &FoundCycle, uri: &str) -> CodeFlow {
+    let each = cycle.moments().into_iter().enumerate().map(|(i, (moment, about))| {
+        let at = moment.statement.as_ref().map(|statement| (statement.line, statement.column));
+        let mut at = location(uri, at);
+        let side = if moment.inside { "in the transaction" } else { "between" };
+        at.message = Some(TextOf { text: escape(&format!("{side}: {}", moment.text(about).trim())) });
+        FlowLocation { execution_order: i + 1, importance: "essential", kinds: Vec::new(), location: at }
+    });
+    let flow = ThreadFlow { id: cycle.transaction.clone(), locations: each.collect() };
+    CodeFlow { message: text(&format!("the cycle of {}", cycle.transaction)), thread_flows: vec![flow] }
 }
 
 /// Returns a code flow of all threads.

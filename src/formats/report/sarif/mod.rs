@@ -19,13 +19,14 @@ mod rules;
 pub mod tested;
 
 use super::words::{self, side};
-use super::{CommandEnd, Replays, ReportEntry, Subject, all, counted, place, rings};
+use super::{CommandEnd, Replays, ReportEntry, Subject, all, atomicity, counted, place, rings};
 use crate::base::Digester;
 use crate::base::clean;
-use crate::campaign::{PairFacts, Verdict};
+use crate::campaign::{PairFacts, Verdict, ViolationFacts};
 use crate::formats::campaign::{Access, ConfirmReport, Evidence, Pair};
 use crate::formats::ring::JudgedRing;
-use flows::{by_thread, locations, merged};
+use crate::formats::violations::JudgedViolation;
+use flows::{by_thread, locations, merged, of_cycle};
 use objects::{
     ArtifactLocation, AutomationDetails, CodeFlow, Driver, Invocation, Notification, PhysicalLocation, Properties,
     Region, ResultObject, RunProperties, SarifLocation, SarifLog, SarifText, TextOf, Tool, ToolRun, ToolRunProperties,
@@ -142,6 +143,7 @@ impl SarifWriter<'_> {
                 let print = rings::statements(ring).into_iter().flat_map(access_print).collect();
                 (false, print, ring_runs(ring))
             }
+            Subject::Violation(of) => (false, violation_print(of), violation_runs(of)),
             Subject::Failure(fails, _) => {
                 let one = ExampleRun { first: None, signature: fails.signature.clone(), again: &fails.again };
                 (false, vec![fails.signature.clone()], vec![one])
@@ -151,9 +153,13 @@ impl SarifWriter<'_> {
         let either = !finding.pairs.is_empty();
         let rule = match finding.subject {
             Subject::Ring(_) => rules::rule_of_ring(finding.verdict() == Some(Verdict::Harmful)),
+            Subject::Violation(_) => rules::RULE_OF_ATOMICITY,
             _ => rule_of(finding.verdict(), order, either),
         };
-        let rules::RuleRow { id, level, precision, .. } = RULES[rule];
+        let rules::RuleRow { id, mut level, precision, .. } = RULES[rule];
+        if let Subject::Violation(of) = finding.subject {
+            level = rules::level_of_violation(of);
+        }
         let open = finding.verdict() == Some(Verdict::Unconfirmed);
         let code_flows = if open { Vec::new() } else { self.flows(entry, &uri, &shown) };
         let flows = (!open && code_flows.is_empty() && !shown.is_empty()).then_some("the runs could not be replayed");
@@ -203,6 +209,20 @@ impl SarifWriter<'_> {
                 (1..).zip(&mut others).for_each(|(id, other)| other.id = Some(id));
                 (escape(&message), at, others)
             }
+            Subject::Violation(of) => {
+                let head = format!("{}: {}", atomicity::name(of), atomicity::proof(of));
+                let cycle = atomicity::cycle(of);
+                let cycle: Vec<&str> = cycle.iter().map(|moment| moment.trim()).collect();
+                let cycle =
+                    if cycle.is_empty() { String::new() } else { format!(" In this order: {}.", cycle.join("; ")) };
+                let mut all = of.statements().into_iter();
+                let first = all.next();
+                let at = places(first.and_then(|a| a.from.as_deref()), uri, first.map(|a| (a.line, a.column)));
+                let others = all.flat_map(|a| related(uri, a, &format!("of the cycle: {}", words::access(a))));
+                let mut others: Vec<SarifLocation> = others.collect();
+                (1..).zip(&mut others).for_each(|(id, other)| other.id = Some(id));
+                (escape(&format!("{head}.{cycle}")), at, others)
+            }
             Subject::Failure(fails, runs) => {
                 let head = words::fails(report, fails, runs, self.replays).head.plain();
                 let (at, from) = words::place(report, fails, self.replays);
@@ -218,9 +238,12 @@ impl SarifWriter<'_> {
         let marked: Vec<&Access> = match entry.finding.subject {
             Subject::Pair { pair, .. } => vec![&pair.a, &pair.b],
             Subject::Ring(ring) => rings::statements(ring),
-            Subject::Failure(..) => Vec::new(),
+            Subject::Violation(_) | Subject::Failure(..) => Vec::new(),
         };
         let mut flows = Vec::new();
+        if let Subject::Violation(of) = entry.finding.subject {
+            flows.extend(of.cycle().map(|cycle| of_cycle(cycle, uri)));
+        }
         // Only the first run of each order is shown. For an order that fails, that is a failing one.
         let mut orders: Vec<&Option<String>> = Vec::new();
         for s in shown {
@@ -228,7 +251,12 @@ impl SarifWriter<'_> {
                 continue;
             }
             orders.push(&s.first);
-            let Some(run) = self.replays.run(&entry.report.about, s.again, &marked) else { continue };
+            let about = &entry.report.about;
+            let run = match entry.finding.subject {
+                Subject::Violation(of) => self.replays.run_of(about, of),
+                _ => self.replays.run(about, s.again, &marked),
+            };
+            let Some(run) = run else { continue };
             let end = run.failing.as_ref().map_or("no failure".to_owned(), |f| f.text.clone());
             let head = s.first.as_ref().map_or(end.clone(), |first| format!("{first} first: {end}"));
             let steps = locations(&run, uri);
@@ -247,8 +275,8 @@ impl SarifWriter<'_> {
             digest.text(name).text(&value.to_string());
         }
         // A pair keeps its fingerprint when its verdict changes, so only the kind of the finding counts, not the rule.
-        let kind = rule.split_once('/').map_or("", |(kind, _)| kind);
-        digest.text(if matches!(kind, "failure" | "ring") { kind } else { "pair" });
+        let kind = rule.split_once('/').map_or(rule, |(kind, _)| kind);
+        digest.text(if matches!(kind, "failure" | "ring" | "atomicity-violation") { kind } else { "pair" });
         parts.iter().for_each(|part| {
             digest.text(part);
         });
@@ -273,11 +301,15 @@ impl SarifWriter<'_> {
         }
         let (rank, contexts) = match finding.subject {
             Subject::Pair { pair, .. } => (Some(pair.rank), pair.contexts.clone()),
-            Subject::Ring(_) | Subject::Failure(..) => (None, Vec::new()),
+            Subject::Ring(_) | Subject::Violation(_) | Subject::Failure(..) => (None, Vec::new()),
+        };
+        let verdict = match finding.subject {
+            Subject::Violation(of) => atomicity::verdict(of),
+            _ => finding.verdict().map_or("failure", Verdict::word).to_owned(),
         };
         Properties {
             precision,
-            verdict: finding.verdict().map_or("failure", Verdict::word),
+            verdict,
             program: report.about.program.clone(),
             defines: report.about.defines.clone(),
             rank,
@@ -332,6 +364,19 @@ fn pair_print(pair: &Pair) -> Vec<String> {
 // Returns a run for each deadlock of a ring.
 fn ring_runs(ring: &JudgedRing) -> Vec<ExampleRun<'_>> {
     ring.deadlocks.iter().map(|f| ExampleRun { first: None, signature: f.signature.clone(), again: &f.again }).collect()
+}
+
+// Returns the identity of a verdict on a declared transaction: what is declared, and the statements of the cycle.
+fn violation_print(of: &JudgedViolation) -> Vec<String> {
+    let blame = of.finding.as_ref().map_or(String::new(), |finding| finding.blame.clone());
+    let statements = of.statements().into_iter().flat_map(access_print);
+    [of.specification.clone(), of.transaction.clone(), blame].into_iter().chain(statements).collect()
+}
+
+// Returns a run that violates a declared transaction: one that fails, if there is one.
+fn violation_runs(of: &JudgedViolation) -> Vec<ExampleRun<'_>> {
+    let signature = of.harm().map_or(String::new(), |failure| failure.signature.clone());
+    of.shown().map(|again| ExampleRun { first: None, signature, again }).into_iter().collect()
 }
 
 // Returns a run for each end of both orders, the harmful ones first.

@@ -201,7 +201,7 @@ pub(super) struct FlowLocation {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Properties {
     pub(super) precision: &'static str,
-    pub(super) verdict: &'static str,
+    pub(super) verdict: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) program: String,
     pub(super) defines: BTreeMap<String, i64>,

@@ -2,7 +2,8 @@
 
 use super::objects::{Configuration, Rule, RuleProperties};
 use super::text;
-use crate::campaign::Verdict;
+use crate::campaign::{Verdict, ViolationFacts};
+use crate::formats::violations::JudgedViolation;
 
 /// The properties of a rule.
 pub(super) struct RuleRow {
@@ -17,7 +18,7 @@ pub(super) struct RuleRow {
 }
 
 /// All rules. [`rule_of`] returns indices into this list.
-pub(super) const RULES: [RuleRow; 8] = [
+pub(super) const RULES: [RuleRow; 9] = [
     RuleRow {
         id: "race/harmful",
         name: "HarmfulRace",
@@ -98,6 +99,16 @@ pub(super) const RULES: [RuleRow; 8] = [
         precision: "low",
         severity: "recommendation",
     },
+    RuleRow {
+        id: "atomicity-violation",
+        name: "AtomicityViolation",
+        short: "Something that is meant to happen in one piece does not",
+        full: "A part of the app is declared to happen in one piece: a block, a component, or a tree of tasks. In a run, data flows out of it and back into it, so that no order with the same data flow has it in one piece.",
+        help: "Replay the run with the command of the result. Keep what comes between out: by one lock around the whole part, by a check at its end, or by data of its own.",
+        level: "warning",
+        precision: "very-high",
+        severity: "warning",
+    },
 ];
 
 /// Returns the index of the rule for a pair with this verdict, or for a failure. `order` tells whether it is an order
@@ -116,6 +127,18 @@ pub(super) fn rule_of(verdict: Option<Verdict>, order: bool, either: bool) -> us
 /// Returns the index of the rule for a deadlock ring.
 pub(super) fn rule_of_ring(confirmed: bool) -> usize {
     if confirmed { 6 } else { 7 }
+}
+
+/// The index of the rule for declared transactions.
+pub(super) const RULE_OF_ATOMICITY: usize = 8;
+
+/// Returns the level of a verdict on a declared transaction.
+pub(super) fn level_of_violation(of: &JudgedViolation) -> &'static str {
+    match () {
+        () if of.harm().is_some() => "error",
+        () if of.counts(false) => "warning",
+        () => "note",
+    }
 }
 
 /// Returns the rules as objects of the log.

@@ -88,7 +88,7 @@ fn result(variant: &Variant, expected: &LineReport, prints: &mut BTreeMap<String
         partial_fingerprints: BTreeMap::from([("raceflip/v1", format!("{print}:{n}"))]),
         properties: Properties {
             precision: "very-high",
-            verdict: if expected.verdict == "unchecked" { "unchecked" } else { "unmet" },
+            verdict: if expected.verdict == "unchecked" { "unchecked" } else { "unmet" }.to_owned(),
             program: String::new(),
             defines: variant.defines.clone(),
             rank: None,

@@ -197,7 +197,8 @@ impl<'p> Pen<'p> {
             (Some(number), _) => class(*number),
             (None, Some(Mark::Failing)) => "fails",
             // A step that is marked by its number.
-            (None, Some(Mark::Racing)) => class(0),
+            (None, Some(Mark::Racing | Mark::Own)) => class(0),
+            (None, Some(Mark::Between)) => class(1),
             (None, None) => return,
         };
         let place = [("x", self.x), ("y", self.y), ("width", self.frame.width), ("height", height)];
