@@ -279,8 +279,9 @@ fn orders_section() -> String {
     format!(
         "## Orders of accesses\n\nOf the {} variants of at most 20,000 states, {} pairs of sites that can conflict have one order \
          in all runs and are never side by side. The analysis orders {} of them, and {} more are settled: it knows the order, and \
-         refutes nothing by it. Of {} pairs in all no claim is contradicted by a run.\n\n",
-        all.variants, all.one_order, all.claimed, all.settled, all.pairs
+         refutes nothing by it. Without the folders of async tasks, components and timers, of which no rule speaks, it finds {} of \
+         {}. Of {} pairs in all no claim is contradicted by a run.\n\n",
+        all.variants, all.one_order, all.claimed, all.settled, all.found_of_known, all.one_order_of_known, all.pairs
     )
 }
 
