@@ -5,6 +5,7 @@ use crate::complete::all_variants;
 use crate::load::load;
 use crate::static_claims::{conflicting, contradiction, named};
 use crate::static_truth::facts_by_search;
+use raceflip::lang::program::ExpectationKind;
 use raceflip::statics::{SitesClaim, Statics, StaticsOptions, analyze};
 use raceflip::vm::Model;
 use std::path::Path;
@@ -99,6 +100,37 @@ fn no_claim_about_small_harnesses_is_wrong() {
     println!("{}", all.counts());
     assert!(all.wrong.is_empty(), "{}", all.wrong.join("\n"));
     assert!(all.variants > 50 && all.claimed > 20, "{}", all.counts());
+}
+
+/// Of the paper's figures, every order of tasks and every pair without a race is found, and one pair of figure 1a is
+/// left.
+#[test]
+fn the_figures_of_the_paper_are_as_it_says() {
+    let (mut orders, mut pairs, mut left) = (0, 0, Vec::new());
+    for Variant { name, model, statics } in variants().filter(|v| v.name.starts_with("papers/andracer_")) {
+        let is_reported =
+            |a, b| matches!(statics.sites(a, b), SitesClaim::MayRace | SitesClaim::OrderOnly | SitesClaim::Locked);
+        for expected in &model.program.expectations {
+            match &expected.kind {
+                ExpectationKind::ExecutesBefore(first, then) => {
+                    orders += 1;
+                    assert!(statics.bodies().contains(&(*first, *then)), "{name}: {}", expected.text);
+                }
+                ExpectationKind::Race { no: true, order: false, left, right, .. } => {
+                    pairs += 1;
+                    let mut all = left.sites.iter().flat_map(|a| right.sites.iter().map(move |b| (*a, *b)));
+                    assert!(!all.any(|(a, b)| is_reported(a, b)), "{name}: {}", expected.text);
+                }
+                _ => {}
+            }
+        }
+        if name.contains("_fig") {
+            let reported = conflicting(&model.program).into_iter().filter(|(a, b)| is_reported(*a, *b));
+            left.extend(reported.map(|(a, b)| format!("{name}: {}", named(&model.program, a, b))));
+        }
+    }
+    assert!(orders >= 15 && pairs >= 11, "{orders} {pairs}");
+    assert!(matches!(left.as_slice(), [pair] if pair.contains("fig1a")), "{left:?}");
 }
 
 /// Every order that is claimed of a harness has a reason.
