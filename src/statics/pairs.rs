@@ -115,9 +115,13 @@ impl Statics {
         let (firsts, seconds) = (self.occurrences(a), self.occurrences(b));
         'all: for (i, x) in firsts.iter().enumerate() {
             let Some(mine) = graph.access(*x) else { continue };
-            for y in &seconds[if a == b { i } else { 0 }..] {
-                let (at, there) = (graph.node(*x).ctx, graph.node(*y).ctx);
-                if at == there && graph.context(at).unique {
+            let at = graph.node(*x).ctx;
+            let mut next = if a == b { i } else { 0 };
+            while let Some(y) = seconds.get(next) {
+                next += 1;
+                if at == graph.node(*y).ctx && graph.context(at).unique {
+                    // Occurrences are in the order of contexts, and one context may have very many.
+                    next = seconds.partition_point(|node| graph.node(*node).ctx <= at);
                     continue;
                 }
                 if graph.access(*y).is_some_and(|theirs| conflict(mine, theirs)) {

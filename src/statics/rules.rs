@@ -21,11 +21,15 @@ const MOST_MAKERS: usize = 8;
 /// Maximum number of contexts with several makers for which that is done.
 const MOST_MANY: usize = 64;
 
+/// Maximum number of contexts times those with several makers that are compared with each of them.
+const MOST_COMPARED: usize = 50_000;
+
 /// Derives all facts. With `reasons`, the result has what each rule has added.
 pub(super) fn derive(known: &mut Known, reasons: bool) -> Option<Log> {
+    let most_many = MOST_MANY.min(MOST_COMPARED / known.graph.contexts.len().max(1));
     let contexts = || known.graph.ids().filter(|ctx| known.graph.context(*ctx).makers.len() > 1);
     let many: Vec<Ctx> =
-        contexts().filter(|ctx| known.graph.context(*ctx).makers.len() <= MOST_MAKERS).take(MOST_MANY).collect();
+        contexts().filter(|ctx| known.graph.context(*ctx).makers.len() <= MOST_MAKERS).take(most_many).collect();
     let log = reasons.then(Log::default);
     let mut pass = Pass { known, many, meets: BTreeMap::new(), log };
     for _ in 0..MOST_PASSES {
