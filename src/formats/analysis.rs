@@ -60,6 +60,9 @@ pub struct AnalysisReport {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second_accesses: Option<SecondAccesses>,
     pub notes: Vec<String>,
+    /// Whether the confirmation of the races was stopped before it was complete. Only with `--confirm`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
 }
 
 /// The accesses that race with an earlier one, also behind the first race of their location.
@@ -99,10 +102,11 @@ pub struct FoundRace {
     /// Index, from 0, of a race in the list that covers this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub covered_by: Option<usize>,
-    /// The two accesses in the model of the trace, for `confirm --pair`. Only with `--confirm`.
+    /// The two accesses in the model of the trace, for `confirm --pair`. Only with `--confirm`, if it was driven.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pair: Option<String>,
-    /// The verdict on the pair in the model: `harmful`, `real`, `refuted`, `unconfirmed`. Only with `--confirm`.
+    /// The verdict on the pair in the model: `harmful`, `real`, `refuted`, `unconfirmed`. Only with `--confirm`, if the
+    /// pair was driven.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<String>,
     /// Of a use-free race of rank D: why the free cannot make the use fail.
@@ -175,6 +179,7 @@ impl AnalysisReport {
             covered: found.covered,
             second_accesses: None,
             notes: trace.notes.iter().cloned().chain(found.note.map(str::to_owned)).collect(),
+            interrupted: false,
         }
     }
 

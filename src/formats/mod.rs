@@ -48,6 +48,7 @@ pub mod statics;
 pub mod test;
 pub mod timeline;
 pub mod trace;
+mod trace_kinds;
 pub mod trace_model;
 mod trace_names;
 mod trace_operation;

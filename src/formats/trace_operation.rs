@@ -9,8 +9,13 @@ pub(super) fn kind(op: &Op) -> String {
     match op {
         Op::AttachQueue => "attachq".to_owned(),
         Op::Begin => "begin".to_owned(),
-        op => op.word().replace([' ', '_'], "-"),
+        op => kind_of_word(op.word()),
     }
+}
+
+/// Returns the kind of a row for the word of an operation.
+pub(super) fn kind_of_word(word: &str) -> String {
+    word.replace([' ', '_'], "-")
 }
 
 /// Returns the name of the queue from which a thread takes its tasks. The tasks of a single worker are those of a

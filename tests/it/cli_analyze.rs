@@ -1,6 +1,6 @@
 //! Tests of `raceflip analyze` and of the option `--detector`.
 
-use crate::cli::{REFUSED, call, call_with, file, scratch};
+use crate::cli::{FOUND, REFUSED, call, call_with, file, scratch};
 use raceflip::formats::analysis::AnalysisReport;
 
 const MUSIC: &str = "tests/it/traces/em-explorer/test-traces/tacas-2016/music/abc_log.txt";
@@ -237,4 +237,71 @@ fn detection_prints_use_free_pairs_and_why_others_are_filtered() {
     assert!(!json.contains("use-free") && !json.contains("\"filtered\""), "{json}");
     let text = call(&["confirm", model, "--detector", "cafa"]).out;
     assert!(text.contains(filtered) && text.contains("two tasks of one looper, use-free, intra-thread; "), "{text}");
+}
+
+/// A trace in STD: pairs of threads, each of which writes the same locations without an order.
+fn unordered(pairs: usize, locations: usize) -> String {
+    let access = |thread: usize, at: usize| {
+        let statement = 2 * at + thread % 2;
+        format!("T{thread}|w(x{}_{at})|{statement}\n", thread / 2)
+    };
+    (0..2 * pairs).flat_map(|thread| (0..locations).map(move |at| access(thread, at))).collect()
+}
+
+#[test]
+fn a_summary_counts_the_verdicts() {
+    let text = unordered(1, 2);
+    let quiet = call_with(&["analyze", "-", "--confirm", "--quiet"], &text);
+    assert_eq!((quiet.status, quiet.err.as_str()), (FOUND, ""));
+    assert!(quiet.out.ends_with("2 races: 2 multi-threaded (2 fields)\nverdicts: 2 real\n"), "{}", quiet.out);
+    let whole = call_with(&["analyze", "-", "--confirm"], &text);
+    assert!(whole.out.contains("\nverdicts: 2 real\n\nA  #1  x0_0  "), "{}", whole.out);
+    // Without races there is nothing to count.
+    let none = call_with(&["analyze", "-", "--confirm"], "T0|w(x)|1\n");
+    assert!(none.status == 0 && !none.out.contains("verdicts"), "{}", none.out);
+}
+
+/// The model of the whole trace would have 1,200 threads, that of a location two.
+#[test]
+fn races_are_printed_even_if_the_model_is_too_large() {
+    let path = file(&scratch("analyze-large"), "t.std", &unordered(600, 1));
+    let plain = call(&["analyze", &path]);
+    let command = plain.out.lines().find_map(|line| line.strip_prefix("to confirm a race: ")).expect("a command");
+    assert!(command.starts_with(&format!("raceflip trace to-model {path} --only=x0_0 -o ")), "{command}");
+    assert!(!plain.out.contains("--confirm"), "{}", plain.out);
+    let asked = call(&["analyze", &path, "--confirm"]);
+    assert_eq!(asked.status, FOUND, "{}", asked.err);
+    assert!(asked.out.contains("\nverdicts: 600 not driven\n") && asked.out.contains("\n   NOT DRIVEN\n"), "{}", asked.out);
+    let note = "note: no race was driven: the model of the trace is too large, with 1200 bodies and 1200 statements (";
+    assert!(asked.err.contains(note) && asked.err.contains(command), "{}", asked.err);
+    let json = call(&["analyze", &path, "--confirm", "--format", "json"]);
+    let report: AnalysisReport = serde_json::from_str(&json.out).unwrap();
+    assert_eq!((json.status, report.races.len(), report.interrupted), (FOUND, 600, false));
+    assert!(report.races.iter().all(|race| race.pair.is_none() && race.verdict.is_none()));
+    assert!(report.notes.iter().any(|note| note.starts_with("no race was driven: ")), "{:?}", report.notes);
+    // The command that is printed decides its race.
+    for part in command.split(" && ") {
+        let words: Vec<&str> = part.split(' ').skip(1).collect();
+        let run = call(&words);
+        assert_eq!((run.status, run.out.contains("REAL")), (i32::from(words[0] == "confirm"), words[0] == "confirm"));
+    }
+    // The trace on stdin has no command.
+    let piped = call_with(&["analyze", "-", "--confirm", "--quiet"], &unordered(600, 1));
+    assert!(piped.err.contains("; make a model of some locations, with `raceflip trace to-model --only"), "{}", piped.err);
+}
+
+/// Ctrl-C ends a confirmation like that of `raceflip confirm`: with what is known, and its own status.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_confirmation_says_what_was_not_driven() {
+    let path = file(&scratch("analyze-interrupted"), "t.std", &unordered(1, 400));
+    let mut command = crate::cli::raceflip();
+    command.args(["analyze", &path, "--confirm", "--format", "json"]);
+    let run = crate::cli::interrupt(&mut command, 0, std::time::Duration::from_secs(1));
+    assert_eq!(run.status, 130, "{}", run.err);
+    assert!(run.err.contains("note: interrupted: a race without a verdict was not driven"), "{}", run.err);
+    let report: AnalysisReport = serde_json::from_str(&run.out).unwrap();
+    assert!(report.interrupted && report.races.len() == 400);
+    assert!(report.races.iter().any(|race| race.verdict.is_none()));
+    assert!(report.races.iter().all(|race| race.verdict.is_some() == race.pair.is_some()));
 }

@@ -231,7 +231,7 @@ pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus
 fn results(args: &Args, models: &[&Model]) -> Result<(), Refusal> {
     let given = [("--journal", &args.journal), ("--out", &args.out), ("--trials-out", &args.trials_out)];
     let paths: Vec<&Path> = models.iter().map(|m| m.path.as_path()).collect();
-    files::distinct(&given.map(|(option, path)| (option, path.as_deref())), &paths)?;
+    files::distinct(&given.map(|(option, path)| (option, path.as_deref())), ("model", &paths))?;
     args.out.iter().chain(&args.trials_out).try_for_each(|path| files::may_write(path))
 }
 

@@ -105,8 +105,11 @@ impl PartialFile {
     }
 }
 
-/// Refuses results that would overwrite each other, or a model.
-pub(in crate::cli) fn distinct(results: &[(&str, Option<&Path>)], models: &[&Path]) -> Result<(), Refusal> {
+/// Refuses results that would overwrite each other, or an input. `what` is the word for an input: `model` or `trace`.
+pub(in crate::cli) fn distinct(
+    results: &[(&str, Option<&Path>)],
+    (what, inputs): (&str, &[&Path]),
+) -> Result<(), Refusal> {
     // The file need not exist, so its folder is resolved. For a link its target counts.
     let real = |path: &Path| {
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -124,8 +127,10 @@ pub(in crate::cli) fn distinct(results: &[(&str, Option<&Path>)], models: &[&Pat
                 "{other} and {option} name the same file, `{name}`: give different files"
             )));
         }
-        if models.iter().any(|model| real(model) == *path) {
-            return Err(Refusal::new(format_args!("{option} would overwrite the model `{name}`")));
+        if inputs.iter().any(|input| real(input) == *path) {
+            return Err(Refusal::new(format_args!(
+                "{option} would overwrite the {what} `{name}`: give another file to {option}"
+            )));
         }
     }
     Ok(())

@@ -13,12 +13,12 @@ use crate::detect::causality::External;
 use crate::detect::happens_before::{Options, RaceClass};
 use crate::detect::{DetectorId, Rules, UseFreeFilter, second_accesses};
 use crate::formats::analysis::{AnalysisReport, End, FilterReason, FoundRace, SecondAccesses};
+use crate::trace::Trace;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 const ABOUT: &str = "\
@@ -45,7 +45,7 @@ Examples:
   raceflip analyze abc_log.txt --confirm           a verdict for each race, on a model of the trace
   raceflip analyze abc_log.txt --format json
 
-Exit status: 0 no race was found (ranks B and D do not count; nor does a refuted race with --confirm), 1 races were found (with --atomicity: a violation of priority 1 to 3 and of certain blame), 2 the input is not a trace.";
+Exit status: 0 no race was found (ranks B and D do not count; nor does a refuted race with --confirm), 1 races were found (with --atomicity: a violation of priority 1 to 3 and of certain blame), 2 the input is not a trace, 130 interrupted.";
 
 /// Rules of a detector that reads traces.
 #[derive(Clone, Copy, Debug)]
@@ -105,7 +105,8 @@ pub(in crate::cli) struct Args {
     external: Option<ExternalArg>,
     /// Stop after this time, as in `30s`, `10m` or `1h`
     ///
-    /// An analysis that is stopped reports no races, and ends with an error.
+    /// An analysis that is stopped reports no races, and ends with an error. With `--confirm`, the races that are not
+    /// reached in this time have no verdict.
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = head::EFFORT)]
     time: Option<Duration>,
     /// Print also the pairs that only locks and signals order (rank B)
@@ -175,34 +176,60 @@ pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<Ex
         let Some(racy) = second_accesses(&trace, &stop) else { return stopped(&timer, context) };
         report.second_accesses = Some(SecondAccesses::new(&trace, &racy));
     }
-    let mut model_notes = Vec::new();
-    if args.confirm && !report.races.is_empty() {
+    let mut left_out = Vec::new();
+    if args.confirm && report.races.iter().any(|race| is_wanted(&args, race)) {
         let wanted = |race: &FoundRace| is_wanted(&args, race);
-        let model = verdicts::confirm_races((&trace, &args.file), &mut report, wanted, &stop)?;
-        model_notes = model.notes;
-        if stop.load(Ordering::Relaxed) {
-            let why = if timer.is_up() { "the time is up" } else { "interrupted" };
-            context.out.note(format_args!("{why}: the other races are unconfirmed"));
+        match verdicts::confirm_races((&trace, &args.file), &mut report, wanted, &stop) {
+            Ok(notes) => left_out = notes,
+            Err(why) => {
+                not_driven(&why, (&trace, &args.file), &report, context);
+                if args.result.format == Format::Json {
+                    report.notes.push(format!("no race was driven: {why}"));
+                }
+            }
         }
     }
-    let next = if args.confirm { None } else { verdicts::next_step(&trace, &args.file, &report) };
     if args.result.format == Format::Json {
         context.out.json(&report.to_json());
     } else {
         print_report(&args, &report, context);
-        let out = &mut context.out;
-        for note in model_notes {
-            writeln!(out, "note: the model leaves out {note}");
+        for note in left_out {
+            writeln!(context.out, "note: the model leaves out {note}");
         }
-        if let Some(next) = next.filter(|_| !args.result.quiet) {
-            writeln!(out);
-            writeln!(out, "to confirm a race: {next}");
-            writeln!(out, "to confirm all of them: --confirm");
+        if !args.confirm && !args.result.quiet {
+            print_next_step((&trace, &args.file), &report, context);
+        }
+    }
+    if report.interrupted {
+        let what = if timer.is_up() { "the time is up" } else { "interrupted" };
+        context.out.note(format_args!("{what}: a race without a verdict was not driven, and may be real"));
+        if !timer.is_up() {
+            return Ok(ExitStatus::Interrupted);
         }
     }
     let is_refuted = |race: &FoundRace| race.verdict.as_deref() == Some(Verdict::Refuted.word());
     let races = report.races.iter().any(|race| !is_aside(race) && !is_refuted(race));
     Ok(if races { ExitStatus::Found } else { ExitStatus::Nothing })
+}
+
+// Says why no race was driven, and what the user can do.
+fn not_driven(why: &str, (trace, file): (&Trace, &Path), report: &AnalysisReport, context: &mut CommandContext) {
+    let next = match verdicts::next_step(trace, file, report, true) {
+        Some(next) => format!("to confirm the races of one location: {}", next.command),
+        None => "make a model of some locations, with `raceflip trace to-model --only LOCATION,..`".to_owned(),
+    };
+    context.out.note(format_args!("no race was driven: {why}; {next}"));
+}
+
+// Says how to confirm the races.
+fn print_next_step((trace, file): (&Trace, &Path), report: &AnalysisReport, context: &mut CommandContext) {
+    let Some(next) = verdicts::next_step(trace, file, report, false) else { return };
+    let out = &mut context.out;
+    writeln!(out);
+    writeln!(out, "to confirm a race: {}", next.command);
+    if next.all {
+        writeln!(out, "to confirm all of them: --confirm");
+    }
 }
 
 // Whether the race is of a rank that the user wants.
@@ -245,6 +272,10 @@ fn print_report(args: &Args, report: &AnalysisReport, context: &mut CommandConte
     if let Some(SecondAccesses { events, statements }) = report.second_accesses {
         let [events, statements] = [some(events, "event"), some(statements, "statement")];
         writeln!(out, "second accesses of races: {events}, {statements}, as RAPID counts");
+    }
+    let verdicts = verdicts::summary(report.races.iter().filter(|race| is_wanted(args, race)));
+    if args.confirm && !verdicts.is_empty() {
+        writeln!(out, "verdicts: {verdicts}");
     }
     if args.result.quiet {
         return;
@@ -318,14 +349,18 @@ fn print_text(args: &Args, report: &AnalysisReport, context: &mut CommandContext
         if let Some(by) = race.covered_by.and_then(|by| leaders.get(&by)).filter(|by| **by != i) {
             writeln!(out, "   covered by #{}: an order of that race also orders this one", by + 1);
         }
-        if let (Some(verdict), Some(pair)) = (&race.verdict, &race.pair) {
-            writeln!(out, "   {} in the model of the trace ({pair})", paint(BOLD, verdict.to_uppercase()));
+        match (&race.verdict, &race.pair) {
+            (Some(verdict), Some(pair)) => {
+                writeln!(out, "   {} in the model of the trace ({pair})", paint(BOLD, verdict.to_uppercase()));
+            }
+            _ if args.confirm => writeln!(out, "   {}", paint(BOLD, verdicts::NOT_DRIVEN.to_uppercase())),
+            _ => {}
         }
     }
 }
 
-// Whether a race is listed only if it is asked for: its rank is B or D.
-fn is_aside(race: &FoundRace) -> bool {
+/// Whether a race is listed only if it is asked for: its rank is B or D.
+pub(super) fn is_aside(race: &FoundRace) -> bool {
     matches!(race.rank, 'B' | 'D')
 }
 

@@ -54,6 +54,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> Result<ExitStatu
     for path in args.out.iter().chain(&args.map) {
         files::may_write(path)?;
     }
+    super::distinct(&[("--out", args.out.as_deref()), ("--map", args.map.as_deref())], &args.file)?;
     let trace = super::read(&args.file, args.from)?;
     let mut text = Vec::new();
     let written = match args.to {

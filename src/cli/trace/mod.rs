@@ -12,7 +12,7 @@ mod verdicts;
 
 use crate::cli::args::head;
 use crate::cli::io::exit::ExitStatus;
-use crate::cli::io::load;
+use crate::cli::io::{files, load};
 use crate::cli::{CommandContext, Refusal};
 use crate::formats::traces::{self, TraceForm};
 use crate::trace::Trace;
@@ -32,7 +32,7 @@ Examples:
   raceflip trace stat --format json run.jsonl abc_log.txt
   raceflip trace convert abc_log.txt --out app.jsonl
   raceflip trace convert run.jsonl --to std --map names.tsv --out run.std
-  raceflip trace to-model abc_log.txt -o app.race";
+  raceflip trace to-model abc_log.txt -o app.trace.race";
 
 /// Count the contents of execution traces, convert them, and make models of them
 #[derive(clap::Args, Debug)]
@@ -60,6 +60,12 @@ pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus
 /// Returns the name of a file for messages.
 pub(super) fn name(path: &Path) -> String {
     if path == Path::new("-") { "<stdin>".to_owned() } else { path.to_string_lossy().into_owned() }
+}
+
+/// Refuses results that would overwrite each other, or the trace.
+fn distinct(results: &[(&str, Option<&Path>)], trace: &Path) -> Result<(), Refusal> {
+    let inputs: &[&Path] = if trace == Path::new("-") { &[] } else { &[trace] };
+    files::distinct(results, ("trace", inputs))
 }
 
 /// The form of the traces that a command reads.

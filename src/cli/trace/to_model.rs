@@ -4,9 +4,15 @@ use crate::base::counted;
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::files;
 use crate::cli::{CommandContext, Refusal};
-use crate::formats::trace_model::{ModelOptions, TraceModel};
+use crate::formats::trace_model::{ModelOptions, NoModel, TraceModel};
 use crate::trace::Trace;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
+
+// Number of bytes that are read to find the first line of a model. That line has the name of the trace, which file
+// systems limit to some hundred bytes.
+const LONGEST_HEAD: u64 = 1 << 14;
 
 const ABOUT: &str = "\
 Makes a model of a recorded trace. Each thread and each task of the trace becomes a body of its own, and each access has a label (`@a17` is operation 17). \
@@ -15,8 +21,8 @@ as far as the app does the same in each order: the model has neither values nor 
 
 const AFTER: &str = "\
 Examples:
-  raceflip trace to-model abc_log.txt -o app.race
-  raceflip trace to-model abc_log.txt -o app.race && raceflip confirm app.race
+  raceflip trace to-model abc_log.txt -o app.trace.race
+  raceflip trace to-model abc_log.txt -o app.trace.race && raceflip confirm app.trace.race
   raceflip trace to-model abc_log.txt --only 'La;.8' | raceflip check /dev/stdin
   raceflip analyze abc_log.txt --confirm            makes the model and confirms the races of the trace";
 
@@ -34,6 +40,9 @@ pub(super) struct Args {
     /// With this option nothing is printed to stdout.
     #[arg(short, long, value_name = "FILE", help_heading = crate::cli::args::head::RESULT)]
     out: Option<PathBuf>,
+    /// Replace the file of `--out` even if it is not a model that `trace to-model` has made
+    #[arg(long, requires = "out", help_heading = crate::cli::args::head::RESULT)]
+    force: bool,
     /// Leave nothing out that the model can have
     #[arg(long, help_heading = crate::cli::args::head::MODEL)]
     all: bool,
@@ -45,10 +54,20 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
     if let Some(path) = &args.out {
         files::may_write(path)?;
+        super::distinct(&[("--out", Some(path))], &args.file)?;
+        if !args.force {
+            may_replace(path)?;
+        }
     }
     let trace = super::read(&args.file, args.from)?;
     let options = ModelOptions { all: args.all, only: args.only.clone() };
-    let model = make(&trace, &args.file, &options)?;
+    let model = make(&trace, &args.file, &options).map_err(|error| {
+        let advice = match error {
+            NoModel::TooLarge { .. } => "; name the locations that matter with `--only`, or cut the trace",
+            NoModel::Location { .. } => "",
+        };
+        Refusal::new(format_args!("cannot make a model of `{}`: {error}{advice}", super::name(&args.file)))
+    })?;
     match &args.out {
         Some(path) => files::write(path, &model.text)?,
         None => context.out.file(&model.text),
@@ -65,11 +84,27 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> Result<ExitStatu
     Ok(ExitStatus::Nothing)
 }
 
+// Refuses to replace a file that this command has not made, such as a model that the user has written. An empty file
+// has nothing to lose, and a pipe or device is not replaced.
+fn may_replace(path: &Path) -> Result<(), Refusal> {
+    if std::fs::metadata(path).map_or(true, |about| !about.is_file() || about.len() == 0) {
+        return Ok(());
+    }
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(LONGEST_HEAD).read_to_end(&mut start));
+    if read.is_ok() && TraceModel::is_made(&String::from_utf8_lossy(&start)) {
+        return Ok(());
+    }
+    let name = path.to_string_lossy().into_owned();
+    Err(Refusal::new(format_args!(
+        "`{name}` is not a model that `raceflip trace to-model` has made, so it is not replaced: give another file to `--out`, or add `--force`"
+    )))
+}
+
 /// Makes the model of a trace that was read from a file.
-pub(super) fn make(trace: &Trace, file: &Path, options: &ModelOptions) -> Result<TraceModel, Refusal> {
+pub(super) fn make(trace: &Trace, file: &Path, options: &ModelOptions) -> Result<TraceModel, NoModel> {
     // The folder says nothing about the trace, and differs from machine to machine.
     let name = file.file_name().map_or_else(|| super::name(file), |name| name.to_string_lossy().into_owned());
     let name = if file == Path::new("-") { "<stdin>".to_owned() } else { name };
-    let cannot = |error| Refusal::new(format_args!("cannot make a model of `{}`: {error}", super::name(file)));
-    TraceModel::new(trace, &name, options).map_err(cannot)
+    TraceModel::new(trace, &name, options)
 }

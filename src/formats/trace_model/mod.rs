@@ -74,9 +74,7 @@ pub enum NoModel {
         advice: String,
     },
     /// The model has more bodies or text than a model may have.
-    #[error(
-        "the model of the trace is too large, with {bodies} bodies and {statements} statements ({reason}); name the locations that matter with `--only`, or cut the trace"
-    )]
+    #[error("the model of the trace is too large, with {bodies} bodies and {statements} statements ({reason})")]
     TooLarge {
         /// Number of bodies.
         bodies: usize,
@@ -110,6 +108,21 @@ impl TraceModel {
     /// ```
     pub fn new(trace: &Trace, name: &str, options: &ModelOptions) -> Result<Self, NoModel> {
         text::write(trace, name, options)
+    }
+
+    /// Returns whether a text begins as the models that [`TraceModel::new`] makes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use raceflip::formats::trace_model::TraceModel;
+    ///
+    /// assert!(!TraceModel::is_made("var x = 0\nthread a { x = 1 }\n"));
+    /// ```
+    #[must_use]
+    pub fn is_made(text: &str) -> bool {
+        let first = text.lines().next().unwrap_or_default();
+        first.strip_prefix(text::HEAD).is_some_and(|rest| rest.ends_with(text::HEAD_END))
     }
 
     /// Returns what selects an access of the trace in the model: its label, or that of the access that it repeats.

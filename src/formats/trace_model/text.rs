@@ -14,6 +14,10 @@ use std::collections::{BTreeMap, BTreeSet};
 // Maximum number of threads and loopers that may start with an app.
 const MOST_THREADS: usize = lang::MAX_THREADS as usize;
 
+/// Start and end of the first line of a model, with the name of the trace between them.
+pub(super) const HEAD: &str = "// Model of the recorded trace ";
+pub(super) const HEAD_END: &str = ", made by `raceflip trace to-model`.";
+
 /// Makes the model of a trace.
 pub(super) fn write(trace: &Trace, name: &str, options: &ModelOptions) -> Result<TraceModel, NoModel> {
     let mut kept = Kept::new(trace, options)?;
@@ -259,7 +263,7 @@ impl<'k, 't> ModelText<'k, 't> {
     fn text(&self, name: &str, notes: &[String]) -> String {
         let name = clean(name);
         let mut text = format!(
-            "// Model of the recorded trace {name}, made by `raceflip trace to-model`.\n//\n\
+            "{HEAD}{name}{HEAD_END}\n//\n\
              // Each thread and each task of the trace has a body of its own. A run of the model is a reordering\n\
              // of the trace that forks, joins, posts, queues, enables, signals and locks allow. No value matters:\n\
              // each write writes 0. A label @aN is operation N of the trace, counted from 0.\n"

@@ -2,7 +2,8 @@
 //!
 //! A row is an operation, or none, with the channels that it receives on before and sends on after it. If the operation
 //! begins a thread or task, its receives come after it; if the operation ends one, its sends come before it, so that
-//! they are part of the thread or task. Rows of unknown kinds only contribute their `sends` and `receives`.
+//! they are part of the thread or task. Rows of other kinds only contribute their `sends` and `receives`. A kind that
+//! does not exist is an error, since it may be a misspelled access.
 //!
 //! A model declares loopers that have their queue and loop from the start, without rows for them. Such a looper gets
 //! both with the first message that is posted to it, or when it starts, if that is later. A converted trace has rows
@@ -13,11 +14,14 @@ mod atomicity;
 mod jobs;
 mod pools;
 
+use super::grammar::short;
 use super::lines::Lines;
 use super::{DISORDER, LineError, ReadError};
 use crate::base::Id;
 use crate::event::PostTime;
 use crate::formats::trace::{FORMAT, Row, VERSION};
+use crate::formats::trace_kinds::{is_kind, kinds};
+use crate::lang::near;
 use crate::trace::{Action, Builder, ChannelNo, EventNo, LockNo, SiteNo, TaskNo, ThreadNo, Trace, TraceError};
 use serde::Deserialize;
 use smallvec::{SmallVec, smallvec};
@@ -27,6 +31,7 @@ use std::io::BufRead;
 const UPDATE: &str = "a newer raceflip has written it: take that one";
 const NO_TRACE: &str = "give it a file that `raceflip run --trace FILE` or `raceflip trace convert` has written";
 const DAMAGED: &str = "the line is damaged: write the trace again";
+const MISSPELLED: &str = "correct the word; if a newer raceflip has written it, take that one";
 
 /// The name of the thread that stands for the environment.
 const ENVIRONMENT: &str = "environment";
@@ -64,6 +69,7 @@ pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Trace, ReadEr
                     let reason = format!("step {step} is no earlier read of this location that is `tested`");
                     LineError::new(key(text, "guard"), reason, DAMAGED)
                 }
+                Reason::NoWord(at, wrong) => LineError::new(key(text, at), wrong, MISSPELLED),
                 Reason::Lacks(what) => {
                     LineError::new(key(text, "kind"), format!("`{}` lacks its `{what}`", row.kind), DAMAGED)
                 }
@@ -78,7 +84,7 @@ pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Trace, ReadEr
 fn header(text: &str) -> Result<TraceHead, LineError> {
     let head: TraceHead = json(text, NO_TRACE)?;
     if head.format != FORMAT {
-        let reason = format!("it is a `{}`, not a `{FORMAT}`", super::grammar::short(&head.format));
+        let reason = format!("it is a `{}`, not a `{FORMAT}`", short(&head.format));
         return Err(LineError::new(key(text, "format"), reason, NO_TRACE));
     }
     if head.version > u64::from(VERSION) {
@@ -110,6 +116,8 @@ fn key(text: &str, key: &str) -> usize {
 enum Reason {
     Disorder(TraceError),
     Lacks(&'static str),
+    // The field, and what is wrong with its word.
+    NoWord(&'static str, String),
     // A guard that is not a tested read of the same location.
     NoGuard(u64),
 }
@@ -165,6 +173,10 @@ type Actions = SmallVec<[Action; 2]>;
 
 impl Rows {
     fn row(&mut self, row: &Row, line: u32) -> Result<(), Reason> {
+        if !is_kind(&row.kind) {
+            let near = near(&row.kind, kinds()).map_or_else(String::new, |near| format!(", but `{near}` is one"));
+            return Err(Reason::NoWord("kind", format!("`{}` is not a kind of row{near}", short(&row.kind))));
+        }
         // A definition of a short form needs no action: a name is only compared with others.
         if row.kind == "name" {
             return Ok(());

@@ -2,6 +2,7 @@
 
 use super::{Actions, Reason, Rows, field_of, need};
 use crate::formats::trace::Row;
+use crate::formats::traces::grammar::short;
 use crate::trace::{Action, LocationNo, Mark, OpNo, SiteNo, ThreadNo};
 use std::collections::BTreeMap;
 
@@ -59,7 +60,14 @@ impl Rows {
     pub(super) fn atomic(&mut self, row: &Row) -> Result<Actions, Reason> {
         let lock = self.builder.lock(need(&row.place, "place")?);
         let (life, at) = (self.life(row)?, self.location(row)?);
-        let access = if row.access.as_deref() == Some("write") { Action::Write(at) } else { Action::Read(at) };
+        let access = match row.access.as_deref() {
+            Some("write") => Action::Write(at),
+            None | Some("read") => Action::Read(at),
+            Some(other) => {
+                let wrong = format!("`{}` is neither `read` nor `write`", short(other));
+                return Err(Reason::NoWord("access", wrong));
+            }
+        };
         Ok([Action::Acquire(lock)].into_iter().chain(life).chain([access, Action::Release(lock)]).collect())
     }
 
