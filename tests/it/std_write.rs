@@ -37,7 +37,8 @@ fn what_was_std_comes_back() {
     assert_eq!(written(&parsed("odd", odd)).0, kept);
 }
 
-/// The same trace as JSON lines has the same accesses, and the same counts.
+/// The same trace as JSON lines has the same accesses, the same counts, and the same lines in STD: each operation and
+/// mark keeps the number of its statement.
 #[test]
 fn std_becomes_json_lines() {
     let folder = scratch("std-json");
@@ -48,7 +49,12 @@ fn std_becomes_json_lines() {
         let rows = read("rows", ran.out.as_bytes()).unwrap_or_else(|error| panic!("{name}: {error}"));
         let trace = parsed(&name, &text);
         assert_eq!((rows.ops.len(), counts(&rows)), (trace.ops.len(), counts(&trace)), "{name}");
+        assert_eq!(written(&rows).0, written(&trace).0, "{name}");
     }
+    let marked = "A|fork(B)|1\nA|begin(pay)|2\nA|acq(L)|3\nA|w(x)|4\nA|rel(L)|5\nA|end(pay)|6\nB|r(x)|7\nA|join(B)|8\n";
+    let rows = call_with(&["trace", "convert", "-"], marked).out;
+    let again = call_with(&["trace", "convert", "-", "--to", "std"], &rows);
+    assert_eq!((again.out.as_str(), again.err.as_str()), (marked, ""));
 }
 
 #[test]
