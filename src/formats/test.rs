@@ -61,6 +61,9 @@ pub struct LineReport {
     /// The verdict on the line: `met`, `unmet` or `unchecked`.
     pub verdict: String,
     pub why: Vec<String>,
+    /// The reason why the line holds in every run, if static analysis proves it and no search has judged it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Vec<String>>,
     pub shown: Vec<ContraryRuns>,
 }
 
@@ -153,7 +156,8 @@ impl Variant {
                     ("unmet", why, shown.iter().map(|s| against(plan, s)).collect())
                 }
             };
-            LineReport { line: line.line, text: line.text.clone(), verdict: verdict.to_owned(), why, shown }
+            let (text, proof) = (line.text.clone(), line.proof.clone());
+            LineReport { line: line.line, text, verdict: verdict.to_owned(), why, proof, shown }
         };
         let cut = |((kind, limit), runs): (&(crate::event::LimitKind, u64), &u32)| super::campaign::LimitedRuns {
             option: kind.option().to_owned(),

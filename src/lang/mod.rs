@@ -52,4 +52,4 @@ pub use render::{render, render_warnings};
 #[cfg(not(feature = "cli"))]
 pub use render_plain::{render, render_warnings};
 pub use source::{MAX_SOURCE, Source, SourceError, SourcePlace};
-pub use warnings::warnings;
+pub use warnings::{is_silenced, warnings};

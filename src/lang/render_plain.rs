@@ -26,7 +26,7 @@ fn lines(level: &str, source: &Source, diagnostics: &[Diagnostic], _: bool) -> S
         let place = source.place(span.start);
         format!("{}:{}:{}", clean(source.name()), place.line, place.column)
     };
-    for Diagnostic { span, message, reason, notes, help } in diagnostics {
+    for Diagnostic { span, message, reason, notes, help, word: _ } in diagnostics {
         let _ = writeln!(out, "{level}: {}\n  --> {}", clean(message), place(*span));
         let reasons = [(span, reason)].into_iter().chain(notes.iter().map(|(span, text)| (span, text)));
         for (span, text) in reasons.filter(|(_, text)| !text.is_empty()) {

@@ -111,6 +111,18 @@ impl Source {
         &self.text
     }
 
+    /// Returns the offset in bytes of a line and column, in characters, both counted from 1. `None` if the text has no
+    /// such place.
+    #[must_use]
+    pub fn offset(&self, line: u32, column: u32) -> Option<u32> {
+        let line = (line as usize).checked_sub(1)?;
+        let mut lines = self.text().split_inclusive('\n');
+        let start: usize = lines.by_ref().take(line).map(str::len).sum();
+        let text = lines.next()?;
+        let inside: usize = text.chars().take((column as usize).checked_sub(1)?).map(char::len_utf8).sum();
+        u32::try_from(start + inside).ok()
+    }
+
     /// Returns the place of a byte offset. An offset past the end maps to the end; an offset inside a character maps to
     /// that character.
     pub fn place(&self, offset: u32) -> SourcePlace {

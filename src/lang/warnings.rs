@@ -36,26 +36,47 @@ pub fn warnings(source: &Source, file: &File) -> Vec<Diagnostic> {
     if !file.items.iter().any(|item| starts(&item.kind)) {
         let end = source.text().len() as u32;
         let nothing = Diagnostic::new(Span { start: end, end }, "nothing starts in this model", "the file ends here");
-        all.push(nothing.help("write a `thread`, a looper with a block, or an event that is `initially 1`"));
+        let help = "write a `thread`, a looper with a block, or an event that is `initially 1`";
+        all.push(nothing.help(help).silenced_by("nothing-starts"));
     }
     for (at, item) in file.items.iter().enumerate() {
         if !reached.contains(&at)
             && !starts(&item.kind)
             && let Some(warning) = unused(&item.kind)
         {
-            all.push(warning);
+            all.push(warning.silenced_by("unused"));
         }
     }
     for item in &file.items {
         if let ItemKind::Kind(kind) = &item.kind {
-            all.extend(uses.idle_parts(item, kind));
+            all.extend(uses.idle_parts(item, kind).into_iter().map(|warning| warning.silenced_by("unreached")));
         }
     }
-    all.extend(uses.foreign_exceptions());
+    all.extend(uses.foreign_exceptions().into_iter().map(|warning| warning.silenced_by("own-exception")));
+    all.retain(|warning| !is_silenced(source, warning));
     all.sort_by_key(|warning| warning.span.start);
     all.truncate(MOST);
     all
 }
+
+/// Returns whether a comment silences a warning: `// allow: unused`, at the end of the line of the warning, or in the
+/// lines of comments above it.
+#[must_use]
+pub fn is_silenced(source: &Source, warning: &Diagnostic) -> bool {
+    let text = source.text();
+    let at = (warning.span.start as usize).min(text.len());
+    let start = text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |newline| newline + 1);
+    let line = text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+    let before: Vec<&str> = text.get(..start).map_or_else(Vec::new, |before| before.lines().collect());
+    let above = before.into_iter().rev().take_while(|line| line.trim_start().starts_with("//"));
+    above.chain([line]).any(|line| {
+        let allowed = line.split_once(ALLOW).map_or("", |(_, words)| words);
+        allowed.split([',', ' ']).any(|word| !word.is_empty() && word == warning.word)
+    })
+}
+
+/// The begin of a comment that silences warnings.
+const ALLOW: &str = "// allow:";
 
 // Whether the item runs without being posted, called or enabled.
 fn starts(kind: &ItemKind) -> bool {

@@ -61,12 +61,15 @@ impl Bits {
         both
     }
 
+    /// Returns the largest member.
+    pub(super) fn last(&self) -> Option<usize> {
+        let word = self.0.last()?;
+        Some(self.0.len() * 64 - 1 - word.leading_zeros() as usize)
+    }
+
     /// Iterates over the members, in order.
-    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
-        self.0.iter().enumerate().flat_map(|(i, word)| {
-            let word = *word;
-            (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| i * 64 + bit)
-        })
+    pub(super) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.0.iter().enumerate().flat_map(|(i, word)| members(*word, i * 64))
     }
 
     fn trim(&mut self) {
@@ -74,6 +77,17 @@ impl Bits {
             self.0.pop();
         }
     }
+}
+
+// Iterates over the bits of a word, counted from `from`.
+fn members(mut word: u64, from: usize) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        (word != 0).then(|| {
+            let bit = word.trailing_zeros() as usize;
+            word &= word - 1;
+            from + bit
+        })
+    })
 }
 
 /// A set of few numbers that lie close together, as its words that are not 0.
@@ -129,9 +143,7 @@ impl Sparse {
 
     /// Iterates over the members, in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        self.0.iter().flat_map(|&(number, word)| {
-            (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| number as usize * 64 + bit)
-        })
+        self.0.iter().flat_map(|&(number, word)| members(word, number as usize * 64))
     }
 }
 
@@ -173,6 +185,7 @@ mod tests {
             let ((a, x), (b, y)) = (drawn(&mut rng), drawn(&mut rng));
             let same = |bits: &Bits, set: BTreeSet<usize>| {
                 assert!(bits.iter().eq(set.iter().copied()));
+                assert_eq!(bits.last(), set.last().copied());
                 assert_eq!(*bits, set.into_iter().collect(), "equal sets are equal rows");
             };
             let changed = |change: &dyn Fn(&mut Bits)| {

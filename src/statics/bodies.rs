@@ -7,73 +7,83 @@ use crate::base::Id;
 use crate::event::BodyId;
 use std::collections::BTreeMap;
 
+/// The bodies that contexts run, in the order of their first contexts, with all of their contexts.
+type Bodies = Vec<(BodyId, Vec<Ctx>)>;
+
 impl Statics {
     /// Returns the pairs of bodies whose tasks, threads and firings are in one order in every run: all of the first are
     /// over when one of the second begins. Sorted. Pairs of which no run has both are left out.
     #[must_use]
     pub fn bodies(&self) -> Vec<(BodyId, BodyId)> {
-        pairs(&self.earlier_bodies())
+        let bodies = self.all_bodies();
+        pairs(&bodies, &self.earlier_bodies(&bodies))
     }
 
     /// Returns the pairs of [`bodies`](Self::bodies) without those that follow from two others.
     #[must_use]
     pub fn nearest_bodies(&self) -> Vec<(BodyId, BodyId)> {
-        let earlier = self.earlier_bodies();
-        let nearest = earlier.iter().map(|(then, firsts)| {
-            // Those with the most before them cover the most.
-            let mut by_size: Vec<(usize, usize)> =
-                firsts.iter().map(|first| (earlier.get(&first).map_or(0, |row| row.iter().count()), first)).collect();
-            by_size.sort_unstable_by(|a, b| b.cmp(a));
-            let mut left = firsts.clone();
-            for (_, first) in by_size {
-                if left.has(first)
-                    && let Some(covered) = earlier.get(&first)
-                {
-                    left = left.without(covered);
-                }
+        let bodies = self.all_bodies();
+        let earlier = self.earlier_bodies(&bodies);
+        let nearest = earlier.iter().map(|firsts| {
+            // Later ones mostly have more before them, and cover more.
+            let (mut left, mut open) = (firsts.clone(), firsts.clone());
+            while let Some(first) = open.last() {
+                left = left.without(&earlier[first]);
+                open = open.without(&earlier[first]);
+                open.remove(first);
             }
-            (*then, left)
+            left
         });
-        pairs(&nearest.collect())
+        pairs(&bodies, &nearest.collect::<Vec<Bits>>())
     }
 
-    // For each body the bodies that come before it.
-    fn earlier_bodies(&self) -> BTreeMap<usize, Bits> {
+    fn all_bodies(&self) -> Bodies {
         let graph = &self.known.graph;
-        let mut contexts: BTreeMap<usize, Vec<Ctx>> = BTreeMap::new();
+        let mut contexts: BTreeMap<BodyId, Vec<Ctx>> = BTreeMap::new();
         for ctx in graph.ids().filter(|ctx| *ctx != APP) {
             if let Some(body) = graph.context(ctx).body {
-                contexts.entry(body.index()).or_default().push(ctx);
+                contexts.entry(body).or_default().push(ctx);
             }
         }
-        let is_over = |first: Ctx, then: Ctx| self.known.at(graph.context(then).entry()).over.has(first.index());
-        let never_both =
-            |first: Ctx, then: Ctx| self.known.excludes(graph.context(first).entry(), graph.context(then).entry());
-        let earlier = contexts.iter().map(|(then, thens)| {
+        let mut bodies: Bodies = contexts.into_iter().collect();
+        bodies.sort_by_key(|(_, contexts)| contexts.first().copied());
+        bodies
+    }
+
+    // For each body the bodies that come before it, by their places in the list.
+    fn earlier_bodies(&self, bodies: &Bodies) -> Vec<Bits> {
+        let graph = &self.known.graph;
+        let mut places = vec![None; graph.contexts.len()];
+        for (place, (_, contexts)) in bodies.iter().enumerate() {
+            contexts.iter().for_each(|ctx| places[ctx.index()] = Some(place));
+        }
+        let entry = |ctx: Ctx| graph.context(ctx).entry();
+        let is_over = |first: Ctx, then: Ctx| self.known.at(entry(then)).over.has(first.index());
+        let never_both = |first: Ctx, then: Ctx| self.known.excludes(entry(first), entry(then));
+        let earlier = bodies.iter().enumerate().map(|(place, (_, thens))| {
             let mut some = Bits::default();
             for ctx in thens {
-                let over = &self.known.at(graph.context(*ctx).entry()).over;
+                let over = &self.known.at(entry(*ctx)).over;
                 let meets = |bit: &usize| !never_both(Ctx(*bit as u32), *ctx);
-                let bodies = over.iter().filter(meets).filter_map(|bit| graph.contexts[bit].body);
-                bodies.for_each(|body| some.add(body.index()));
+                over.iter().filter(meets).filter_map(|bit| places[bit]).for_each(|first| some.add(first));
             }
-            some.remove(*then);
+            some.remove(place);
             let all = some.iter().filter(|first| {
-                let firsts = contexts.get(first).map_or(&[][..], Vec::as_slice);
+                let firsts = &bodies[*first].1;
                 let ordered = |a: &Ctx| thens.iter().all(|b| is_over(*a, *b) || never_both(*a, *b));
                 (firsts.len() == 1 && thens.len() == 1) || firsts.iter().all(ordered)
             });
-            (*then, all.collect())
+            all.collect()
         });
         earlier.collect()
     }
 }
 
-fn pairs(earlier: &BTreeMap<usize, Bits>) -> Vec<(BodyId, BodyId)> {
-    let of = |(then, firsts): (&usize, &Bits)| -> Vec<(BodyId, BodyId)> {
-        firsts.iter().map(|first| (BodyId::new(first), BodyId::new(*then))).collect()
+fn pairs(bodies: &Bodies, earlier: &[Bits]) -> Vec<(BodyId, BodyId)> {
+    let of = |(firsts, (then, _)): (&Bits, &(BodyId, Vec<Ctx>))| -> Vec<(BodyId, BodyId)> {
+        firsts.iter().map(|first| (bodies[first].0, *then)).collect()
     };
-    let mut pairs: Vec<(BodyId, BodyId)> = earlier.iter().flat_map(of).collect();
+    let mut pairs: Vec<(BodyId, BodyId)> = earlier.iter().zip(bodies).flat_map(of).collect();
     pairs.sort_unstable();
     pairs
 }

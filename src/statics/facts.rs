@@ -187,11 +187,16 @@ impl Known {
             || self.excludes(x, y)
     }
 
+    /// Whether ways part above both, so that it is worth asking whether they exclude each other.
+    pub(super) fn may_exclude(&self, x: Node, y: Node) -> bool {
+        let parted = |node: Node| self.parted.has(self.graph.node(node).ctx.0 as usize);
+        parted(x) && parted(y)
+    }
+
     /// Whether no run has both: the ways to their makers part.
     pub(super) fn excludes(&self, x: Node, y: Node) -> bool {
         let (mut x, mut y) = (x, y);
-        let parted = |node: Node| self.parted.has(self.graph.node(node).ctx.0 as usize);
-        if !parted(x) || !parted(y) {
+        if !self.may_exclude(x, y) {
             return false;
         }
         loop {

@@ -2,19 +2,26 @@
 //! way to it.
 
 use super::flow::Flow;
-use super::graph::{Ctx, Graph, Held, Node, NodeKind};
-use std::collections::BTreeMap;
+use super::graph::{Ctx, Graph, Held, LockId, Node, NodeKind};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The locks that are held by hand, for the contexts that acquire any.
 #[derive(Default, Debug)]
 pub(super) struct LockSets {
     by_hand: BTreeMap<u32, Vec<Held>>,
+    /// Locks that a context releases by hand, so that a block of it need not hold them to its end. `None` for any lock.
+    released: BTreeSet<(Ctx, Option<LockId>)>,
 }
 
 impl LockSets {
     pub(super) fn of(graph: &Graph, flow: &Flow) -> Self {
         let mut sets = Self::default();
         for ctx in graph.ids() {
+            for node in graph.nodes_of(ctx) {
+                if let NodeKind::Release(lock) = graph.node(node).kind {
+                    sets.released.insert((ctx, lock.map(|(lock, _)| lock)));
+                }
+            }
             if graph.nodes_of(ctx).any(|node| matches!(graph.node(node).kind, NodeKind::Acquire(Some(_)))) {
                 sets.walk(graph, flow, ctx);
             }
@@ -65,8 +72,11 @@ impl LockSets {
 
     /// Returns the known locks that are held when a node is pending.
     pub(super) fn at<'s>(&'s self, graph: &'s Graph, node: Node) -> impl Iterator<Item = &'s Held> + Clone {
+        let ctx = graph.node(node).ctx;
         let around = graph.around.get(graph.node(node).around as usize).map_or(&[][..], |blocks| &blocks.locks);
-        around.iter().chain(self.by_hand.get(&node.0).map_or(&[][..], Vec::as_slice))
+        let any = self.released.contains(&(ctx, None));
+        let kept = move |held: &&Held| !any && !self.released.contains(&(ctx, Some(held.0)));
+        around.iter().filter(kept).chain(self.by_hand.get(&node.0).map_or(&[][..], Vec::as_slice))
     }
 }
 

@@ -71,6 +71,16 @@ pub(super) fn conflict(a: &AccessData, b: &AccessData) -> bool {
 
 /// Returns how two occurrences that conflict are related.
 pub(super) fn relation(known: &Known, locks: &LockSets, x: Node, y: Node) -> Relation {
+    // Most pairs are decided by one bit.
+    if !known.may_exclude(x, y) {
+        let over = |first: Node, then: Node| known.at(then).over.has(known.graph.node(first).ctx.0 as usize);
+        if over(x, y) {
+            return Relation::Before;
+        }
+        if over(y, x) {
+            return Relation::After;
+        }
+    }
     match (known.is_past_before(x, y), known.is_past_before(y, x)) {
         (true, true) => Relation::Never,
         (true, false) => Relation::Before,

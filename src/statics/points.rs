@@ -14,6 +14,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) struct Points {
     locals: Vec<Local>,
+    /// Contexts that make some with one maker.
+    makers: Bits,
     /// The node of each point. `None` for the number of a context with several makers.
     nodes: Vec<Option<Node>>,
 }
@@ -35,7 +37,7 @@ impl Points {
     /// Finds the points of a graph. `named` are the nodes that rules name, besides those that their kind tells.
     pub(super) fn of(graph: &Graph, flow: &Flow, named: &BTreeSet<Node>) -> Self {
         let count = graph.contexts.len();
-        let mut points = Self { locals: Vec::with_capacity(count), nodes: vec![None; count] };
+        let mut points = Self { locals: Vec::with_capacity(count), makers: Bits::default(), nodes: vec![None; count] };
         for ctx in graph.ids() {
             let mut numbers = BTreeMap::new();
             let mut children = Sparse::default();
@@ -46,6 +48,7 @@ impl Points {
                         numbers.insert(node, child.0);
                         points.nodes[child.0 as usize] = Some(node);
                         children.add(child.0 as usize);
+                        points.makers.add(ctx.0 as usize);
                     }
                     NodeKind::Make(_)
                     | NodeKind::Up(_)
@@ -74,6 +77,11 @@ impl Points {
         let above = &self.locals[graph.node(node).ctx.0 as usize].above;
         let mut up = std::iter::successors(Some(node), |node| flow.idom(*node));
         up.find_map(|node| above.get(&node.0).cloned()).unwrap_or_default()
+    }
+
+    /// The contexts that make some with one maker.
+    pub(super) fn makers(&self) -> &Bits {
+        &self.makers
     }
 
     /// The contexts with one maker that this context makes.

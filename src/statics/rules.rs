@@ -123,11 +123,13 @@ impl Pass<'_> {
         }
         self.by(here, Rule::Fifo, facts, |pass, facts| pass.fifo(here, looper, made, facts));
         // SURE: what is posted before for certain runs before. The last one knows the ends of those before it.
-        for bit in self.sure(here, looper, made).iter().rev() {
+        let mut sure = self.sure(here, looper, made);
+        while let Some(bit) = sure.without(&facts.ended).last() {
             let task = Ctx(bit as u32);
-            if !facts.ended.has(bit) && self.context(task).makers.len() == 1 {
+            if self.context(task).makers.len() == 1 {
                 self.by(here, Rule::Sure(task), facts, |pass, facts| pass.end(task, facts));
             }
+            sure.remove(bit);
         }
     }
 
@@ -226,18 +228,18 @@ impl Pass<'_> {
         loop {
             let old = facts.clone();
             // What a context makes is made when it is over.
-            for bit in facts.over.without(&counted).iter() {
-                let children = self.known.points.children(Ctx(bit as u32));
-                if !children.is_empty() {
-                    Arc::make_mut(&mut facts.posts).add_sparse(children);
-                }
+            for bit in facts.over.without(&counted).and(self.known.points.makers()).iter() {
+                Arc::make_mut(&mut facts.posts).add_sparse(self.known.points.children(Ctx(bit as u32)));
             }
             counted = facts.over.clone();
             self.add_many(here, facts);
             if let Some(looper) = here.looper {
                 self.by(here, Rule::Nopre, facts, |pass, facts| pass.nopre(here, looper, facts));
                 // ENDED: what has begun on this looper has come to its end.
-                for bit in self.begun(here, looper, facts).without(&facts.ended).without(&ended).iter() {
+                let open = |pass: &Self, facts: &Facts, ended: &Bits| {
+                    pass.begun(here, looper, facts).without(&facts.ended).without(ended).last()
+                };
+                while let Some(bit) = open(self, facts, &ended) {
                     if !self.context(here.ctx).folded {
                         let task = Ctx(bit as u32);
                         self.by(here, Rule::Ended(task), facts, |pass, facts| pass.end(task, facts));

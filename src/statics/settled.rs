@@ -73,7 +73,8 @@ impl Statics {
                 return Some(SettledBy::Quit);
             }
         }
-        let value = graph.access(y).filter(|access| access.writes)?.value?;
+        // An operation on an atomic may leave its value as it was.
+        let value = graph.access(y).filter(|access| access.writes && !access.atomic)?.value?;
         let mut above = std::iter::successors(Some(x), |node| self.known.flow.idom(*node));
         let fails = above.any(|node| match graph.node(node).kind {
             NodeKind::Sync(Sync::Flag(test)) => self.fails_for_good(test, value, y),

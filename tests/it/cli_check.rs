@@ -44,3 +44,25 @@ fn several_errors_are_counted_and_syntax_errors_hide_no_unknown_names() {
     let one = call(&["check", &file(&folder, "one.race", "thread t { y = 1 }\n")]);
     assert!(one.err.trim_end().ends_with("not declared"), "{}", one.err);
 }
+
+/// What static analysis knows to be a mistake is a warning with its reason, and a comment silences each.
+#[test]
+fn static_analysis_warns_and_can_be_silenced() {
+    let folder = scratch("check_static");
+    let text = |lock: &str, line: &str| {
+        format!(
+            "var x = 0\nlock m\nlooper main\nthread env {{ post a() to main; post b() to main }}\n\
+             task a() {{\n    {lock}\n    sync m {{ x = 1 }}\n}}\ntask b() {{ @b: x = 2 }}\n\
+             task c() {{ throw Oops; @c: x = 3 }}\nthread t {{ try {{ c() }} catch Oops {{ sync m {{ skip }} }} }}\n\
+             {line}\nexpect order @b, @c: never\n"
+        )
+    };
+    let ran = call(&["check", &file(&folder, "warned.race", &text("skip", "// no word"))]);
+    assert!(ran.out.ends_with(", 2 warnings\n") && ran.status == 0, "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("warning: the lock `m` protects nothing here"), "{}", ran.err);
+    assert!(ran.err.contains("a is over before b begins: they are posted to main in this order"), "{}", ran.err);
+    assert!(ran.err.contains("warning: this line holds because `@c` never comes"), "{}", ran.err);
+    let silent = text("// allow: redundant-lock", "// allow: unused, never-comes");
+    let ran = call(&["check", &file(&folder, "silent.race", &silent)]);
+    assert_eq!(ran.err, "");
+}

@@ -141,6 +141,7 @@ mod static_locks;
 mod static_models;
 mod static_page;
 mod static_printed;
+mod static_proved;
 mod static_rules;
 mod static_sizes;
 mod static_tasks;

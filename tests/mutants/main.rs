@@ -10,6 +10,7 @@
 mod agree;
 #[path = "../it/atomicity_compare.rs"]
 mod atomicity_compare;
+#[allow(dead_code, reason = "other tests use the rest")]
 #[path = "../it/atomicity_naive.rs"]
 mod atomicity_naive;
 #[path = "../it/atomicity_traces.rs"]

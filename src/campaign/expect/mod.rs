@@ -5,6 +5,7 @@ pub(super) mod ends;
 mod examples;
 pub(super) mod implied;
 pub(super) mod order;
+mod proved;
 pub(super) mod race;
 pub(super) mod saved;
 pub(super) mod search;

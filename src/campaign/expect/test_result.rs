@@ -61,6 +61,8 @@ pub struct LineResult {
     pub verdict: LineVerdict,
     /// Correction that would make the line hold; `None` if it holds.
     pub truth: Option<Truth>,
+    /// Reason why the line holds in every run, if static analysis proves it and no search has judged it.
+    pub proof: Option<Vec<String>>,
 }
 
 /// Verdict of an `expect` line.

@@ -14,6 +14,7 @@ use super::atomicity::{AtomicityLines, is_about_atomicity};
 use super::ends::{EndMismatch, is_of_absence, judge, named};
 use super::implied::expecting_no_failure;
 use super::order::{OrderTally, OrderWatch, is_about_order};
+use super::proved::{is_provable, proof};
 use super::race::{is_about_order_pairs, is_about_pairs, judge_pairs};
 use super::saved::{ReplayedSeed, SeedResult, replay_saved};
 use super::search::search;
@@ -28,8 +29,10 @@ use crate::event::{LimitKind, Outcome, SiteId};
 use crate::exec::{EndKind, LoopEnd, NoObserver, RunResult};
 use crate::lang::program::{Expectation, ExpectationKind};
 use crate::sched::StrategySpec;
+use crate::statics::{Statics, StaticsOptions, analyze};
 use crate::vm::Model;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Maximum number of walks for a required end that was not seen, as a multiple of the plan's.
@@ -73,6 +76,8 @@ pub(super) struct Test<'t> {
     found: Option<Confirmation>,
     trials: u32,
     saved: Vec<SeedResult>,
+    // What static analysis claims of the variant, once something has asked.
+    statics: Option<Arc<Statics>>,
 }
 
 /// Tests a variant. A model without `expect` lines expects that no run fails, deadlocks or is stuck. These implied
@@ -126,6 +131,7 @@ fn test_lines(plan: &TestPlan<'_>, context: CampaignContext<'_>) -> TestResult {
         found: None,
         trials: 0,
         saved: Vec::new(),
+        statics: None,
     };
     let complete = test.perform();
     test.finish(complete)
@@ -160,6 +166,9 @@ impl Test<'_> {
             return false;
         }
         let mut plan = self.plan.campaign.clone();
+        if pairs {
+            plan.ordered = Some(self.statics());
+        }
         plan.trials.orders |= kinds().any(is_about_order_pairs);
         if (pairs || self.misses()) && !self.campaign(&plan) {
             return false;
@@ -173,6 +182,13 @@ impl Test<'_> {
             return false;
         }
         !self.context.stop.load(Ordering::Relaxed)
+    }
+
+    // Returns what static analysis claims of the variant.
+    fn statics(&mut self) -> Arc<Statics> {
+        let program = &self.plan.model.program;
+        let analyze = || Arc::new(analyze(program, &StaticsOptions { reasons: true, ..StaticsOptions::default() }));
+        self.statics.get_or_insert_with(analyze).clone()
     }
 
     fn unmet(&self, kind: &ExpectationKind) -> Option<EndMismatch> {
@@ -312,15 +328,24 @@ impl Test<'_> {
     }
 
     // Judges all lines, and finds the corrections of those that do not hold. `complete` is false after an interruption.
-    fn finish(self, complete: bool) -> TestResult {
+    fn finish(mut self, complete: bool) -> TestResult {
         let mut worker = Worker::new(&self.plan.campaign);
         let expectations = &self.plan.model.program.expectations;
+        let asks = self.searched.is_none() && expectations.iter().any(|e| is_provable(&e.kind));
+        let statics = asks.then(|| self.statics());
         let line = |(i, e): (usize, &Expectation)| {
-            let verdict = match self.verdict(i, &e.kind, &mut worker) {
+            let proof = statics.as_ref().and_then(|statics| proof(&e.kind, statics));
+            let verdict = self.verdict(i, &e.kind, &mut worker);
+            // One of the two is wrong: the run, or the analysis.
+            let is_wrong = proof.is_some() && is_about_order(&e.kind) && matches!(verdict, LineVerdict::Unmet(..));
+            assert!(!is_wrong, "static analysis proves a line that a run breaks: {}: {proof:?}", e.text);
+            let verdict = match verdict {
                 // Runs that contradict the line stay valid after an interruption. A missing end might still have come.
                 LineVerdict::Unmet(_, shown, more) if !complete && !shown.is_empty() => {
                     LineVerdict::Unmet(vec![], shown, more)
                 }
+                // What holds in every run needs none.
+                LineVerdict::Met | LineVerdict::Cut if proof.is_some() => LineVerdict::Met,
                 LineVerdict::Unmet(..) | LineVerdict::Met | LineVerdict::Cut if !complete => {
                     LineVerdict::Unchecked(INTERRUPTED)
                 }
@@ -330,7 +355,7 @@ impl Test<'_> {
             let atomicity = self.atomicity.tally(i);
             let known = TestFacts { searched: self.searched.is_some(), tally, atomicity, found: self.found.as_ref() };
             let truth = known.truth(&e.kind, &verdict, self.ends.keys());
-            LineResult { line: e.line, text: e.text.clone(), verdict, truth }
+            LineResult { line: e.line, text: e.text.clone(), verdict, truth, proof }
         };
         let lines = expectations.iter().enumerate().map(line).collect();
         TestResult {

@@ -6,6 +6,7 @@ use crate::cli::{CommandContext, Refusal};
 use crate::formats::shell;
 use crate::lang::ast::File;
 use crate::lang::{self, MAX_SOURCE, Source, parse, render, render_warnings, syntax_errors};
+use crate::statics::{StaticsOptions, analyze, mistakes};
 use crate::vm::{self, ModelError};
 use std::io::{ErrorKind, Read};
 use std::ops::Deref;
@@ -85,11 +86,15 @@ fn summary(source: &Source, errors: usize) -> String {
     }
 }
 
-/// Prints the warnings of a valid model. Returns their number.
-pub(in crate::cli) fn warnings(source: &Source, context: &mut CommandContext) -> u64 {
+/// Prints the warnings of a valid model: about its text, and what static analysis knows. Returns their number.
+pub(in crate::cli) fn warnings(model: &Model, context: &mut CommandContext) -> u64 {
+    let source = &model.source;
     // The source was parsed before, so this cannot fail.
     let Ok(file) = parse(source) else { return 0 };
-    let warnings = lang::warnings(source, &file);
+    let mut warnings = lang::warnings(source, &file);
+    let options = StaticsOptions { reasons: true, ..StaticsOptions::default() };
+    warnings.extend(mistakes(&model.program, source, &analyze(&model.program, &options)));
+    warnings.sort_by_key(|warning| warning.span.start);
     if !warnings.is_empty() {
         let rendered = render_warnings(source, &warnings, context.out.paints_errors());
         context.out.refuse(&Refusal::Rendered(rendered));

@@ -67,7 +67,7 @@ pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<Ex
                 context.out.file(&print(written.as_ref().unwrap_or(&file)));
             }
             Ok(model) => {
-                let warnings = load::warnings(&model.source, context);
+                let warnings = load::warnings(&model, context);
                 let warned = if warnings == 0 { String::new() } else { format!(", {}", counted(warnings, "warning")) };
                 writeln!(context.out, "{}: {} ({}){warned}", model.name(), paint(GOOD, "ok"), contents(&model.program));
             }

@@ -1,5 +1,6 @@
 //! Prints the results of a test as text: a line for each variant, the failures again at the end, and a summary.
 
+use crate::base::clean;
 use crate::base::counted;
 use crate::campaign::{LineResult, LineVerdict, Origin, SEARCHED, SeedResult, ShownEnds, TestPlan, TestResult};
 use crate::cli::args::ToolArgs;
@@ -150,7 +151,12 @@ impl<'t> ResultPrinter<'t> {
                 SeedResult::Interrupted => None,
             }
         });
-        limits.chain(saved).collect()
+        let proved = tested.lines.iter().filter_map(|line| {
+            let why = line.proof.as_ref()?;
+            let why = if why.is_empty() { String::new() } else { format!(": {}", why.join("; ")) };
+            Some(format!("{note}: `{}` holds in every run (no search needed){}", clean(&line.text), clean(&why)))
+        });
+        limits.chain(saved).chain(proved).collect()
     }
 
     /// Prints the failures again, and the summary.

@@ -21,9 +21,9 @@ use crate::detect::relation::sets::SetId;
 use crate::trace::{LocationNo, OpNo, ThreadNo, Trace};
 
 /// Maximum number of unordered entries of one location and kind.
-pub(super) const MOST_ENTRIES: u32 = 4096;
+pub(super) const MOST_ENTRIES: u16 = 4096;
 // Length from which on a list is searched for entries that can bring nothing new.
-const LONG: u32 = 64;
+const LONG: u16 = 64;
 const NONE: u32 = u32::MAX;
 
 // The lock sets of the trace, and the lock set that the access holds; `None` if locks are edges.
@@ -85,9 +85,9 @@ struct Lists {
 #[derive(Clone, Copy)]
 struct AccessList {
     head: u32,
-    len: u32,
+    len: u16,
     // Length at which the list is tidied next.
-    long: u32,
+    long: u16,
 }
 
 // There is about one entry for each operation, so an entry is small: its context and point are those of its node, and

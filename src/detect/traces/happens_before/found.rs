@@ -10,7 +10,7 @@ use indexmap::{IndexMap, IndexSet};
 use xxhash_rust::xxh3::Xxh3Builder;
 
 /// Maximum number of races of one location that are reported.
-const MOST_RACES: u32 = 1024;
+const MOST_RACES: u16 = 1024;
 
 /// One of the two ends of a race: a statement, or the context if the statement is not known.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -44,7 +44,7 @@ type Key = (LocationNo, RaceEnd, RaceEnd, RaceClass);
 pub(super) struct FoundRaces {
     races: IndexMap<Key, FoundRace, Xxh3Builder>,
     // Number of races of each location.
-    counts: IndexVec<LocationNo, u32>,
+    counts: IndexVec<LocationNo, u16>,
     // The ends of the races of each location, once a location has as many as are reported.
     ends: Option<IndexSet<(LocationNo, RaceEnd), Xxh3Builder>>,
     // Whether a race shows its most suspicious pair of accesses.
