@@ -271,7 +271,11 @@ fn races_are_printed_even_if_the_model_is_too_large() {
     assert!(!plain.out.contains("--confirm"), "{}", plain.out);
     let asked = call(&["analyze", &path, "--confirm"]);
     assert_eq!(asked.status, FOUND, "{}", asked.err);
-    assert!(asked.out.contains("\nverdicts: 600 not driven\n") && asked.out.contains("\n   NOT DRIVEN\n"), "{}", asked.out);
+    assert!(
+        asked.out.contains("\nverdicts: 600 not driven\n") && asked.out.contains("\n   NOT DRIVEN\n"),
+        "{}",
+        asked.out
+    );
     let note = "note: no race was driven: the model of the trace is too large, with 1200 bodies and 1200 statements (";
     assert!(asked.err.contains(note) && asked.err.contains(command), "{}", asked.err);
     let json = call(&["analyze", &path, "--confirm", "--format", "json"]);
@@ -287,7 +291,11 @@ fn races_are_printed_even_if_the_model_is_too_large() {
     }
     // The trace on stdin has no command.
     let piped = call_with(&["analyze", "-", "--confirm", "--quiet"], &unordered(600, 1));
-    assert!(piped.err.contains("; make a model of some locations, with `raceflip trace to-model --only"), "{}", piped.err);
+    assert!(
+        piped.err.contains("; make a model of some locations, with `raceflip trace to-model --only"),
+        "{}",
+        piped.err
+    );
 }
 
 /// Ctrl-C ends a confirmation like that of `raceflip confirm`: with what is known, and its own status.
