@@ -21,4 +21,4 @@ pub use ids::{Id, IndexVec};
 pub use pool::Pool;
 pub use rng::{Rng, mix};
 pub use set::IdSet;
-pub use shown::{clean, clean_json, command_at, counted, elided, hidden, push_clean};
+pub use shown::{clean, clean_json, command_at, counted, elided, hidden, phrased, push_clean};

@@ -44,6 +44,19 @@ pub fn counted(n: impl Into<u64>, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
+/// Formats a number with a phrase about one thing, or about several. [`counted`] suffices for a noun.
+///
+/// ```
+/// use raceflip::base::phrased;
+/// assert_eq!(phrased(1u32, "post: it is left out", "posts: they are left out"), "1 post: it is left out");
+/// assert_eq!(phrased(2u64, "post: it is left out", "posts: they are left out"), "2 posts: they are left out");
+/// ```
+#[must_use]
+pub fn phrased(n: impl Into<u64>, one: &str, several: &str) -> String {
+    let n = n.into();
+    format!("{n} {}", if n == 1 { one } else { several })
+}
+
 /// Returns the name of a thread or task for a message. A name lists all makers of its thread, so it can be very long. A
 /// name of more than 16 parts is shortened to its first part, its last three parts and the number of its parts. Data
 /// files contain the whole name.

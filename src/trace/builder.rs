@@ -6,7 +6,7 @@ use super::{
     Action, ChannelNo, EventNo, FieldNo, LocationNo, LockNo, Mark, NameTable, OpNo, Operation, SiteNo, Task, TaskNo,
     ThreadNo, Trace, TraceError, TraceLocation, TraceThread,
 };
-use crate::base::{Id, IndexVec};
+use crate::base::{Id, IndexVec, phrased};
 use crate::event::PostTime;
 use smallvec::SmallVec;
 
@@ -385,10 +385,18 @@ impl Builder {
     /// the thread did not hold.
     #[must_use]
     pub fn finish(mut self) -> Trace {
-        let count_text = |n: u32, what: &str| (n > 0).then(|| format!("{n} {what}"));
+        let told = |n: u32, one: &str, several: &str| (n > 0).then(|| phrased(n, one, several));
         let notes = [
-            count_text(self.taken, "acquisitions of a lock that another thread held: the trace lacks its release"),
-            count_text(self.unheld, "releases of a lock that the thread did not hold: they are left out"),
+            told(
+                self.taken,
+                "acquisition of a lock that another thread held: the trace lacks its release",
+                "acquisitions of a lock that another thread held: the trace lacks its release",
+            ),
+            told(
+                self.unheld,
+                "release of a lock that the thread did not hold: it is left out",
+                "releases of a lock that the thread did not hold: they are left out",
+            ),
         ];
         self.trace.notes.extend(notes.into_iter().flatten());
         self.trace

@@ -141,6 +141,15 @@ fn what_a_file_leaves_open_is_decided_and_noted() {
             "2 releases of a lock that the thread did not hold: they are left out",
         ]
     );
+    // A note about one thing is in the singular.
+    let single = parsed("x", "A|acq(L)|1\nB|acq(L)|2\nB|rel(M)|3\n");
+    assert_eq!(
+        single.notes[2..],
+        [
+            "1 acquisition of a lock that another thread held: the trace lacks its release",
+            "1 release of a lock that the thread did not hold: it is left out",
+        ]
+    );
     let names: Vec<&str> = trace.threads.iter().map(|thread| thread.name.as_str()).collect();
     assert_eq!(names, ["A", "B", "C", "D"]);
     // Two holds of a reentrant lock are one, and a thread ends where it is joined first.

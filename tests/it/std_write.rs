@@ -37,7 +37,8 @@ fn what_was_std_comes_back() {
     assert_eq!(written(&parsed("odd", odd)).0, kept);
 }
 
-/// The same trace as JSON lines has the same accesses, and the same counts.
+/// The same trace as JSON lines has the same accesses, the same counts, and the same lines in STD: each operation and
+/// mark keeps the number of its statement.
 #[test]
 fn std_becomes_json_lines() {
     let folder = scratch("std-json");
@@ -48,7 +49,12 @@ fn std_becomes_json_lines() {
         let rows = read("rows", ran.out.as_bytes()).unwrap_or_else(|error| panic!("{name}: {error}"));
         let trace = parsed(&name, &text);
         assert_eq!((rows.ops.len(), counts(&rows)), (trace.ops.len(), counts(&trace)), "{name}");
+        assert_eq!(written(&rows).0, written(&trace).0, "{name}");
     }
+    let marked = "A|fork(B)|1\nA|begin(pay)|2\nA|acq(L)|3\nA|w(x)|4\nA|rel(L)|5\nA|end(pay)|6\nB|r(x)|7\nA|join(B)|8\n";
+    let rows = call_with(&["trace", "convert", "-"], marked).out;
+    let again = call_with(&["trace", "convert", "-", "--to", "std"], &rows);
+    assert_eq!((again.out.as_str(), again.err.as_str()), (marked, ""));
 }
 
 #[test]
@@ -93,6 +99,42 @@ fn the_command_refuses_a_map_without_std() {
         assert_eq!((ran.status, ran.out.as_str()), (REFUSED, ""), "{args:?}");
         assert!(ran.err.contains(says), "{args:?}: {}", ran.err);
     }
+}
+
+/// A file without a line would be no trace.
+#[test]
+fn a_trace_of_which_nothing_is_left_is_refused() {
+    let folder = scratch("std-nothing");
+    let path = file(&folder, "log.txt", "1 START\n2 THREADINIT tid:1\n3 ATTACH-Q tid:1 queue:7\n");
+    let (out, map) = (folder.join("out.std"), folder.join("map.tsv"));
+    let results = ["--out", out.to_str().unwrap(), "--map", map.to_str().unwrap()];
+    let ran = call(&[&["trace", "convert", &path, "--to", "std"], &results[..]].concat());
+    assert_eq!((ran.status, ran.out.as_str()), (REFUSED, ""), "{}", ran.err);
+    assert!(ran.err.contains(&format!("no operation of `{path}` has a form in STD")), "{}", ran.err);
+    assert!(!out.exists() && !map.exists());
+}
+
+/// Only names that STD cannot have are changed, those of transactions as well, and the map has all of them.
+#[test]
+fn names_change_only_where_they_must() {
+    let text = "a\u{1}|w(x\u{202e})|1\na\u{1}|begin(\u{7f})|2\na\u{1}|end(\u{7f})|3\n";
+    let (again, about) = written(&parsed("controls", text));
+    assert_eq!((again.as_str(), about), (text, StdText { map: String::new(), losses: vec![] }));
+    let mut builder = Builder::new();
+    let (thread, x) = (builder.thread("a b"), builder.location("", ""));
+    builder.push(thread, Action::Write(x), SiteNo::NONE, 7).unwrap();
+    for name in ["c d", "c_d", "", "c d"] {
+        builder.transaction(thread, true, Some(name), SiteNo::NONE).unwrap();
+        builder.transaction(thread, false, Some(name), SiteNo::NONE).unwrap();
+    }
+    let (text, about) = written(&builder.finish());
+    let of_marks = ["c_d", "c_d~2", "_", "c_d"].map(|name| format!("a_b|begin({name})|2\na_b|end({name})|2\n"));
+    assert_eq!(text, format!("a_b|w(_)|1\n{}", of_marks.concat()));
+    let names = "thread\ta_b\ta b\nvariable\t_\t\ntransaction\t_\t\ntransaction\tc_d\tc d\ntransaction\tc_d~2\tc_d\n";
+    assert_eq!(about.map, format!("statement\t1\tline 7\nstatement\t2\tno place is known\n{names}"));
+    let reason = "changed: STD has no blanks and no `|` in them, no empty names, and no equal ones";
+    assert_eq!(about.losses, [format!("names: 5 {reason}")]);
+    assert_eq!(written(&parsed("again", &text)).0, text);
 }
 
 /// Every recorded run of a harness, and every log, becomes a file that reads back, with the same accesses.

@@ -354,6 +354,12 @@ fn a_race_of_a_trace_becomes_a_verdict() {
     let found = call(&["analyze", &log]);
     let next = found.out.lines().find(|line| line.starts_with("to confirm a race: ")).expect(&found.out);
     assert!(next.contains("raceflip trace to-model tests/") && next.contains(" --pair @a"), "{next}");
+    // The manual has this command for a reader who is in the folder of the trace, and the place of its first label.
+    let here = next.replace("to confirm a race: ", "").replace(&format!("{EM}/remind-me/"), "");
+    let page = crate::support::read("docs/from_trace.md");
+    assert!(page.contains(&format!("```sh\n{here}\n```\n\n`@a42` is operation 42 of the trace")), "{here}");
+    let model = call(&["trace", "to-model", &log]).out;
+    assert!(model.contains("@a42 from \"trace:48\":") && page.contains("`from \"trace:48\"`"), "{model}");
     let judged = call(&["analyze", &log, "--confirm", "--locked", "--format", "json"]);
     assert_eq!(judged.status, 1, "{}", judged.err);
     let report: serde_json::Value = serde_json::from_str(&judged.out).unwrap();

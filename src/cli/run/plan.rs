@@ -89,7 +89,10 @@ impl Report {
             (RunFormat::Text, true) => Form::Brief,
             (RunFormat::Text, false) => Form::Timeline,
         };
-        files::distinct(&[("--trace", args.trace.as_deref()), ("--perfetto", args.perfetto.as_deref())], ("model", &[]))?;
+        files::distinct(
+            &[("--trace", args.trace.as_deref()), ("--perfetto", args.perfetto.as_deref())],
+            ("model", &[]),
+        )?;
         let view = TimelineView::resolve(&args.view, model)?;
         let trace = args.trace.as_deref().map(|path| create("trace", path, &model.path)).transpose()?;
         let perfetto = args.perfetto.as_deref().map(|path| create("timeline", path, &model.path)).transpose()?;

@@ -36,8 +36,8 @@ pub(super) struct Args {
     to: To,
     /// With `--to std`, write to this file what the numbers and names of the result stand for
     ///
-    /// A line has three fields with tabs between them: `statement`, `thread`, `lock` or `variable`, then its number or
-    /// name in the result, then what the trace has. Names that are the same in both are left out.
+    /// A line has three fields with tabs between them: `statement`, `thread`, `lock`, `variable` or `transaction`, then
+    /// its number or name in the result, then what the trace has. Names that are the same in both are left out.
     #[arg(long, value_name = "FILE", help_heading = crate::cli::args::head::RESULT)]
     map: Option<PathBuf>,
     /// Write the result to this file
@@ -62,6 +62,12 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> Result<ExitStatu
         To::Std => traces::write_std(&trace, &mut text).map(Some),
     };
     let written = written.map_err(|error| Refusal::new(format_args!("cannot convert the trace: {error}")))?;
+    if text.is_empty() {
+        return Err(Refusal::new(format_args!(
+            "no operation of `{}` has a form in STD, which has accesses, locks, forks and joins only, so that the result would be empty: remove `--to std`, or give a longer trace",
+            super::name(&args.file)
+        )));
+    }
     let text = String::from_utf8_lossy(&text);
     match &args.out {
         Some(path) => files::write(path, &text)?,

@@ -38,12 +38,7 @@ pub(super) struct NextStep {
 ///
 /// If the model of the whole trace is too large, the command makes one of the location of the race. `is_too_large` says
 /// that this is known.
-pub(super) fn next_step(
-    trace: &Trace,
-    file: &Path,
-    report: &AnalysisReport,
-    is_too_large: bool,
-) -> Option<NextStep> {
+pub(super) fn next_step(trace: &Trace, file: &Path, report: &AnalysisReport, is_too_large: bool) -> Option<NextStep> {
     let race = report.races.iter().find(|race| !is_aside(race))?;
     if file == Path::new("-") {
         return None;

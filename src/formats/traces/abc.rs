@@ -16,7 +16,8 @@
 use super::events::{self, Services};
 use super::grammar::{self, OperationLine};
 use super::lines::{Lines, column, error};
-use super::{DISORDER, LineError, ReadError};
+use super::{DISORDER, LineError, ReadError, log_notes};
+use crate::base::phrased;
 use crate::event::PostTime;
 use crate::trace::{Action, Builder, ChannelNo, EventNo, InstanceNo, SiteNo, TaskNo, ThreadNo, Trace, TraceError};
 use std::collections::BTreeMap;
@@ -382,14 +383,14 @@ impl LogContent {
             })?;
         }
         let waiting = self.pending.values().map(|accesses| accesses.len() as u64).sum();
-        for (n, what) in [
-            (uncalled, "posts of messages that are never called: they are left out"),
-            (outside, "events are handled outside of any task: that is left out"),
-            (self.late, "operations in the middle of the report: they are left out"),
-            (waiting, "accesses without an ACCESS after them: they are left out"),
+        for (n, [one, several]) in [
+            (uncalled, log_notes::UNCALLED),
+            (outside, log_notes::OUTSIDE),
+            (self.late, log_notes::LATE),
+            (waiting, log_notes::WAITING),
         ] {
             if n > 0 {
-                self.builder.note(format!("{n} {what}"));
+                self.builder.note(phrased(n, one, several));
             }
         }
         Ok(self.builder.finish())

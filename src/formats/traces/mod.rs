@@ -13,6 +13,7 @@ mod abc;
 mod events;
 mod grammar;
 mod lines;
+mod log_notes;
 mod rapid;
 mod rows;
 pub mod stat;

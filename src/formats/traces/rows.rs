@@ -198,7 +198,8 @@ impl Rows {
                 None => self.actions(row, thread, line)?,
             },
         };
-        let site = if actions.iter().any(|action| action.access().is_some()) { self.site(row) } else { SiteNo::NONE };
+        let accesses = actions.iter().any(|action| action.access().is_some());
+        let site = if accesses { self.site(row) } else { self.converted_site(row) };
         let receives: Actions = row.receives.iter().map(|c| Action::Receive(self.channel(*c))).collect();
         let sends: Actions = row.sends.iter().map(|c| Action::Send(self.channel(*c))).collect();
         // Channels of an operation that begins or ends a thread or task must lie inside that one.
@@ -380,6 +381,11 @@ impl Rows {
                 smallvec![Action::Acquire(lock); holds.now as usize]
             }
         })
+    }
+
+    // The statement of what is no access. The rows of a run have lines there, which no reader of a trace needs.
+    fn converted_site(&mut self, row: &Row) -> SiteNo {
+        if row.line.is_some() { SiteNo::NONE } else { self.site(row) }
     }
 
     fn site(&mut self, row: &Row) -> SiteNo {

@@ -89,7 +89,9 @@ impl Asides<'_> {
                 }
                 (_, Some(mark)) => {
                     let kind = transaction_kind(mark.begins, mark.unit);
-                    writer.row(&row(mark.thread, kind, mark.name.as_deref()));
+                    let mut row = row(mark.thread, kind, mark.name.as_deref());
+                    row.label = (mark.site != SiteNo::NONE).then(|| self.trace.sites[mark.site].to_owned());
+                    writer.row(&row);
                     self.marks += 1;
                 }
                 _ => return,
@@ -182,13 +184,13 @@ fn row(trace: &Trace, names: &Names, op: &Operation, running: Option<TaskNo>, st
             let field = &trace.fields[place.field];
             row.place = Some(place.name.clone());
             row.field = (field_of(&place.name) != *field).then(|| field.to_owned());
-            if op.site != SiteNo::NONE {
-                site(&trace.sites[op.site], &mut row);
-            }
         }
         Action::Enable(event) => row.place = Some(trace.events[event].to_owned()),
         Action::Send(channel) => row.sends.push(channel.0),
         Action::Receive(channel) => row.receives.push(channel.0),
+    }
+    if op.site != SiteNo::NONE {
+        site(&trace.sites[op.site], &mut row);
     }
     // Readers know by the kind that a channel stands for a reader-writer lock.
     if let Action::Send(channel) | Action::Receive(channel) = op.action

@@ -52,9 +52,9 @@ impl Names {
     }
 }
 
-// Replaces what STD does not allow in a name.
+// Replaces what STD does not allow in a name. The reader takes all else, also control characters that are no blanks.
 fn fit(name: &str) -> String {
-    let fits = |c: char| !(c == '|' || c.is_whitespace() || c.is_control());
+    let fits = |c: char| !(c == '|' || c.is_whitespace());
     if name.is_empty() { "_".to_owned() } else { name.chars().map(|c| if fits(c) { c } else { '_' }).collect() }
 }
 

@@ -17,13 +17,14 @@ use super::map::{LockFor, LockNames, Names, Statements, contexts};
 use crate::base::Id;
 use crate::event::PostTime;
 use crate::trace::{Action, EventNo, LockNo, OpNo, Operation, TaskNo, ThreadNo, Trace, TransactionMark};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 /// What [`write()`] says about the text that it has written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StdText {
     /// What the numbers and names of the text stand for: lines of three fields with tabs between them. These are the
-    /// kind (`statement`, `thread`, `lock`, `variable`), the number or name in the text, and what the trace has. Names
+    /// kind (`statement`, `thread`, `lock`, `variable`, `transaction`), the number or name in the text, and what the trace has. Names
     /// that are the same in both are left out.
     pub map: String,
     /// What the text does not say, or says otherwise than the trace: one line each.
@@ -98,6 +99,9 @@ struct Writer<'t, W> {
     contexts: Names,
     locks: LockNames,
     places: Names,
+    // The names of transactions, and where each one is among them.
+    transactions: Names,
+    transaction_numbers: BTreeMap<&'t str, usize>,
     statements: Statements<'t>,
     threads: Vec<WrittenThread>,
     // The thread of the text that holds a lock.
@@ -107,6 +111,8 @@ struct Writer<'t, W> {
 
 impl<'t, W: Write> Writer<'t, W> {
     fn new(trace: &'t Trace, to: W) -> Self {
+        let marks = trace.transactions.iter().filter(|mark| !mark.unit);
+        let transactions: BTreeSet<&str> = marks.filter_map(|mark| mark.name.as_deref()).collect();
         Self {
             trace,
             to,
@@ -114,6 +120,8 @@ impl<'t, W: Write> Writer<'t, W> {
             contexts: contexts(trace),
             locks: LockNames::new(trace),
             places: Names::new("variable", trace.places.iter().map(|place| place.name.clone()).collect()),
+            transactions: Names::new("transaction", transactions.iter().map(|name| (*name).to_owned()).collect()),
+            transaction_numbers: transactions.into_iter().zip(0..).collect(),
             statements: Statements::new(trace),
             threads: vec![WrittenThread::default(); trace.threads.len()],
             holders: vec![None; trace.locks.len()],
@@ -281,8 +289,9 @@ impl<'t, W: Write> Writer<'t, W> {
         self.line.clear();
         [self.contexts.get(context), "|", word.text()].iter().for_each(|part| self.line.push_str(part));
         if let Some(name) = &mark.name {
-            let name = name.replace(|c: char| c == '|' || c.is_whitespace() || c.is_control(), "_");
-            ["(", &name, ")"].iter().for_each(|part| self.line.push_str(part));
+            // All marks that are written have their names here.
+            let name = self.transaction_numbers.get(&**name).map_or("_", |number| self.transactions.get(*number));
+            ["(", name, ")"].iter().for_each(|part| self.line.push_str(part));
         }
         self.line.push('|');
         self.statements.add_site(mark.site, 0, &mut self.line);
@@ -305,7 +314,7 @@ impl<'t, W: Write> Writer<'t, W> {
     fn about(self) -> StdText {
         let mut map = String::new();
         self.statements.tell(&mut map);
-        let all = [&self.contexts, self.locks.names(), &self.places];
+        let all = [&self.contexts, self.locks.names(), &self.places, &self.transactions];
         all.iter().for_each(|names| names.tell(&mut map));
         let changed = all.iter().map(|names| names.changes() as u64).sum();
         let marks = self.trace.marks.iter().count() as u64;
@@ -326,7 +335,7 @@ impl<'t, W: Write> Writer<'t, W> {
             (held, "locks", "released early: in STD no other thread can release what a task has acquired"),
             (marks, "marks of uses, tests and frees", "left out"),
             (joins, "joins of threads that never end", "left out"),
-            (changed, "names", "changed: STD has no blanks and no `|` in them, and no equal names"),
+            (changed, "names", "changed: STD has no blanks and no `|` in them, no empty names, and no equal ones"),
         ];
         let losses = losses.into_iter().filter(|(n, ..)| *n > 0);
         StdText { map, losses: losses.map(|(n, what, how)| format!("{what}: {n} {how}")).collect() }

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 pub(super) type TestedReads = BTreeMap<u64, (LocationNo, OpNo)>;
 
 impl Rows {
-    /// Performs the operations of a row, in this order. `site` is the statement of its accesses.
+    /// Performs the operations of a row, in this order. `site` is the statement of its accesses; of all operations if
+    /// there is no access among them.
     pub(super) fn perform(
         &mut self,
         row: &Row,
@@ -22,7 +23,7 @@ impl Rows {
         let own = actions.iter().rposition(|action| action.access().is_some());
         for (i, action) in actions.into_iter().enumerate() {
             let Some(access) = action.access() else {
-                self.builder.push(thread, action, SiteNo::NONE, line)?;
+                self.builder.push(thread, action, if own.is_none() { site } else { SiteNo::NONE }, line)?;
                 continue;
             };
             let uses = Mark { uses: true, ..Mark::default() };

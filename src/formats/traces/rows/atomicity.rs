@@ -3,7 +3,7 @@
 
 use super::{Action, Reason, Row, Rows, need};
 use crate::base::{Id, IndexVec};
-use crate::trace::{LocationNo, SiteNo, TaskNo, ThreadNo};
+use crate::trace::{LocationNo, TaskNo, ThreadNo};
 
 /// The last value of each location that was read or written, as far as it is known.
 #[derive(Default)]
@@ -15,7 +15,8 @@ impl Rows {
         match row.kind.as_str() {
             begins @ ("transactionbegin" | "transactionend") => {
                 let begins = begins == "transactionbegin";
-                self.builder.transaction(thread, begins, row.place.as_deref(), SiteNo::NONE)?;
+                let site = self.converted_site(row);
+                self.builder.transaction(thread, begins, row.place.as_deref(), site)?;
             }
             begins @ ("unitbegin" | "unitend") => {
                 self.builder.part_of_unit(thread, begins == "unitbegin", need(&row.place, "place")?)?;
