@@ -2,28 +2,26 @@
 
 use super::Statics;
 use super::bits::Bits;
-use super::graph::{APP, Ctx};
+use super::graph::{APP, Ctx, Graph};
 use crate::base::Id;
 use crate::event::BodyId;
 use std::collections::BTreeMap;
 
 /// The bodies that contexts run, in the order of their first contexts, with all of their contexts.
-type Bodies = Vec<(BodyId, Vec<Ctx>)>;
+pub(super) type Bodies = Vec<(BodyId, Vec<Ctx>)>;
 
 impl Statics {
     /// Returns the pairs of bodies whose tasks, threads and firings are in one order in every run: all of the first are
     /// over when one of the second begins. Sorted. Pairs of which no run has both are left out.
     #[must_use]
     pub fn bodies(&self) -> Vec<(BodyId, BodyId)> {
-        let bodies = self.all_bodies();
-        pairs(&bodies, &self.earlier_bodies(&bodies))
+        pairs(&self.bodies, &self.earlier_bodies())
     }
 
     /// Returns the pairs of [`bodies`](Self::bodies) without those that follow from two others.
     #[must_use]
     pub fn nearest_bodies(&self) -> Vec<(BodyId, BodyId)> {
-        let bodies = self.all_bodies();
-        let earlier = self.earlier_bodies(&bodies);
+        let earlier = self.earlier_bodies();
         let nearest = earlier.iter().map(|firsts| {
             // Later ones mostly have more before them, and cover more.
             let (mut left, mut open) = (firsts.clone(), firsts.clone());
@@ -34,25 +32,18 @@ impl Statics {
             }
             left
         });
-        pairs(&bodies, &nearest.collect::<Vec<Bits>>())
+        pairs(&self.bodies, &nearest.collect::<Vec<Bits>>())
     }
 
-    fn all_bodies(&self) -> Bodies {
-        let graph = &self.known.graph;
-        let mut contexts: BTreeMap<BodyId, Vec<Ctx>> = BTreeMap::new();
-        for ctx in graph.ids().filter(|ctx| *ctx != APP) {
-            if let Some(body) = graph.context(ctx).body {
-                contexts.entry(body).or_default().push(ctx);
-            }
-        }
-        let mut bodies: Bodies = contexts.into_iter().collect();
-        bodies.sort_by_key(|(_, contexts)| contexts.first().copied());
-        bodies
+    /// Returns the contexts that run a body.
+    pub(super) fn contexts_of(&self, body: BodyId) -> &[Ctx] {
+        let place = self.places.get(&body).copied();
+        place.and_then(|place| self.bodies.get(place)).map_or(&[], |(_, contexts)| contexts.as_slice())
     }
 
     // For each body the bodies that come before it, by their places in the list.
-    fn earlier_bodies(&self, bodies: &Bodies) -> Vec<Bits> {
-        let graph = &self.known.graph;
+    fn earlier_bodies(&self) -> Vec<Bits> {
+        let (graph, bodies) = (&self.known.graph, &self.bodies);
         let mut places = vec![None; graph.contexts.len()];
         for (place, (_, contexts)) in bodies.iter().enumerate() {
             contexts.iter().for_each(|ctx| places[ctx.index()] = Some(place));
@@ -86,4 +77,17 @@ fn pairs(bodies: &Bodies, earlier: &[Bits]) -> Vec<(BodyId, BodyId)> {
     let mut pairs: Vec<(BodyId, BodyId)> = earlier.iter().zip(bodies).flat_map(of).collect();
     pairs.sort_unstable();
     pairs
+}
+
+/// Returns the bodies of a graph.
+pub(super) fn bodies_of(graph: &Graph) -> Bodies {
+    let mut contexts: BTreeMap<BodyId, Vec<Ctx>> = BTreeMap::new();
+    for ctx in graph.ids().filter(|ctx| *ctx != APP) {
+        if let Some(body) = graph.context(ctx).body {
+            contexts.entry(body).or_default().push(ctx);
+        }
+    }
+    let mut bodies: Bodies = contexts.into_iter().collect();
+    bodies.sort_by_key(|(_, contexts)| contexts.first().copied());
+    bodies
 }

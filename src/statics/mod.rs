@@ -36,8 +36,9 @@ mod unfold;
 mod why;
 
 use crate::base::{Id, IndexVec};
-use crate::event::{Site, SiteId};
+use crate::event::{BodyId, Site, SiteId};
 use crate::lang::Program;
+use bodies::{Bodies, bodies_of};
 use facts::Known;
 use flow::Flow;
 use graph::Node;
@@ -50,7 +51,7 @@ use program_facts::ProgramFacts;
 pub use redundant::RedundantLock;
 pub use report::{StaticCounts, StaticPair};
 pub use settled::{Settled, SettledBy};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Limits of the analysis. Beyond them contexts are folded, which loses claims and never makes wrong ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -100,6 +101,9 @@ pub struct Statics {
     occurrences: IndexVec<SiteId, Vec<Node>>,
     sites: IndexVec<SiteId, Site>,
     names: Names,
+    bodies: Bodies,
+    /// The place of each body in `bodies`.
+    places: BTreeMap<BodyId, usize>,
     /// What the rules have added, if reasons were asked for.
     log: Option<Log>,
 }
@@ -123,7 +127,9 @@ pub fn analyze(program: &Program, options: &StaticsOptions) -> Statics {
     let mut known = Known::new(graph, flow, points, facts);
     let log = rules::derive(&mut known, options.reasons);
     let names = Names::of(program, &known.graph);
-    Statics { known, locks, occurrences, sites: program.sites.clone(), names, log }
+    let bodies = bodies_of(&known.graph);
+    let places = bodies.iter().enumerate().map(|(place, (body, _))| (*body, place)).collect();
+    Statics { known, locks, occurrences, sites: program.sites.clone(), names, bodies, places, log }
 }
 
 impl Statics {

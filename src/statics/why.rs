@@ -55,8 +55,10 @@ impl Statics {
     pub fn why_bodies(&self, first: BodyId, then: BodyId) -> Vec<String> {
         let Some(log) = &self.log else { return Vec::new() };
         let graph = &self.known.graph;
-        let of = |body| graph.ids().filter(move |ctx| graph.context(*ctx).body == Some(body));
-        let found = of(first).flat_map(|a| of(then).map(move |b| (a, graph.context(b).entry())));
+        let found = self
+            .contexts_of(first)
+            .iter()
+            .flat_map(|a| self.contexts_of(then).iter().map(move |b| (*a, graph.context(*b).entry())));
         let mut found = found.filter(|(a, entry)| self.known.at(*entry).over.has(a.0 as usize));
         let Some((ctx, entry)) = found.next() else { return Vec::new() };
         let mut why = Why::new(&self.known, &self.sites, &self.names, log);
@@ -286,11 +288,7 @@ impl<'s> Why<'s> {
             }
             Rule::Sync(Sync::LoopLeft) => format!("its messages run before that (LOOP, {})", self.line(at)),
             Rule::Sync(Sync::HasQuit(thread)) => {
-                format!(
-                    "{} has quit, and begins nothing more (QUIT, {})",
-                    self.name(thread),
-                    self.line(at)
-                )
+                format!("{} has quit, and begins nothing more (QUIT, {})", self.name(thread), self.line(at))
             }
             Rule::Sync(Sync::Flag(test)) => {
                 let op = match (test.op, test.wanted) {
