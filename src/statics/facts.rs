@@ -201,12 +201,10 @@ impl Known {
         }
         loop {
             let (a, b) = (self.graph.node(x).ctx, self.graph.node(y).ctx);
-            if !self.graph.context(a).unique || !self.graph.context(b).unique {
-                return false;
-            }
             if a == b {
                 let follows = |first, then| self.flow.may_follow(&self.graph, first, then);
-                return x != y && !follows(x, y) && !follows(y, x);
+                // All instances of both descend from this one instance.
+                return self.graph.context(a).unique && x != y && !follows(x, y) && !follows(y, x);
             }
             // Makers have smaller numbers than what they make, as these contexts have one maker.
             let later = if a > b { &mut x } else { &mut y };
