@@ -19,13 +19,15 @@ const MOST_SENTENCES: usize = 16;
 
 impl Statics {
     /// Returns the reason of what is claimed of two sites: of [`SitesClaim::Ordered`] and the like why they are in
-    /// order, of the others which two contexts nothing orders. Empty if reasons were not asked for, or if nothing
-    /// conflicts.
+    /// order, of the others which two contexts nothing orders. Empty if reasons were not asked for.
     #[must_use]
     pub fn why(&self, a: SiteId, b: SiteId) -> Vec<String> {
         let (a, b) = (a.min(b), a.max(b));
         let pair = self.compare(a, b, &self.locks);
-        let (Some((x, y)), Some(log)) = (pair.example, &self.log) else { return Vec::new() };
+        let Some(log) = &self.log else { return Vec::new() };
+        let Some((x, y)) = pair.example else {
+            return vec!["no two threads or tasks access one location by these two statements".to_owned()];
+        };
         let mut why = Why::new(&self.known, &self.sites, &self.names, log);
         match pair.claim {
             SitesClaim::OrderOnly => {
