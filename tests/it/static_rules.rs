@@ -222,10 +222,11 @@ impl Fixpoint {
         if self.makes(Mistake::WeakClosed) && (0..self.of.contexts.len()).any(is_closed) {
             return true;
         }
-        self.over[y] >> a & 1 == 1 || by_point || self.unique[a] && self.unique[b] && self.are_exclusive(x, y)
+        self.over[y] >> a & 1 == 1 || by_point || self.are_exclusive(x, y)
     }
 
-    // Whether the ways to two nodes of unique contexts part at statements of which neither can come after the other.
+    // Whether the ways to two nodes part in one instance of a context, at statements of which neither can come after the
+    // other.
     fn are_exclusive(&self, x: NodeIndex, y: NodeIndex) -> bool {
         let line = |node: NodeIndex| {
             let mut of = self.context(node);
@@ -239,9 +240,11 @@ impl Fixpoint {
         let [of_a, of_b] = [line(x), line(y)];
         let parts = of_a.iter().find_map(|(by, node)| {
             let other = of_b.iter().find(|(context, _)| context == by)?;
-            Some((*node, other.1))
+            Some((*by, *node, other.1))
         });
-        parts.is_some_and(|(p, q)| p != q && !self.later[p].contains(q) && !self.later[q].contains(p))
+        parts.is_some_and(|(by, p, q)| {
+            self.unique[by] && p != q && !self.later[p].contains(q) && !self.later[q].contains(p)
+        })
     }
 
     // Adds a node, and what is behind it or over there.
