@@ -125,13 +125,13 @@ pub(crate) fn judge_with(
         let model = load(seed, &program);
         let statics = analyze(&model.program, &options(seed));
         all.folded += u64::from(!statics.complete());
-        if with_rules {
-            compare(seed, &program, &model, &statics, &mut all);
-        }
         let Some(facts) = order_facts(&model, MOST_STATES) else {
             all.too_large += 1;
             continue;
         };
+        if with_rules {
+            compare(seed, &program, &model, &statics, &facts, &mut all);
+        }
         all.count(&facts);
         for (a, b) in conflicting(&model.program) {
             all.pairs += 1;
@@ -297,14 +297,15 @@ fn of_rules(rules: &Fixpoint, a: u32, b: u32) -> Option<Claim> {
 }
 
 // Compares the claims about marks with those of the fixpoint.
-fn compare(seed: u64, program: &Random, model: &Model, statics: &Statics, all: &mut Tally) {
+fn compare(seed: u64, program: &Random, model: &Model, statics: &Statics, facts: &OrderFacts, all: &mut Tally) {
     let Some(rules) = fixpoint(program) else { return };
     let marks = marks(program, model);
     for (i, a) in marks.iter().enumerate() {
         for (j, b) in marks.iter().enumerate().take(i + 1) {
             let Some(wanted) = of_rules(&rules, i as u32, j as u32) else { continue };
             // What is claimed of operations to which no run comes does not matter.
-            if [i, j].iter().any(|mark| rules.marks(*mark as u32).iter().any(|node| rules.is_dead(*node))) {
+            let is_dead = |mark: usize| rules.marks(mark as u32).iter().any(|node| rules.is_dead(*node));
+            if ![a, b].iter().all(|site| facts.performed.contains(site)) || is_dead(i) || is_dead(j) {
                 continue;
             }
             let claim = match statics.sites(*a, *b) {

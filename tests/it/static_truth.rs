@@ -21,6 +21,8 @@ use std::sync::atomic::AtomicBool;
 pub(crate) struct OrderFacts {
     /// Number of states.
     pub(crate) states: usize,
+    /// Accesses that some run performs. Only [`order_facts`] knows them.
+    pub(crate) performed: BTreeSet<SiteId>,
     /// The order *first, later* happens: in some run an access of `first` comes before a conflicting one of `later`,
     /// of another thread or task.
     pub(crate) orders: BTreeSet<(SiteId, SiteId)>,
@@ -169,6 +171,7 @@ pub(crate) fn order_facts(model: &Model, most: usize) -> Option<OrderFacts> {
     let mut later = Later::new(next_instants);
     let graph = graph_with(model, most, false, &mut |machine| later.leave_each(machine))?;
     let mut facts = OrderFacts { states: graph.nodes.len(), remains: later.remains(sites)?, ..OrderFacts::default() };
+    facts.performed = graph.occurrences.iter().map(|o| o.site).collect();
     facts.beside = graph.nodes.iter().flat_map(|n| n.beside.iter().map(|b| b.pair)).collect();
     for (first, then) in graph.orders().into_iter().filter(|(first, then)| graph.conflict(*first, *then)) {
         let [a, b] = [first, then].map(|i| graph.occurrences[i as usize].site);
