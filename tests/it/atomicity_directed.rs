@@ -76,8 +76,8 @@ impl Goal {
         self.rate(model, &mut RandomWalk::default())
     }
 
-    /// Returns the goals that the analysis derives from the first random walk with this transaction in one piece, as
-    /// strategies, one for each way.
+    /// Returns the goals that the analysis derives from a run with this transaction in one piece, the longest of twenty
+    /// such random walks, as strategies, one for each way.
     pub(crate) fn strategies(&self, model: &Model) -> Vec<StrategySpec> {
         let plan = CampaignPlan::new(model);
         let walk = |seed: u64| Self::trace(model, &mut RandomWalk::default(), seed);
@@ -85,7 +85,8 @@ impl Goal {
             let found = one(trace, self.specification, EdgeRules::Data);
             found.declared.contains(self.declared) && !self.is_violated(trace)
         };
-        let Some(trace) = (1..1_000).map(walk).find(in_one_piece) else { return Vec::new() };
+        let walks = (1..1_000).map(walk).filter(in_one_piece).take(20);
+        let Some(trace) = walks.max_by_key(|trace| trace.ops.len()) else { return Vec::new() };
         let steps = Steps::of(&trace);
         let transactions = Transactions::of(&steps, self.specification);
         let own = |(_, own): &(_, &raceflip::detect::atomicity::Transaction)| own.declared == self.declared;

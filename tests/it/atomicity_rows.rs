@@ -239,12 +239,14 @@ fn two_trees_are_one_life_cycle() {
 fn fifty_cycles_of_a_loop_are_one_cycle() {
     let text = "
         const ROUNDS = 50
-        var x: int[ROUNDS]
-        thread a { transaction \"loop\" { for i in 0..ROUNDS { @set: x[i] = 1; @look: let seen = x[i] } } }
-        thread b { for i in 0..ROUNDS { @between: x[i] = 2 } }";
+        class Box { var v = 0 }
+        var x: Box[ROUNDS]
+        init { for i in 0..ROUNDS { x[i] = new Box } }
+        thread a { transaction \"loop\" { for i in 0..ROUNDS { @set: x[i].v = 1; @look: let seen = x[i].v } } }
+        thread b { for i in 0..ROUNDS { @between: x[i].v = 2 } }";
     let model = Model::from_text("loop.race", text, &[]).unwrap_or_else(|e| panic!("{e}"));
-    // In each round the second thread acts between the two accesses of the first one.
-    let mut strategy = Systematic::new([0, 1, 0].repeat(50));
+    // In each round the second thread acts between the two accesses of the first one. Each of them takes a box first.
+    let mut strategy = Systematic::new([0, 0, 1, 1, 0, 0].repeat(50));
     let mut recorder = Recorder(TraceRecorder::new());
     run(&mut model.machine(Limits::default()), &mut strategy, 0, &mut recorder, &AtomicBool::new(false));
     let trace = recorder.0.finish();

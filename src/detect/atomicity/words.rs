@@ -52,7 +52,7 @@ impl<'a> Words<'a> {
         let threads = trace.threads.iter().map(|thread| &thread.name);
         let bodies = threads.chain(trace.tasks.iter().map(|task| &task.name)).map(|name| number(declared_name(name)));
         let bodies = bodies.collect();
-        let fields: Vec<u32> = trace.fields.iter().map(|field| number(field.to_owned())).collect();
+        let fields: Vec<u32> = trace.fields.iter().map(|field| number(of_any_object(field))).collect();
         let places = trace.places.iter().map(|place| fields[place.field.index()]);
         let mut places: Vec<u32> = places.collect();
         places.extend(trace.atomic_names.iter().map(|name| number(declared_name(name))));
@@ -144,7 +144,7 @@ impl<'a> Words<'a> {
             Subject::Place(place) => match (place as usize).checked_sub(trace.places.len()) {
                 None => {
                     let at = &trace.places[LocationNo(place)];
-                    (at.name.clone(), trace.fields[at.field].to_owned())
+                    (at.name.clone(), of_any_object(&trace.fields[at.field]))
                 }
                 Some(atomic) => named(&trace.atomic_names[LocationNo::new(atomic)]),
             },
@@ -185,7 +185,41 @@ impl<'a> Words<'a> {
     }
 }
 
+// Returns a field without the numbers of objects and elements, which differ in each round of a loop: `Box#3.v` is
+// `Box.v`, and `x[3]` is `x[]`.
+fn of_any_object(field: &str) -> String {
+    let mut left = field;
+    let mut all = String::new();
+    while let Some(at) = left.find(['#', '[']) {
+        let (before, number) = left.split_at(at + 1);
+        let rest = number.trim_start_matches(|c: char| c.is_ascii_digit());
+        all += if before.ends_with('#') && rest.len() < number.len() { &before[..at] } else { before };
+        left = if before.ends_with('#') || rest.starts_with(']') { rest } else { number };
+    }
+    all + left
+}
+
 // Each enable of a run is an event of its own, with a number behind the name.
 fn without_number(event: &str) -> &str {
     event.rsplit_once(" #").map_or(event, |(name, _)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_any_object;
+
+    #[test]
+    fn fields_have_no_numbers_of_objects() {
+        let cases = [
+            ("Box#3.v", "Box.v"),
+            ("x[31]", "x[]"),
+            ("Box#3.v[2][0]", "Box.v[][]"),
+            ("[I.8", "[I.8"),
+            ("a#b", "a#b"),
+            ("", ""),
+        ];
+        for (field, expected) in cases {
+            assert_eq!(of_any_object(field), expected);
+        }
+    }
 }
