@@ -64,7 +64,7 @@ pub(super) enum ContextKind {
     Thread,
     Task,
     Firing(EventId),
-    /// An async task. No rule of queues speaks of it, because it leaves and enters loopers.
+    /// An async task. No rule of queues names it, because it leaves and enters loopers.
     Job,
     /// A callback of a component. Nothing is known of when it comes.
     Row,
@@ -240,7 +240,7 @@ pub(super) enum Sync {
 /// What a node does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum NodeKind {
-    /// An entry, an exit, a join of ways, or an operation that no rule speaks of.
+    /// An entry, an exit, a join of ways, or an operation that no rule names.
     Plain,
     /// An access, by its index in [`Graph::accesses`].
     Access(u32),

@@ -11,9 +11,9 @@
 //! come, so two W do not add up to a third one.
 //!
 //! The source is AndRacer ("Static Executes-Before Analysis for Event Driven Programs", 2021): its executes-before,
-//! whose rules C1 to C3, I1 and I2 about tasks follow from the rules about operations here. Its closure I3 is left out, because it is wrong for
-//! orders of tasks that may be missing. Every claim holds in every run for the given constants. Where the analysis does
-//! not understand a construct it claims nothing.
+//! whose rules C1 to C3, I1 and I2 about tasks follow from the rules about operations here. Its closure I3 is left out,
+//! because it is wrong for orders of tasks that may be missing. Every claim holds in every run for the given constants.
+//! Where the analysis does not understand a construct it claims nothing.
 
 mod bits;
 mod bodies;

@@ -35,7 +35,7 @@ pub(super) struct ProgramFacts {
     pub(super) all_of: BTreeMap<Sync, Vec<Node>>,
     /// The writes of each global.
     pub(super) writes: BTreeMap<GlobalId, Vec<Node>>,
-    /// Whether no looper is told to quit safely, and every looper that is told to quit is known.
+    /// Whether no statement quits a looper safely, and every looper that a statement quits is known.
     pub(super) quits_plainly: bool,
     /// Whether an uncaught exception ends a thread alone, so that one may end anywhere.
     pub(super) ends_anywhere: bool,

@@ -287,7 +287,7 @@ impl<'s> Why<'s> {
             Rule::Sync(Sync::LoopLeft) => format!("its messages run before that (LOOP, {})", self.line(at)),
             Rule::Sync(Sync::HasQuit(thread)) => {
                 format!(
-                    "{} has been told to quit, and begins nothing more (QUIT, {})",
+                    "{} has quit, and begins nothing more (QUIT, {})",
                     self.name(thread),
                     self.line(at)
                 )

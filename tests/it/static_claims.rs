@@ -272,14 +272,15 @@ impl Claim {
     }
 }
 
-// Returns what the fixpoint claims of two marks; `None` if no run comes to one of them, or nothing conflicts.
+// Returns what the fixpoint claims of two marks; `None` if it knows that no run comes to one of their occurrences, or
+// nothing conflicts.
 fn of_rules(rules: &Fixpoint, a: u32, b: u32) -> Option<Claim> {
     let [of_a, of_b] = [a, b].map(|mark| rules.marks(mark));
     let all = of_a.iter().flat_map(|x| of_b.iter().map(move |y| (*x, *y)));
     let all: Vec<_> = all.filter(|(x, y)| rules.may_conflict(*x, *y)).collect();
     let ways = all.iter().map(|(x, y)| (rules.is_past(*x, *y), rules.is_past(*y, *x)));
     let ways: Vec<(bool, bool)> = ways.collect();
-    if ways.is_empty() {
+    if ways.is_empty() || of_a.iter().chain(&of_b).any(|node| rules.is_dead(*node)) {
         return None;
     }
     let claim = if ways.iter().any(|way| *way == (false, false)) {

@@ -222,20 +222,21 @@ impl Fixpoint {
         if self.makes(Mistake::WeakClosed) && (0..self.of.contexts.len()).any(is_closed) {
             return true;
         }
-        self.over[y] >> a & 1 == 1 || by_point || self.unique[a] && self.unique[b] && self.are_exclusive(a, b)
+        self.over[y] >> a & 1 == 1 || by_point || self.unique[a] && self.unique[b] && self.are_exclusive(x, y)
     }
 
-    // Whether the makers of two unique contexts part at statements of which neither can come after the other.
-    fn are_exclusive(&self, a: ContextIndex, b: ContextIndex) -> bool {
-        let line = |mut of: ContextIndex| {
-            let mut all = Vec::new();
+    // Whether the ways to two nodes of unique contexts part at statements of which neither can come after the other.
+    fn are_exclusive(&self, x: NodeIndex, y: NodeIndex) -> bool {
+        let line = |node: NodeIndex| {
+            let mut of = self.context(node);
+            let mut all = vec![(of, node)];
             while let Some((by, node)) = self.of.contexts[of].maker {
                 all.push((by, node));
                 of = by;
             }
             all
         };
-        let [of_a, of_b] = [line(a), line(b)];
+        let [of_a, of_b] = [line(x), line(y)];
         let parts = of_a.iter().find_map(|(by, node)| {
             let other = of_b.iter().find(|(context, _)| context == by)?;
             Some((*node, other.1))
@@ -391,6 +392,13 @@ impl Fixpoint {
     pub(crate) fn marks(&self, mark: u32) -> Vec<NodeIndex> {
         let is = |n: &NodeIndex| self.reached[*n] && self.of.nodes[*n].does == Does::Mark(mark);
         (0..self.of.nodes.len()).filter(is).collect()
+    }
+
+    /// Returns whether the facts say that no run comes to a node: its own context, or one that makes it, is over.
+    pub(crate) fn is_dead(&self, node: NodeIndex) -> bool {
+        let context = self.context(node);
+        let maker = self.of.contexts[context].maker;
+        self.over[node] >> context & 1 == 1 || maker.is_some_and(|(_, maker)| self.is_dead(maker))
     }
 
     /// Returns whether two accesses of one location conflict: they may be of two contexts.

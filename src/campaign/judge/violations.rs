@@ -191,7 +191,7 @@ impl<P: Program> Violations<'_, P> {
         let mut tally = HarmTally::new(n, finding);
         runs.iter().for_each(|run| _ = tally.add(run));
         let ways: Vec<StrategySpec> =
-            self.ways(finding).iter().filter_map(|orders| self.strategy(orders, profile)).collect();
+            self.ways(finding).iter().filter_map(|way| way.iter().find_map(|of| self.strategy(of, profile))).collect();
         // Where a way cannot be directed, random walks may come to it.
         let walks = ways.len() < WAYS && self.plan.search.explore != Explore::Only;
         for round in 0..MOST_ROUNDS {
@@ -227,8 +227,9 @@ impl<P: Program> Violations<'_, P> {
         }
     }
 
-    // The orders to bring about: the intruder between, after and before.
-    fn ways(&self, finding: &Finding) -> Vec<Vec<Vec<SiteId>>> {
+    // The ways to bring about: the intruder between, after and before. Each is a list of orders of which the first
+    // possible one counts: two statements without a conflict cannot be directed, so those of the cycle's ends stand in.
+    fn ways(&self, finding: &Finding) -> Vec<Vec<Vec<Vec<SiteId>>>> {
         let Some(cycle) = finding.cycles.first() else { return Vec::new() };
         let (Some(leaves), Some(back)) = (cycle.edges.first(), cycle.edges.last()) else { return Vec::new() };
         let site = |moment: &Moment| self.sites.get(moment.site.as_deref()?).copied();
@@ -238,7 +239,8 @@ impl<P: Program> Violations<'_, P> {
             return Vec::new();
         };
         let between = if b == c { vec![vec![a1, b, a2]] } else { vec![vec![a1, b], vec![c, a2]] };
-        vec![between, vec![vec![a2, b]], vec![vec![c, a1]]]
+        let either = |x: [SiteId; 2], y: [SiteId; 2]| vec![vec![x.to_vec()], vec![y.to_vec()]];
+        vec![vec![between], either([a2, b], [a2, c]), either([c, a1], [b, a1])]
     }
 
     // Judges a transaction that no detection run shows to be violated.

@@ -166,7 +166,7 @@ impl<'p> Unfolder<'p> {
         self.expr(e, state);
     }
 
-    /// Adds an operation that no rule speaks of.
+    /// Adds an operation that no rule names.
     pub(super) fn operation(&mut self, site: SiteId, state: &mut State) -> Val {
         self.emit(state, NodeKind::Plain, site);
         Val::Unknown

@@ -141,7 +141,7 @@ impl<'p> Unfolder<'p> {
         };
         options.with.iter().chain(&options.every).for_each(|e| self.evaluate(e, state));
         let returns = options.every.is_some() || matches!(time, Some(PostTime::Idle { keep: true }));
-        // A call inside the poster is no message: no rule of queues speaks of it.
+        // A call inside the poster is no message: no rule of queues names it.
         let is_call = matches!(e.kind, ExprKind::Post { time: PostTimeExpr::OrNow(_), .. });
         let looper = to.looper().filter(|_| !is_call && target.ty != Type::Pool);
         let class = time.filter(|_| !returns).map(|time| PostClass { time: Time::of(time), is_async: *is_async });
