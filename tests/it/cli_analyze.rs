@@ -256,6 +256,12 @@ fn a_summary_counts_the_verdicts() {
     assert!(quiet.out.ends_with("2 races: 2 multi-threaded (2 fields)\nverdicts: 2 real\n"), "{}", quiet.out);
     let whole = call_with(&["analyze", "-", "--confirm"], &text);
     assert!(whole.out.contains("\nverdicts: 2 real\n\nA  #1  x0_0  "), "{}", whole.out);
+    // A summary does not say what the model leaves out.
+    let lone = format!("{text}T0|w(own)|9\n");
+    let [quiet, whole] =
+        [&["--quiet"][..], &[]].map(|more| call_with(&[&["analyze", "-", "--confirm"], more].concat(), &lone));
+    let left_out = "note: the model leaves out accesses of locations that only one context accesses";
+    assert!(whole.out.contains(left_out) && quiet.out.ends_with("\nverdicts: 2 real\n"), "{}{}", whole.out, quiet.out);
     // Without races there is nothing to count.
     let none = call_with(&["analyze", "-", "--confirm"], "T0|w(x)|1\n");
     assert!(none.status == 0 && !none.out.contains("verdicts"), "{}", none.out);

@@ -193,11 +193,11 @@ pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<Ex
         context.out.json(&report.to_json());
     } else {
         print_report(&args, &report, context);
-        for note in left_out {
-            writeln!(context.out, "note: the model leaves out {note}");
-        }
-        if !args.confirm && !args.result.quiet {
-            print_next_step((&trace, &args.file), &report, context);
+        if !args.result.quiet {
+            left_out.iter().for_each(|note| writeln!(context.out, "note: the model leaves out {note}"));
+            if !args.confirm {
+                print_next_step((&trace, &args.file), &report, context);
+            }
         }
     }
     if report.interrupted {

@@ -24,8 +24,8 @@ use std::io::{self, Write};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StdText {
     /// What the numbers and names of the text stand for: lines of three fields with tabs between them. These are the
-    /// kind (`statement`, `thread`, `lock`, `variable`, `transaction`), the number or name in the text, and what the trace has. Names
-    /// that are the same in both are left out.
+    /// kind (`statement`, `thread`, `lock`, `variable`, `transaction`), the number or name in the text, and what the
+    /// trace has. Names that are the same in both are left out.
     pub map: String,
     /// What the text does not say, or says otherwise than the trace: one line each.
     pub losses: Vec<String>,
