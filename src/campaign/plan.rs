@@ -38,8 +38,8 @@ pub struct CampaignPlan<P = Model> {
     pub trials: TrialPlan,
     /// Searches of all states.
     pub search: StatePlan,
-    /// What is in one order in every run, by static analysis: pairs that it orders are false, and are not driven. `None`
-    /// to leave it out.
+    /// What is in one order in every run, by static analysis: pairs that it orders are false, and are not driven.
+    /// `None` to leave it out.
     pub ordered: Option<Arc<Statics>>,
     /// Number of workers.
     pub jobs: usize,

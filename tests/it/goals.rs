@@ -66,8 +66,8 @@ fn other_writes_are_kept_out_of_an_order() {
     assert_eq!(pair.hurts().len(), 1, "{:?}", pair.comparison);
 }
 
-/// An order of two statements draws the runs that `hold` drew before it knew longer orders: each line of the golden file
-/// has a model, the strategy, the seed, and the token of that version.
+/// An order of two statements draws the runs that `hold` drew before it knew longer orders: each line of the golden
+/// file has a model, the strategy, the seed, and the token of that version.
 #[test]
 fn an_order_of_two_statements_draws_the_runs_that_it_always_drew() {
     let golden = read("tests/golden/holds.txt");

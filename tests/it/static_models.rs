@@ -1,8 +1,8 @@
 //! Generates random programs for static executes-before: loopers, tasks with delays, instants and posts to the front,
 //! threads, joins, events, flags, semaphores, locks, `try`, cancels, quits, and loops whose end is not known.
 //!
-//! Each body writes `v` at its begin and at its end; these writes are *marks*. All of them write the same value, so that
-//! they make no states.
+//! Each body writes `v` at its begin and at its end; these writes are *marks*. All of them write the same value, so
+//! that they make no states.
 
 use crate::static_tree::{
     BodyIndex, Condition, FLAGS, Joined, LOCKS, LOOPERS, Random, RandomBody, Runs, SEMAPHORES, Step, Target, When,

@@ -80,8 +80,8 @@ impl Monitor for TaskOrders {
     }
 }
 
-/// Returns the pairs of tasks that are in one order in all runs, and those that are in the other one in some run; `None`
-/// if there are too many states.
+/// Returns the pairs of tasks that are in one order in all runs, and those that are in the other one in some run;
+/// `None` if there are too many states.
 fn task_orders(model: &Model) -> Option<Seen> {
     let bounds = Bounds { states: MOST_STATES * 4, ..Bounds::default() };
     let plan = SearchPlan { bounds, ..SearchPlan::new(model) };

@@ -1,5 +1,5 @@
-//! The rules of AndRacer as printed ("Static Executes-Before Analysis for Event Driven Programs", 2021, section 5): C1 to
-//! C3 and I1 to I3 on the task post graph of a random program in the paper's own language.
+//! The rules of AndRacer as printed ("Static Executes-Before Analysis for Event Driven Programs", 2021, section 5): C1
+//! to C3 and I1 to I3 on the task post graph of a random program in the paper's own language.
 //!
 //! Task 1 is the paper's main task. A looper is a *unique thread* if it is declared, or if one statement of a unique
 //! task that is in no loop makes it.

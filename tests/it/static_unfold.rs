@@ -97,7 +97,8 @@ pub(crate) struct Unfolded {
 /// Local variables: the contexts that they stand for, if that is known.
 type Locals = BTreeMap<u32, Option<ContextIndex>>;
 
-/// Unfolds a program. Context 0 is the app, followed by the declared loopers. `once`: loops are performed at most once, which is a mistake.
+/// Unfolds a program. Context 0 is the app, followed by the declared loopers. `once`: loops are performed at most once,
+/// which is a mistake.
 pub(crate) fn unfold(program: &Random, once: bool) -> Option<Unfolded> {
     let mut u =
         Unfolder { program, once, contexts: Vec::new(), nodes: Vec::new(), declared: BTreeMap::new(), all: Vec::new() };

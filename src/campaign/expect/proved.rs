@@ -1,7 +1,9 @@
 //! Proves `expect` lines by static executes-before, for programs with too many states for a search.
 
+use super::order::is_about_order;
+use super::test_result::LineVerdict;
 use crate::event::SiteId;
-use crate::lang::program::{ExpectationKind, OrderWord, SiteRef};
+use crate::lang::program::{Expectation, ExpectationKind, OrderWord, SiteRef};
 use crate::statics::{SitesClaim, Statics};
 
 /// Returns whether static analysis may prove such a line.
@@ -41,6 +43,23 @@ pub(super) fn proof(kind: &ExpectationKind, statics: &Statics) -> Option<Vec<Str
             is_proved.then(|| all().flat_map(|(x, y)| statics.why(x, y)).collect())
         }
         _ => None,
+    }
+}
+
+/// Returns the verdict on a line of which static analysis may have a proof: without one, the verdict that runs have led
+/// to.
+///
+/// # Panics
+///
+/// Panics if a run breaks the line although it is proved: one of the two is wrong.
+pub(super) fn settle(line: &Expectation, proof: Option<&[String]>, verdict: LineVerdict) -> LineVerdict {
+    let Some(proof) = proof else { return verdict };
+    match verdict {
+        LineVerdict::Cut => LineVerdict::Met,
+        LineVerdict::Unmet(why, ..) if is_about_order(&line.kind) => {
+            panic!("a run breaks `{}`, which static analysis proves: {why:?}; {proof:?}", line.text)
+        }
+        verdict => verdict,
     }
 }
 

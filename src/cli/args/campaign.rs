@@ -90,7 +90,7 @@ impl DetectorArg {
     pub(in crate::cli) fn resolve(self) -> Vec<DetectorId> {
         match self {
             Self::Pairs(by) => vec![by],
-            // The pairs are given; what runs show of them is told as well.
+            // The pairs are given; what runs show of them is reported as well.
             Self::Static => vec![DetectorId::HYBRID],
             Self::Atomicity => Vec::new(),
             Self::All => DetectorId::of_runs().collect(),

@@ -1,7 +1,7 @@
 //! `raceflip confirm`: shows which potential pairs are real, which are harmful, and how to replay them.
 //!
-//! The room of pairs: the commands `static`, `detect`, `confirm` and `merge`, the words for what they found (`found`), the
-//! pairs that the user names (`pair_options`), gates, and the journal with which a campaign resumes.
+//! The room of pairs: the commands `static`, `detect`, `confirm` and `merge`, the words for what they found (`found`),
+//! the pairs that the user names (`pair_options`), gates, and the journal with which a campaign resumes.
 
 mod campaigns;
 pub(super) mod detect;
