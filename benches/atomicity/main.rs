@@ -1,7 +1,7 @@
 //! Measures the analysis of atomicity on synthetic traces: speed, memory, growth.
 //!
-//! `cargo bench --bench atomicity` writes `docs/results/atomicity_speed.md`. With `--quick`, or if a test run starts it, it
-//! takes seconds and writes meaningless numbers below `target/tmp`.
+//! `cargo bench --bench atomicity` writes `docs/results/atomicity_speed.md`. With `--quick`, or if a test run starts
+//! it, it takes seconds and writes meaningless numbers below `target/tmp`.
 
 #[allow(dead_code, reason = "other benchmarks use the rest")]
 #[path = "../common/machine.rs"]

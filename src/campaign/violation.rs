@@ -83,7 +83,7 @@ impl SerialRuns {
 #[derive(Clone, Debug)]
 pub enum KnownHarm {
     /// A failure that comes with the violation only.
-    Needed(ViolationHarm),
+    Needed(Box<ViolationHarm>),
     /// Their most frequent failure, or one that other runs were not seen to have.
     Open(OpenHarm),
 }

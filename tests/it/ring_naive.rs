@@ -150,7 +150,7 @@ impl Recording {
             let known = edges.len();
             for (p, q) in posts.iter().flat_map(|p| posts.iter().map(move |q| (*p, *q))) {
                 let (Some(first), Some(second)) = (self.done[p].makes, self.done[q].makes) else { continue };
-                let (Some(last), Some(begin)) = (of(first).last(), of(second).next()) else { continue };
+                let (Some(last), Some(begin)) = (of(first).next_back(), of(second).next()) else { continue };
                 // Of two tasks of one looper the first one ends before the second one begins if its post comes first,
                 // or if the second one is posted after something that the first one does.
                 let is_first = before[q].contains(&p) || of(first).any(|i| i == q || before[q].contains(&i));

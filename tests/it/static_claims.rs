@@ -282,7 +282,7 @@ fn of_rules(rules: &Fixpoint, a: u32, b: u32) -> Option<Claim> {
     if ways.is_empty() {
         return None;
     }
-    let claim = if ways.iter().any(|way| *way == (false, false)) {
+    let claim = if ways.contains(&(false, false)) {
         Claim::None
     } else if ways.iter().all(|way| *way == (true, true)) {
         Claim::Exclusive

@@ -298,9 +298,12 @@ const PRINTED: &str = "\
 |---|---|---|---|---|
 ";
 
+/// Makes the program of a seed.
+type Generator = fn(u64) -> Random;
+
 fn printed_section() -> String {
     let mut text = PRINTED.to_owned();
-    let kinds: [(&str, fn(u64) -> Random); 5] = [
+    let kinds: [(&str, Generator); 5] = [
         ("posts, branches, loops, loopers made on the way", of_paper),
         ("and delays", with_delays),
         ("and posts to the front", with_fronts),

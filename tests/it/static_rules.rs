@@ -121,7 +121,8 @@ pub(crate) fn with_mistake(program: &Random, mistake: Option<Mistake>) -> Option
         of,
     };
     f.graphs();
-    while (0..count).fold(false, |changed, node| f.grow(node) || changed) {}
+    // Each round visits all nodes, whatever the first ones do.
+    while (0..count).filter(|node| f.grow(*node)).count() > 0 {}
     Some(f)
 }
 

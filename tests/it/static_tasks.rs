@@ -49,8 +49,8 @@ pub(crate) fn of_printed(all: &TaskTally, of: Reading) -> [u64; 2] {
 
 /// Counts claims about the order of tasks, by all runs.
 pub(crate) fn count_printed(seeds: Range<u64>, make: fn(u64) -> Random) -> TaskTally {
-    let mut all = TaskTally::default();
-    all.printed = [Reading::Corrected, Reading::Printed, Reading::Closed].map(|reading| (reading, [0, 0]));
+    let none = [Reading::Corrected, Reading::Printed, Reading::Closed].map(|reading| (reading, [0, 0]));
+    let mut all = TaskTally { printed: none, ..TaskTally::default() };
     for seed in seeds {
         let program = make(seed);
         let model = load(seed, &program);

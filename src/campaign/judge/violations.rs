@@ -217,7 +217,7 @@ impl<P: Program> Violations<'_, P> {
             && let Some(failure) = tally.with.clone().finish(self.plan).into_iter().find(|f| f.signature == signature)
         {
             of.verdict = ViolationVerdict::Harmful;
-            of.harm = Some(KnownHarm::Needed(ViolationHarm { failure, violated, serial }));
+            of.harm = Some(KnownHarm::Needed(Box::new(ViolationHarm { failure, violated, serial })));
         } else {
             let signature = tally.suspects().next().or_else(|| Some(tally.with.counts().next()?.0));
             of.harm = signature.map(|signature| {

@@ -281,10 +281,11 @@ impl<'c, 'a> PathSearch<'c, 'a> {
 
     // Keeps the next step of the context of the current one.
     fn reach_next(&mut self, from: StepNo, step: StepNo) {
-        if step < self.end && self.reached.insert(step, self.cost, Reached::With(from)) {
-            if let Some(other) = self.next.replace(step) {
-                self.open.push(Reverse(other));
-            }
+        if step < self.end
+            && self.reached.insert(step, self.cost, Reached::With(from))
+            && let Some(other) = self.next.replace(step)
+        {
+            self.open.push(Reverse(other));
         }
     }
 
