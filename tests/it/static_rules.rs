@@ -226,8 +226,8 @@ impl Fixpoint {
         self.over[y] >> a & 1 == 1 || by_point || self.are_exclusive(x, y)
     }
 
-    // Whether the ways to two nodes part in one instance of a context, at statements of which neither can come after the
-    // other.
+    // Whether the ways to two nodes part in one instance of a context, at statements of which neither can come after
+    // the other.
     fn are_exclusive(&self, x: NodeIndex, y: NodeIndex) -> bool {
         let line = |node: NodeIndex| {
             let mut of = self.context(node);
@@ -410,8 +410,8 @@ impl Fixpoint {
         self.context(x) != self.context(y) || !self.unique[self.context(x)]
     }
 
-    // Whether a message precedes one that is posted later (`docs/detectors.md`). A firing is a post without delay of which
-    // only the enable is known, so it is never the first one.
+    // Whether a message precedes one that is posted later (`docs/detectors.md`). A firing is a post without delay of
+    // which only the enable is known, so it is never the first one.
     fn precedes(&self, first: Kind, then: Kind) -> bool {
         let Kind::Task(first) = first else { return false };
         let then = match then {
