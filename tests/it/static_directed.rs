@@ -40,7 +40,7 @@ pub(crate) const DIRECTED: [(&str, &str); 8] = [
     (
         "quit safely",
         "var v = 0\nlooper main\ntask a() { quit main safely; quit main; @a: v = 1 }\ntask b() { @b: v = 2 }\n\
-         thread t { post a() to main; post b() to main }\n",
+         thread t { post a() to main }\nthread u { post b() to main }\n",
     ),
 ];
 
