@@ -38,6 +38,9 @@ pub struct Settings {
     /// Whether possible livelocks are searched for even if no run hit the limit of steps.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub livelocks: bool,
+    /// Whether static analysis refutes no pairs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_static: bool,
     /// Limits of runs that differ from the defaults, by option.
     pub limits: BTreeMap<String, u64>,
 }
@@ -70,6 +73,7 @@ impl Settings {
             explore_limit: plan.search.states,
             order_pairs: plan.trials.orders,
             livelocks: plan.search.livelocks,
+            no_static: false,
             limits: plan.limits.unusual().map(|(option, value)| (option.to_owned(), value)).collect(),
         }
     }
@@ -87,7 +91,7 @@ impl Settings {
             "detectors" => serde_json::json!(usual()),
             "atomic" => serde_json::json!([]),
             "most_pairs" => serde_json::json!(usual_pairs()),
-            "livelocks" => serde_json::json!(false),
+            "livelocks" | "no_static" => serde_json::json!(false),
             _ => serde_json::Value::Null,
         };
         let of = |fields: &serde_json::Map<String, serde_json::Value>, name: &str| {

@@ -64,6 +64,14 @@ pub struct StaticsOptions {
     pub reasons: bool,
 }
 
+impl StaticsOptions {
+    /// Returns the usual options, with reasons.
+    #[must_use]
+    pub fn explained() -> Self {
+        Self { reasons: true, ..Self::default() }
+    }
+}
+
 impl Default for StaticsOptions {
     fn default() -> Self {
         Self { contexts: 16_000, operations: 1_000_000, reasons: false }

@@ -262,6 +262,8 @@ fn journals_that_do_not_fit_are_refused() {
     refused(&[], "it already exists; continue it with --resume");
     refused(&["--resume", "--seed", "4"], "seed is 0 there, and 4 here");
     refused(&["--resume", "--trials-out", "t.jsonl"], "--trials-out was not given there");
+    refused(&["--resume", "--no-static"], "no-static is false there, and true here");
+    refused(&["--resume", "--detector", "static"], "detectors is [\"hybrid\"] there, and [\"static\"] here");
     refused(&["--resume", "--steps", "77"], "limits is {} there");
     refused(&["--resume", "--pair", "@check~@destroy"], "--pair needs a single model");
     let again = small(&["--resume"]);

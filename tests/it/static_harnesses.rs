@@ -138,7 +138,7 @@ fn the_figures_of_the_paper_are_as_it_says() {
 fn claims_about_harnesses_have_reasons() {
     let mut claims = 0;
     for Variant { name, model, .. } in variants() {
-        let statics = analyze(&model.program, &StaticsOptions { reasons: true, ..StaticsOptions::default() });
+        let statics = analyze(&model.program, &StaticsOptions::explained());
         for (a, b) in conflicting(&model.program) {
             if matches!(statics.sites(a, b), SitesClaim::Ordered { .. } | SitesClaim::BothOrders) {
                 claims += 1;

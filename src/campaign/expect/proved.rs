@@ -2,9 +2,11 @@
 
 use super::order::is_about_order;
 use super::test_result::LineVerdict;
-use crate::event::SiteId;
+use crate::event::{BodyId, SiteId};
 use crate::lang::program::{Expectation, ExpectationKind, OrderWord, SiteRef};
 use crate::statics::{SitesClaim, Statics};
+use std::cell::OnceCell;
+use std::sync::Arc;
 
 /// Returns whether static analysis may prove such a line.
 pub(super) fn is_provable(kind: &ExpectationKind) -> bool {
@@ -16,33 +18,49 @@ pub(super) fn is_provable(kind: &ExpectationKind) -> bool {
     }
 }
 
-/// Returns the reason why the line holds in every run, sentence by sentence; `None` if the analysis does not prove it.
-pub(super) fn proof(kind: &ExpectationKind, statics: &Statics) -> Option<Vec<String>> {
-    match kind {
-        ExpectationKind::ExecutesBefore(first, second) => {
-            let is_ordered = statics.bodies().binary_search(&(*first, *second)).is_ok();
-            is_ordered.then(|| statics.why_bodies(*first, *second))
+/// Proofs of the lines of one program.
+pub(super) struct LineProofs {
+    statics: Arc<Statics>,
+    // The orders of bodies, once a line has asked.
+    bodies: OnceCell<Vec<(BodyId, BodyId)>>,
+}
+
+impl LineProofs {
+    pub(super) fn new(statics: Arc<Statics>) -> Self {
+        Self { statics, bodies: OnceCell::new() }
+    }
+
+    /// Returns the reason why the line holds in every run, sentence by sentence; `None` if the analysis does not prove
+    /// it.
+    pub(super) fn of(&self, kind: &ExpectationKind) -> Option<Vec<String>> {
+        let statics = &self.statics;
+        match kind {
+            ExpectationKind::ExecutesBefore(first, second) => {
+                let bodies = self.bodies.get_or_init(|| statics.bodies());
+                let is_ordered = bodies.binary_search(&(*first, *second)).is_ok();
+                is_ordered.then(|| statics.why_bodies(*first, *second))
+            }
+            ExpectationKind::Order { refs, word: OrderWord::Never } => {
+                let [first, then] = refs.as_slice() else { return None };
+                // The second statement is always over before the first one comes.
+                let all = || pairs(then, first);
+                let is_never = all().all(|(x, y)| statics.past_before(x, y));
+                is_never.then(|| all().map(|(x, y)| statics.why(x, y)).find(|why| !why.is_empty()).unwrap_or_default())
+            }
+            ExpectationKind::Race { no, false_, order: false, left, right, .. } if *no || *false_ => {
+                let all = || pairs(left, right).filter(|(x, y)| statics.sites(*x, *y) != SitesClaim::NoConflict);
+                let is_ordered = |(x, y)| match statics.sites(x, y) {
+                    SitesClaim::Ordered { .. } | SitesClaim::NeverBoth => true,
+                    // Both orders of the two statements happen, though never of the same instances.
+                    SitesClaim::BothOrders => *no,
+                    _ => false,
+                };
+                // A line about statements that never conflict says nothing that could be proved.
+                let is_proved = all().next().is_some() && all().all(is_ordered);
+                is_proved.then(|| all().flat_map(|(x, y)| statics.why(x, y)).collect())
+            }
+            _ => None,
         }
-        ExpectationKind::Order { refs, word: OrderWord::Never } => {
-            let [first, then] = refs.as_slice() else { return None };
-            // The second statement is always over before the first one comes.
-            let all = || pairs(then, first);
-            let is_never = all().all(|(x, y)| statics.past_before(x, y));
-            is_never.then(|| all().map(|(x, y)| statics.why(x, y)).find(|why| !why.is_empty()).unwrap_or_default())
-        }
-        ExpectationKind::Race { no, false_, order: false, left, right, .. } if *no || *false_ => {
-            let all = || pairs(left, right).filter(|(x, y)| statics.sites(*x, *y) != SitesClaim::NoConflict);
-            let is_ordered = |(x, y)| match statics.sites(x, y) {
-                SitesClaim::Ordered { .. } | SitesClaim::NeverBoth => true,
-                // Both orders of the two statements happen, though never of the same instances.
-                SitesClaim::BothOrders => *no,
-                _ => false,
-            };
-            // A line about statements that never conflict says nothing that could be proved.
-            let is_proved = all().next().is_some() && all().all(is_ordered);
-            is_proved.then(|| all().flat_map(|(x, y)| statics.why(x, y)).collect())
-        }
-        _ => None,
     }
 }
 

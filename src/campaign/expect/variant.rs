@@ -14,7 +14,7 @@ use super::atomicity::{AtomicityLines, is_about_atomicity};
 use super::ends::{EndMismatch, is_of_absence, judge, named};
 use super::implied::expecting_no_failure;
 use super::order::{OrderTally, OrderWatch, is_about_order};
-use super::proved::{self, is_provable, proof};
+use super::proved::{LineProofs, is_provable, settle};
 use super::race::{is_about_order_pairs, is_about_pairs, judge_pairs};
 use super::saved::{ReplayedSeed, SeedResult, replay_saved};
 use super::search::search;
@@ -187,7 +187,7 @@ impl Test<'_> {
     // Returns what static analysis claims of the variant.
     fn statics(&mut self) -> Arc<Statics> {
         let program = &self.plan.model.program;
-        let analyze = || Arc::new(analyze(program, &StaticsOptions { reasons: true, ..StaticsOptions::default() }));
+        let analyze = || Arc::new(analyze(program, &StaticsOptions::explained()));
         self.statics.get_or_insert_with(analyze).clone()
     }
 
@@ -332,10 +332,10 @@ impl Test<'_> {
         let mut worker = Worker::new(&self.plan.campaign);
         let expectations = &self.plan.model.program.expectations;
         let asks = self.searched.is_none() && expectations.iter().any(|e| is_provable(&e.kind));
-        let statics = asks.then(|| self.statics());
+        let proofs = asks.then(|| LineProofs::new(self.statics()));
         let line = |(i, e): (usize, &Expectation)| {
-            let proof = statics.as_ref().and_then(|statics| proof(&e.kind, statics));
-            let verdict = proved::settle(e, proof.as_deref(), self.verdict(i, &e.kind, &mut worker));
+            let proof = proofs.as_ref().and_then(|proofs| proofs.of(&e.kind));
+            let verdict = settle(e, proof.as_deref(), self.verdict(i, &e.kind, &mut worker));
             let verdict = match verdict {
                 // Runs that contradict the line stay valid after an interruption. A missing end might still have come.
                 LineVerdict::Unmet(_, shown, more) if !complete && !shown.is_empty() => {

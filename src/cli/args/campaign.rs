@@ -4,11 +4,11 @@ use super::{DefineArgs, JobArgs, LimitArgs, SeedArgs, head};
 use crate::campaign;
 use crate::cli::io::load::Model;
 use crate::detect::{DetectorId, Pair};
-use crate::statics::{StaticPair, StaticsOptions, analyze};
+use crate::statics::{StaticPair, Statics, StaticsOptions, analyze};
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, RangedI64ValueParser};
 use std::num::NonZeroUsize;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// Returns the parser for numbers of runs. The range bounds the memory, since the findings of all runs of a pair are
 /// kept until it is judged. A longer campaign is another one, with another seed.
@@ -42,8 +42,6 @@ pub(in crate::cli) struct CampaignArgs {
 impl CampaignArgs {
     /// Returns the plan of the campaign for this model.
     pub(in crate::cli) fn plan(&self, model: &Model, trials: campaign::TrialPlan) -> campaign::CampaignPlan {
-        let pairs = trials.pairs.or_else(|| (self.detector == DetectorArg::Static).then(|| static_pairs(model)));
-        let trials = campaign::TrialPlan { pairs, ..trials };
         campaign::CampaignPlan {
             limits: self.limits.resolve(),
             seed: self.seed.seed,
@@ -57,13 +55,32 @@ impl CampaignArgs {
             ..campaign::CampaignPlan::new(model)
         }
     }
+
+    /// Returns the plan with what static analysis says of the model: the pairs, if it is the detector, and with
+    /// `refutes` the orders that refute pairs.
+    pub(in crate::cli) fn analyzed(
+        &self,
+        model: &Model,
+        mut plan: campaign::CampaignPlan,
+        refutes: bool,
+    ) -> campaign::CampaignPlan {
+        let detects = self.detector == DetectorArg::Static && plan.trials.pairs.is_none();
+        if detects || refutes {
+            let options = StaticsOptions { reasons: refutes, ..StaticsOptions::default() };
+            let statics = analyze(&model.program, &options);
+            if detects {
+                plan.trials.pairs = Some(static_pairs(&statics));
+            }
+            plan.ordered = refutes.then(|| Arc::new(statics));
+        }
+        plan
+    }
 }
 
 /// Returns the pairs that static analysis reports, without those whose order is settled.
-fn static_pairs(model: &Model) -> Vec<Pair> {
+fn static_pairs(statics: &Statics) -> Vec<Pair> {
     let open = |pair: &StaticPair| pair.is_open() && pair.settled.is_none();
-    let pairs = analyze(&model.program, &StaticsOptions::default()).pairs();
-    pairs.into_iter().filter(open).map(|pair| pair.pair).collect()
+    statics.pairs().into_iter().filter(open).map(|pair| pair.pair).collect()
 }
 
 /// Detectors of a campaign, the value of `--detector`.

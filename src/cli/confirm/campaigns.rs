@@ -2,7 +2,7 @@
 
 use super::{Args, GroupArgs, save, text, violations};
 use crate::campaign::{self, CampaignPlan, CampaignProgress};
-use crate::cli::args::{ToolArgs, workers};
+use crate::cli::args::{DetectorArg, ToolArgs, workers};
 use crate::cli::confirm::gate::{self, Gate};
 use crate::cli::confirm::journal::OpenJournal;
 use crate::cli::io::bar::{CampaignBar, Runs};
@@ -131,6 +131,7 @@ impl<'c> Campaign<'c> {
     fn confirm(&self, case: &Case, jobs: usize, context: campaign::CampaignContext<'_>) -> Entry {
         let model = &case.model;
         let plan = CampaignPlan { jobs, ..super::plan(self.args, model) };
+        let plan = self.args.campaign.analyzed(model, plan, !self.args.no_static);
         let (_, report, trials) = violations::campaign(self.args, model, &plan, context);
         let entry = Entry { report, trials };
         if let Some(journal) = self.journal.as_ref().filter(|_| entry.report.about.complete)
@@ -209,6 +210,16 @@ impl<'c> Campaign<'c> {
     }
 }
 
+// Returns what the results of a campaign depend on, besides its models.
+fn settings(args: &Args, plan: &CampaignPlan) -> Settings {
+    let mut settings = Settings { atomic: args.atomic.names(), no_static: args.no_static, ..Settings::of(plan) };
+    // The plan has the pairs of static analysis, and not its name.
+    if args.campaign.detector == DetectorArg::Static {
+        settings.detectors = vec!["static".to_owned()];
+    }
+    settings
+}
+
 pub(super) fn run(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
     refuse_single(args)?;
     let defines = args.campaign.defines.resolve();
@@ -225,7 +236,7 @@ pub(super) fn run(args: &Args, gate: &Gate, context: &mut CommandContext) -> Res
     let out = &mut context.out;
     let plan = super::plan(args, first);
     let limits = plan.limits;
-    let settings = Settings { atomic: args.atomic.names(), ..Settings::of(&plan) };
+    let settings = settings(args, &plan);
     let mut campaign = Campaign::open(args, &cases, settings, out)?;
     let stop = interrupt::install();
     let timer = Timer::start(args.time, stop.clone());

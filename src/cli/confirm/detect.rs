@@ -106,6 +106,7 @@ fn one(
     context: &mut CommandContext,
 ) -> Result<(ExitStatus, Option<String>), Refusal> {
     let plan = args.campaign.plan(model, TrialPlan { count: 0, ..TrialPlan::default() });
+    let plan = args.campaign.analyzed(model, plan, false);
     if args.campaign.detector == DetectorArg::Atomicity {
         let Shown { report, lines, complete } = violations(args, model, &plan, stop);
         let status = match (complete, report.is_violated()) {

@@ -29,14 +29,12 @@ use crate::formats::campaign::ConfirmReport;
 use crate::formats::campaigns::Partition;
 use crate::formats::report::text::TextExtent;
 use crate::formats::report::words;
-use crate::statics::{StaticsOptions, analyze};
 pub(super) use campaigns::print_campaign;
 use clap::ValueEnum;
 use found::potential;
 use gate::{Gate, GateArgs};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 use text::ConfirmPrinter;
 
@@ -212,13 +210,11 @@ impl Args {
     }
 }
 
-// Returns the plan of the campaign for a model.
+// Returns the plan of the campaign for a model, without static analysis.
 fn plan(args: &Args, model: &Model) -> campaign::CampaignPlan {
     let trials = TrialPlan { count: args.trials, orders: !args.no_orders, ..TrialPlan::default() };
     let search = StatePlan { explore: args.explore.into(), states: args.explore_limit, livelocks: args.livelocks() };
-    let options = StaticsOptions { reasons: true, ..StaticsOptions::default() };
-    let ordered = (!args.no_static).then(|| Arc::new(analyze(&model.program, &options)));
-    campaign::CampaignPlan { search, ordered, ..args.campaign.plan(model, trials) }
+    campaign::CampaignPlan { search, ..args.campaign.plan(model, trials) }
 }
 
 pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
@@ -242,7 +238,8 @@ fn one(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitSta
     let model = load::model(&args.paths[0], &args.campaign.defines.resolve(), &context.out)?;
     let pairs = pair_options::pairs(args.pairs_from.as_deref(), &args.pair, &model, &mut context.out)?;
     let mut plan = plan(args, &model);
-    plan.trials.pairs = pairs.or(plan.trials.pairs);
+    plan.trials.pairs = pairs;
+    let plan = args.campaign.analyzed(&model, plan, !args.no_static);
     let sites = &model.code.setup.sites;
     let mut given = plan.trials.pairs.iter().flatten();
     if args.no_orders && given.any(|pair| sites[pair.a].is_operation() || sites[pair.b].is_operation()) {

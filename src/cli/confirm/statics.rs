@@ -58,7 +58,7 @@ pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<Ex
         context,
         || None,
         |model, context| {
-            let statics = analyze(&model.program, &StaticsOptions { reasons: true, ..StaticsOptions::default() });
+            let statics = analyze(&model.program, &StaticsOptions::explained());
             let report = StaticReport::new(model.name(), model, &statics);
             let status = if report.pairs.is_empty() { ExitStatus::Nothing } else { ExitStatus::Found };
             if args.result.format == Format::Json {

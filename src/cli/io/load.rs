@@ -92,8 +92,7 @@ pub(in crate::cli) fn warnings(model: &Model, context: &mut CommandContext) -> u
     // The source was parsed before, so this cannot fail.
     let Ok(file) = parse(source) else { return 0 };
     let mut warnings = lang::warnings(source, &file);
-    let options = StaticsOptions { reasons: true, ..StaticsOptions::default() };
-    warnings.extend(mistakes(&model.program, source, &analyze(&model.program, &options)));
+    warnings.extend(mistakes(&model.program, source, &analyze(&model.program, &StaticsOptions::explained())));
     warnings.sort_by_key(|warning| warning.span.start);
     if !warnings.is_empty() {
         let rendered = render_warnings(source, &warnings, context.out.paints_errors());
