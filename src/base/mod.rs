@@ -21,4 +21,5 @@ pub use ids::{Id, IndexVec};
 pub use pool::Pool;
 pub use rng::{Rng, mix};
 pub use set::IdSet;
+pub(crate) use set::bits_of;
 pub use shown::{clean, clean_json, command_at, counted, elided, hidden, phrased, push_clean};

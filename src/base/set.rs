@@ -191,12 +191,17 @@ impl<I: Id> IdSet<I> {
 
 // Iterates over the members in one word; `number` is the position of the word in the set.
 fn bits<I: Id>(number: usize, word: u64) -> impl Iterator<Item = I> {
-    let mut rest = word;
+    bits_of(word).map(move |bit| I::new(number * 64 + bit))
+}
+
+/// Iterates over the bits of a word that are set, from the lowest one on.
+#[inline]
+pub(crate) fn bits_of(mut word: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
-        (rest != 0).then(|| {
-            let bit = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            I::new(number * 64 + bit)
+        (word != 0).then(|| {
+            let bit = word.trailing_zeros() as usize;
+            word &= word - 1;
+            bit
         })
     })
 }

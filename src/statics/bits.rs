@@ -1,5 +1,7 @@
 //! Rows of bits over contexts or points. A row has no zero words at its end, so that equal sets are equal rows.
 
+use crate::base::bits_of;
+
 /// A set of small numbers.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(super) struct Bits(Vec<u64>);
@@ -80,14 +82,8 @@ impl Bits {
 }
 
 // Iterates over the bits of a word, counted from `from`.
-fn members(mut word: u64, from: usize) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        (word != 0).then(|| {
-            let bit = word.trailing_zeros() as usize;
-            word &= word - 1;
-            from + bit
-        })
-    })
+fn members(word: u64, from: usize) -> impl Iterator<Item = usize> {
+    bits_of(word).map(move |bit| from + bit)
 }
 
 /// A set of few numbers that lie close together, as its words that are not 0.

@@ -1,5 +1,6 @@
 //! Sets of slots: what steps carry, in tables from which old bits are dropped when they are read.
 
+use crate::base::bits_of;
 use crate::base::mutant::{self, Mutant};
 
 /// A set of slots.
@@ -67,11 +68,8 @@ impl GivenBack {
     // Drops the bits of slots that were given back since a set was last joined.
     fn drop_since<const W: usize>(&self, set: &mut Slots<W>, stamp: u32) {
         for (i, word) in set.iter_mut().enumerate() {
-            let mut left = *word;
-            while left != 0 {
-                let bit = left.trailing_zeros();
-                left &= left - 1;
-                if self.at[i * 64 + bit as usize] > stamp {
+            for bit in bits_of(*word) {
+                if self.at[i * 64 + bit] > stamp {
                     *word &= !(1 << bit);
                 }
             }

@@ -27,12 +27,3 @@ impl ChainSet {
         self.blocks.get(block).copied().unwrap_or(0)
     }
 }
-
-/// Returns the chains of a subset by their places in the block, in ascending order.
-pub(in crate::detect) fn ones(mut lanes: Lanes) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let k = (lanes != 0).then(|| lanes.trailing_zeros() as usize)?;
-        lanes &= lanes - 1;
-        Some(k)
-    })
-}

@@ -23,8 +23,8 @@
 
 use super::clock::{ChainId, Clock, ClockBlock, Point, WIDTH, knows};
 use super::delayed::{DelayedTask, DelayedTasks};
-use super::lanes::{ChainSet, ones};
-use crate::base::Id;
+use super::lanes::ChainSet;
+use crate::base::{Id, bits_of};
 use crate::event::ContextId;
 use crate::world::{PostClass, Time};
 use std::collections::BTreeMap;
@@ -127,7 +127,7 @@ impl Tasks {
             let is_news = self.last.block(number).is_some_and(|last| is_news(known, last, clock.block(number)));
             let may_follow = self.posted_ends.get(number).is_some_and(|ends| !clock.covers(ends));
             let chains = if is_news { own } else { 0 } | if may_follow { posters } else { 0 };
-            for k in ones(chains).filter(|k| known[*k] > 0) {
+            for k in bits_of(chains.into()).filter(|k| known[*k] > 0) {
                 let point = Point { chain: ChainId::new(number * WIDTH + k), epoch: known[k] };
                 self.teach_of(point, posted.class, clock, &mut news);
             }
@@ -189,7 +189,7 @@ impl Tasks {
             if is_known || !self.last.block(number).is_some_and(|last| is_news(theirs, last, mine)) {
                 continue;
             }
-            for k in ones(self.chains.of(number)) {
+            for k in bits_of(self.chains.of(number).into()) {
                 let Some(tasks) = self.by_chain.get(&ChainId::new(number * WIDTH + k)) else { continue };
                 let early = tasks.partition_point(|task| task.begin.epoch <= theirs[k]);
                 if let Some(task) = tasks[..early].last().filter(|task| !before.has(task.end)) {

@@ -10,9 +10,9 @@
 use super::order::TraceOrder;
 use super::queue::{EndedTask, PostedTask};
 use super::state::{ContextState, NOTHING, news};
-use crate::base::Id;
+use crate::base::{Id, bits_of};
 use crate::detect::relation::clock::{ChainId, Clock, ClockBlock, WIDTH, join};
-use crate::detect::relation::lanes::{Lanes, ones};
+use crate::detect::relation::lanes::Lanes;
 use crate::trace::{TaskNo, ThreadNo};
 use crate::world::PostClass;
 use std::sync::Arc;
@@ -122,7 +122,7 @@ impl TraceOrder<'_> {
     // Searches some chains of a block, as far as the post knows them.
     fn follow_chains(&mut self, asked: &ChainQuery<'_>, now: &mut PredecessorSearch<'_>) {
         let (mut before, mut overtaken) = (Vec::new(), Vec::new());
-        for k in ones(asked.own | asked.posts) {
+        for k in bits_of((asked.own | asked.posts).into()) {
             let chain = ChainId::new(asked.block * WIDTH + k);
             let log = &self.chains[chain];
             let (mut posted, mut fired) = (0, 0);

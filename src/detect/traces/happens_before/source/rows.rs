@@ -1,7 +1,7 @@
 //! A relation over nodes as rows of bits.
 
 use super::nodes::Node;
-use crate::base::Id;
+use crate::base::{Id, bits_of};
 
 /// Bits for nodes, as words.
 pub(super) type Words = Vec<u64>;
@@ -72,11 +72,8 @@ pub(super) fn clear_all(words: &mut [u64], first: Node, end: Node) {
 pub(super) fn members(words: &[u64], mask: &[u64], without: Option<&[u64]>) -> Vec<Node> {
     let mut found = Vec::new();
     for at in 0..words.len() {
-        let mut word = words[at] & mask[at] & !without.map_or(0, |w| w[at]);
-        while word != 0 {
-            found.push(Node::new(at * 64 + word.trailing_zeros() as usize));
-            word &= word - 1;
-        }
+        let word = words[at] & mask[at] & !without.map_or(0, |w| w[at]);
+        found.extend(bits_of(word).map(|bit| Node::new(at * 64 + bit)));
     }
     found
 }
