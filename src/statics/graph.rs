@@ -157,10 +157,12 @@ pub(super) struct AccessData {
     pub(super) races: bool,
 }
 
-/// A condition on the value of a global: `global op constant` is `wanted`.
+/// A condition on the value of a cell of a global: `global[cell] op constant` is `wanted`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Test {
     pub(super) global: GlobalId,
+    /// The number of the cell: 0 if the global has only one.
+    pub(super) cell: i64,
     pub(super) op: TestOp,
     pub(super) constant: i64,
     pub(super) wanted: bool,
@@ -201,7 +203,7 @@ impl TestOp {
 impl Test {
     /// Returns whether every value that satisfies this condition satisfies the other one.
     pub(super) fn implies(self, other: Self) -> bool {
-        let exact = self.op == TestOp::Eq && self.wanted && self.global == other.global;
+        let exact = self.op == TestOp::Eq && self.wanted && (self.global, self.cell) == (other.global, other.cell);
         self == other || (exact && other.holds(self.constant))
     }
 
@@ -216,13 +218,22 @@ impl Test {
     }
 }
 
+/// Who reads a condition, as far as it matters.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Reader {
+    /// The blocks around the read, an index in [`Graph::around`].
+    pub(super) around: u32,
+    /// The context. The app if no block holds a lock, so that equal conditions are one.
+    pub(super) ctx: Ctx,
+}
+
 /// What has happened where the facts about a context grow.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Sync {
     /// A thread has been joined.
     Join(Ctx),
     /// A condition has come out.
-    Flag(Test),
+    Flag(Test, Reader),
     /// The queue of this thread has been left.
     LoopLeft,
     /// This looper has been told to quit.
@@ -296,6 +307,8 @@ pub(super) struct Graph {
     pub(super) around: Vec<Blocks>,
     /// Acquisitions of blocks of which the nodes inside are not all known.
     pub(super) busy: BTreeSet<SiteId>,
+    /// Contexts in which calls share a copy of a body. The locks around these calls are not known inside of the copy.
+    pub(super) shares: BTreeSet<Ctx>,
     /// Globals that `init` writes.
     pub(super) init_writes: BTreeSet<GlobalId>,
     /// Whether something was folded because of a limit.
@@ -317,6 +330,33 @@ impl Graph {
 
     pub(super) fn access(&self, node: Node) -> Option<&AccessData> {
         if let NodeKind::Access(i) = self.node(node).kind { self.accesses.get(i as usize) } else { None }
+    }
+
+    /// Returns the known locks of the blocks around a node.
+    pub(super) fn held(&self, node: Node) -> &[Held] {
+        self.around.get(self.node(node).around as usize).map_or(&[], |blocks| &blocks.locks)
+    }
+
+    /// Whether an operation of one context may be performed while another one is in the middle of its own on the same
+    /// thread: it is the same context, or may be called by it.
+    pub(super) fn may_run_inside(&self, inner: Ctx, outer: Ctx) -> bool {
+        let mut open = vec![inner];
+        let mut seen = BTreeSet::from([inner]);
+        while let Some(ctx) = open.pop() {
+            if ctx == outer {
+                return true;
+            }
+            let context = self.context(ctx);
+            let is_called = match context.kind {
+                ContextKind::Job => true,
+                ContextKind::Task => context.looper.is_none() && context.class.is_none(),
+                _ => false,
+            };
+            if is_called {
+                open.extend(context.makers.iter().map(|maker| self.node(*maker).ctx).filter(|ctx| seen.insert(*ctx)));
+            }
+        }
+        false
     }
 
     /// Iterates over all contexts.

@@ -15,6 +15,8 @@ pub(super) enum Rule {
     Ended(Ctx),
     /// A task has come to its end, since it was posted.
     Sure(Ctx),
+    /// Ways come together that know different things.
+    Ways(Node),
     /// The thread of this node runs messages.
     Loop(Node),
     /// A place at which the facts grow.

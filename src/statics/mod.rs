@@ -31,6 +31,7 @@ mod protected;
 mod redundant;
 mod report;
 mod rules;
+mod sections;
 mod settled;
 mod unfold;
 mod why;

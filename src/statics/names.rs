@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub(super) struct Names {
     contexts: Vec<String>,
-    globals: Vec<String>,
+    /// The names of globals, and whether they have several cells.
+    globals: Vec<(String, bool)>,
 }
 
 impl Names {
@@ -44,15 +45,20 @@ impl Names {
         if let Some(app) = contexts.first_mut() {
             *app = "the app".to_owned();
         }
-        Self { contexts, globals: program.globals.iter().map(|global| global.name.clone()).collect() }
+        Self { contexts, globals: program.globals.iter().map(|global| (global.name.clone(), global.cells > 1)).collect() }
     }
 
     pub(super) fn context(&self, ctx: Ctx) -> &str {
         self.contexts.get(ctx.0 as usize).map_or("", String::as_str)
     }
 
-    pub(super) fn global(&self, id: crate::event::GlobalId) -> &str {
-        self.globals.get(id.index()).map_or("", String::as_str)
+    /// `ready`, or `ready[2]` if the global has several cells, which are numbered row by row.
+    pub(super) fn cell(&self, id: crate::event::GlobalId, cell: i64) -> String {
+        match self.globals.get(id.index()) {
+            Some((name, true)) => format!("{name}[{cell}]"),
+            Some((name, false)) => name.clone(),
+            None => String::new(),
+        }
     }
 }
 

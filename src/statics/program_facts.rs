@@ -2,7 +2,9 @@
 
 use super::bits::Bits;
 use super::flow::Flow;
-use super::graph::{ContextKind, Ctx, Graph, Held, Monitor, Node, NodeKind, Place, Sync, Test};
+use super::graph::{ContextKind, Ctx, Graph, Held, LockId, Monitor, Node, NodeKind, Place, Reader, Sync, Test};
+use super::locksets::released_inside;
+use super::sections::ends_of_section;
 use crate::base::mutant::{self, Mutant};
 use crate::event::{BodyId, EventId, ListenerId};
 use crate::lang::Program;
@@ -31,6 +33,8 @@ pub(super) struct ProgramFacts {
     pub(super) loops: BTreeMap<Ctx, Node>,
     /// The nodes one of which has happened at a place where the facts grow.
     pub(super) one_of: BTreeMap<Sync, Vec<Node>>,
+    /// The writes one of which has made a condition true, for reasons.
+    pub(super) writers: BTreeMap<Sync, Vec<Node>>,
     /// The nodes all of which have happened there.
     pub(super) all_of: BTreeMap<Sync, Vec<Node>>,
     /// The writes of each global.
@@ -54,9 +58,8 @@ impl ProgramFacts {
             }
         }
         facts.contexts(graph, &seen);
-        let nodes = |writes: &Vec<(Node, _)>| writes.iter().map(|(node, _)| *node).collect();
-        facts.writes = seen.writes.iter().map(|(global, writes)| (*global, nodes(writes))).collect();
-        facts.sources(program, graph, flow, seen);
+        facts.sources(program, graph, flow, &seen);
+        facts.writes = seen.writes;
         facts
     }
 
@@ -81,9 +84,10 @@ impl ProgramFacts {
                     && let Place::Global { id, .. } = access.place
                     && access.writes
                 {
-                    seen.writes.entry(id).or_default().push((node, access.value));
+                    seen.writes.entry(id).or_default().push(node);
                 }
             }
+            NodeKind::Release(_) => seen.released.extend(released_inside(graph, node)),
             _ => {}
         }
     }
@@ -145,7 +149,7 @@ impl ProgramFacts {
     }
 
     // Finds the nodes from which the facts at a place come.
-    fn sources(&mut self, program: &Program, graph: &Graph, flow: &Flow, seen: Seen) {
+    fn sources(&mut self, program: &Program, graph: &Graph, flow: &Flow, seen: &Seen) {
         for (ctx, nodes) in &seen.loops {
             let context = graph.context(*ctx);
             if let ([node], ContextKind::Thread, true) = (&nodes[..], context.kind, context.unique)
@@ -156,7 +160,12 @@ impl ProgramFacts {
         }
         for sync in &seen.syncs {
             let one_of = match sync {
-                Sync::Flag(test) => writers(program, graph, flow, *test, &seen),
+                Sync::Flag(test, reader) => writers(program, graph, flow, *test, seen).map(|writers| {
+                    let ends = writers.iter().flat_map(|write| self.behind_write(program, graph, seen, *write, *reader));
+                    let ends = ends.collect();
+                    self.writers.insert(*sync, writers);
+                    ends
+                }),
                 Sync::Down(semaphore) => {
                     let empty = usize::try_from(*semaphore).ok().and_then(|i| program.semaphores.get(i));
                     let empty = empty.is_some_and(|(_, count)| *count == 0);
@@ -184,31 +193,63 @@ impl ProgramFacts {
     }
 }
 
+impl ProgramFacts {
+    // Returns the nodes one of which is behind a condition that a write has made true: if read and write are in blocks
+    // of one lock, the writer's block is over.
+    fn behind_write(&self, program: &Program, graph: &Graph, seen: &Seen, write: Node, reader: Reader) -> Vec<Node> {
+        let read = graph.around.get(reader.around as usize).map_or(&[][..], |blocks| &blocks.locks);
+        let any = mutant::is(Mutant::StaticReadsUnderLocks);
+        let common = graph.held(write).iter().find(|held| any || read.iter().any(|other| excludes(held, other)));
+        let is_kept = |lock: LockId| !seen.released.contains(&None) && !seen.released.contains(&Some(lock));
+        // An exception that ends a thread or a job alone leaves a block without a node.
+        let writer = graph.node(write).ctx;
+        let leaves = self.ends_anywhere || graph.context(writer).kind == ContextKind::Job;
+        // The thread of the writer may read the condition in the same block.
+        let leaves = leaves || graph.may_run_inside(reader.ctx, writer);
+        let ends = common.filter(|(lock, _)| is_kept(*lock) && !leaves).map_or_else(Vec::new, |(lock, _)| {
+            ends_of_section(program, graph, write, *lock)
+        });
+        if ends.is_empty() { vec![write] } else { ends }
+    }
+}
+
 // Returns the writes one of which must have come before a condition came out so. `None` if its first value may already
 // satisfy it.
 fn writers(program: &Program, graph: &Graph, flow: &Flow, test: Test, seen: &Seen) -> Option<Vec<Node>> {
     let global = program.globals.get(test.global.0 as usize)?;
-    let first = match &global.init[..] {
-        [Init::Word(word)] if !graph.init_writes.contains(&test.global) => *word,
+    let first = match global.init.get(usize::try_from(test.cell).ok()?)? {
+        Init::Word(word) if !graph.init_writes.contains(&test.global) => *word,
         _ => return None,
     };
+    let mut element = &global.ty;
+    while let Type::Array(of, _) = element {
+        element = of;
+    }
     // The words of references are not values of the program, except null.
-    let plain = matches!(global.ty, Type::Int | Type::Bool) || test.constant == crate::event::NULL;
+    let plain = matches!(element, Type::Int | Type::Bool) || test.constant == crate::event::NULL;
     if test.holds(first) || !plain {
         return None;
     }
-    let satisfies = |value: &Option<i64>| value.is_none_or(|value| test.holds(value));
     // The first write that satisfies the condition is not behind the same condition.
     let is_later = |node: &Node| {
         let mut above = std::iter::successors(flow.idom(*node), |node| flow.idom(*node));
-        above.any(|node| matches!(graph.node(node).kind, NodeKind::Sync(Sync::Flag(other)) if other.implies(test)))
+        above.any(|node| matches!(graph.node(node).kind, NodeKind::Sync(Sync::Flag(other, _)) if other.implies(test)))
     };
-    let writes = seen.writes.get(&test.global)?.iter().filter(|(_, value)| satisfies(value));
-    let mut nodes: Vec<Node> = writes.map(|(node, _)| *node).filter(|node| !is_later(node)).collect();
+    let writes = seen.writes.get(&test.global)?.iter().filter(|write| may_satisfy(graph, **write, test));
+    let mut nodes: Vec<Node> = writes.copied().filter(|node| !is_later(node)).collect();
     if mutant::is(Mutant::StaticOneWriter) {
         nodes.truncate(1);
     }
     Some(nodes)
+}
+
+/// Whether a write may write the cell of a condition, and satisfy it.
+pub(super) fn may_satisfy(graph: &Graph, write: Node, test: Test) -> bool {
+    graph.access(write).is_some_and(|access| {
+        let is_cell = matches!(access.place, Place::Global { id, cell } if id == test.global
+            && cell.is_none_or(|cell| cell == test.cell));
+        is_cell && access.writes && access.value.is_none_or(|value| test.holds(value))
+    })
 }
 
 // What has been seen in the graphs of all contexts.
@@ -220,7 +261,9 @@ struct Seen {
     arrives: BTreeMap<Option<i64>, Vec<Node>>,
     notifies: BTreeMap<Option<Monitor>, Vec<Node>>,
     registers: BTreeMap<(ListenerId, BodyId), Vec<Node>>,
-    writes: BTreeMap<GlobalId, Vec<(Node, Option<i64>)>>,
+    writes: BTreeMap<GlobalId, Vec<Node>>,
+    /// Locks that some statement may release by hand inside a block that holds them. `None` for any lock.
+    released: BTreeSet<Option<LockId>>,
     syncs: BTreeSet<Sync>,
 }
 

@@ -1,7 +1,13 @@
 //! The rules of static executes-before, run to a fixpoint.
 //!
-//! Every rule concludes true facts from true facts, and the rules start from none, so that nothing proves itself. The
-//! names of the rules are those of `docs/static.md`.
+//! Every rule concludes true facts from true facts, and the rules start from none. Then, in programs of moderate size
+//! that wait for something, the rules are applied once more to all facts, true or not, until only those are left that
+//! the rules uphold. Nothing proves itself by that: take a fact that is wrong in a run, and of all such facts and
+//! instants the earliest one. A rule concludes it from facts about operations that were pending before, or from a fact
+//! about the same instant whose violation comes earlier, and these are right. It orders what waits in a circle: two
+//! threads that take turns, each by a flag of the other one.
+//!
+//! The names of the rules are those of `docs/static.md`.
 
 use super::bits::Bits;
 use super::facts::{Facts, Known};
@@ -14,6 +20,12 @@ use std::sync::Arc;
 
 /// Maximum number of passes over all contexts. Programs need two or three.
 const MOST_PASSES: usize = 12;
+
+/// Maximum number of passes over all contexts in which facts are taken away.
+const MOST_SHRINKING: usize = 60;
+
+/// Maximum number of contexts, and of places at which facts grow, for that.
+const MOST_SHRUNK: usize = 2_000;
 
 /// Maximum number of makers of a context that has several, for these to be compared one by one.
 const MOST_MAKERS: usize = 8;
@@ -31,12 +43,13 @@ pub(super) fn derive(known: &mut Known, reasons: bool) -> Option<Log> {
     let many: Vec<Ctx> =
         contexts().filter(|ctx| known.graph.context(*ctx).makers.len() <= MOST_MAKERS).take(most_many).collect();
     let log = reasons.then(Log::default);
-    let mut pass = Pass { known, many, meets: BTreeMap::new(), log };
+    let mut pass = Pass { known, many, meets: BTreeMap::new(), log, explained: None };
     for _ in 0..MOST_PASSES {
         if !pass.run() {
             break;
         }
     }
+    pass.shrink();
     pass.log
 }
 
@@ -47,6 +60,8 @@ struct Pass<'k> {
     /// What is known where one of several nodes has happened, in this pass.
     meets: BTreeMap<Sync, Facts>,
     log: Option<Log>,
+    /// The facts whose reasons the log has, if they are not the present ones.
+    explained: Option<Vec<Facts>>,
 }
 
 /// The place that a rule is applied at.
@@ -60,6 +75,26 @@ struct Here {
 }
 
 impl Pass<'_> {
+    // Replaces the facts by the greatest ones that the rules uphold, if that takes little time.
+    fn shrink(&mut self) {
+        let graph = &self.known.graph;
+        let waits = !self.known.program.one_of.is_empty() || !self.known.program.all_of.is_empty();
+        if !waits || graph.contexts.len() > MOST_SHRUNK || self.known.size() > MOST_SHRUNK {
+            return;
+        }
+        let (log, least) = (self.log.take(), self.known.exchange(None));
+        let is_stable = (0..MOST_SHRINKING).any(|_| !self.run());
+        self.log = log;
+        if !is_stable {
+            self.known.exchange(Some(least));
+        } else if self.log.is_some() {
+            // What is added has the rules that uphold it as its reasons. The others stay as they are.
+            self.explained = Some(least);
+            self.run();
+            self.explained = None;
+        }
+    }
+
     fn run(&mut self) -> bool {
         self.meets.clear();
         let mut grown = false;
@@ -73,7 +108,11 @@ impl Pass<'_> {
                     NodeKind::Sync(sync) => {
                         self.by(here, Rule::Sync(sync), &mut facts, |pass, facts| pass.sync(here, sync, facts));
                     }
-                    _ => self.entry(here, &before, &mut facts),
+                    _ if here.is_entry => self.entry(here, &before, &mut facts),
+                    _ => self.by(here, Rule::Ways(node), &mut facts, |pass, facts| {
+                        let ends = pass.known.ways(node).unwrap_or_default();
+                        facts.absorb(&pass.known.behind_one(ends));
+                    }),
                 }
                 self.close(here, &before, &mut facts);
                 grown |= self.known.set(node, facts, Some(&before));
@@ -114,7 +153,11 @@ impl Pass<'_> {
         let before = self.log.is_some().then(|| facts.clone());
         apply(self, facts);
         if let (Some(log), Some(before)) = (&mut self.log, before) {
-            log.note(here.node, rule, (&before, self.known.at(here.node)), facts);
+            let known = match &self.explained {
+                Some(explained) => self.known.among(explained, here.node),
+                None => self.known.at(here.node),
+            };
+            log.note(here.node, rule, (&before, known), facts);
         }
     }
 
@@ -210,7 +253,7 @@ impl Pass<'_> {
                     Arc::make_mut(&mut facts.over).add_all(&dropped);
                 }
             }
-            Sync::Flag(_) | Sync::Down(_) | Sync::Woken(_) | Sync::Callback(..) => {
+            Sync::Flag(..) | Sync::Down(_) | Sync::Woken(_) | Sync::Callback(..) => {
                 if !self.meets.contains_key(&sync) {
                     let nodes = self.known.program.one_of.get(&sync).map_or(&[][..], Vec::as_slice);
                     self.meets.insert(sync, self.known.behind_one(nodes));

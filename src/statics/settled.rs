@@ -2,8 +2,9 @@
 //! because the order of the tasks decides whether an access is performed at all.
 
 use super::Statics;
-use super::graph::{Ctx, Node, NodeKind, Sync, Test};
+use super::graph::{Ctx, Node, NodeKind, Place, Sync, Test};
 use super::pairs::{Relation, conflict, relation};
+use super::program_facts::may_satisfy;
 use crate::event::SiteId;
 use std::collections::BTreeSet;
 
@@ -77,7 +78,7 @@ impl Statics {
         let value = graph.access(y).filter(|access| access.writes && !access.atomic)?.value?;
         let mut above = std::iter::successors(Some(x), |node| self.known.flow.idom(*node));
         let fails = above.any(|node| match graph.node(node).kind {
-            NodeKind::Sync(Sync::Flag(test)) => self.fails_for_good(test, value, y),
+            NodeKind::Sync(Sync::Flag(test, _)) => self.fails_for_good(test, value, y),
             _ => false,
         });
         fails.then_some(SettledBy::Guard)
@@ -88,13 +89,12 @@ impl Statics {
         let graph = &self.known.graph;
         let is_of = |node: Node| {
             let place = graph.access(node).filter(|access| access.writes).map(|access| access.place);
-            matches!(place, Some(super::graph::Place::Global { id, .. }) if id == test.global)
+            matches!(place, Some(Place::Global { id, cell }) if (id, cell) == (test.global, Some(test.cell)))
         };
-        let satisfies = |node: Node| graph.access(node).is_some_and(|a| a.value.is_none_or(|value| test.holds(value)));
         let mut writes = self.known.program.writes.get(&test.global).into_iter().flatten();
         is_of(write)
             && !test.holds(value)
-            && writes.all(|other| !satisfies(*other) || self.known.is_past_before(*other, write))
+            && writes.all(|other| !may_satisfy(graph, *other, test) || self.known.is_past_before(*other, write))
     }
 
     // Whether a task tells its looper to quit on every way to its end.

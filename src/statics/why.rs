@@ -292,7 +292,8 @@ impl<'s> Why<'s> {
             Rule::Sync(Sync::HasQuit(thread)) => {
                 format!("{} has quit, and begins nothing more (QUIT, {})", self.name(thread), self.line(at))
             }
-            Rule::Sync(Sync::Flag(test)) => {
+            Rule::Ways(_) => "all ways that lead there know of it (WAYS)".to_owned(),
+            Rule::Sync(sync @ Sync::Flag(test, _)) => {
                 let op = match (test.op, test.wanted) {
                     (TestOp::Eq, true) => "==",
                     (TestOp::Eq, false) => "!=",
@@ -301,8 +302,10 @@ impl<'s> Why<'s> {
                     (TestOp::Gt, true) => ">",
                     (TestOp::Gt, false) => "<=",
                 };
-                let (name, value) = (self.names.global(test.global), test.constant);
-                format!("`{name} {op} {value}` holds, which only {} can bring about (FLAG)", self.lines(sources()))
+                let (name, value) = (self.names.cell(test.global, test.cell), test.constant);
+                let writers = self.known.program.writers.get(&sync).map_or(&[][..], Vec::as_slice);
+                let left = if writers == sources() { "" } else { ", and the lock around that is free again" };
+                format!("`{name} {op} {value}` holds, which only {} can bring about{left} (FLAG)", self.lines(writers))
             }
             Rule::Sync(Sync::Down(_)) => format!("a permit has come from {} (UP)", self.lines(sources())),
             Rule::Sync(Sync::Woken(_)) => {
@@ -320,6 +323,7 @@ impl<'s> Why<'s> {
         let nodes: Vec<Node> = match rule {
             Rule::Ended(task) | Rule::Sure(task) => graph.context(task).exit.into_iter().collect(),
             Rule::Loop(node) => vec![node],
+            Rule::Ways(node) => self.known.ways(node).unwrap_or_default().to_vec(),
             Rule::Sync(Sync::Join(thread)) => graph.context(thread).exit.into_iter().collect(),
             Rule::Sync(sync @ Sync::Arrived(_)) => self.known.program.all_of.get(&sync).cloned().unwrap_or_default(),
             Rule::Sync(sync) => self.known.program.one_of.get(&sync).cloned().unwrap_or_default(),

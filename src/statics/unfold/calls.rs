@@ -82,6 +82,7 @@ impl<'p> Unfolder<'p> {
         let copy = (self.node(NodeKind::Plain, NO_SITE), self.node(NodeKind::Plain, NO_SITE));
         (self.scopes, self.around) = (scopes, around);
         self.copies.insert(body, copy);
+        self.graph.shares.insert(self.ctx);
         self.open.push((body, copy.0, copy.1));
         copy
     }
