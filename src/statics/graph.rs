@@ -64,16 +64,48 @@ pub(super) enum ContextKind {
     Thread,
     Task,
     Firing(EventId),
-    /// An async task. No rule of queues names it, because it leaves and enters loopers.
+    /// A part of an async task: from its begin, or from a suspension point, up to the next ones. Nothing else runs on
+    /// its looper meanwhile, as for a task.
     Job,
     /// A callback of a component. Nothing is known of when it comes.
     Row,
+}
+
+/// How a context begins on its looper.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Start {
+    /// With a message that the maker posts.
+    Message,
+    /// With a message that is posted some time behind the maker.
+    Later,
+    /// Inside the operation that makes it, which goes on when this context is over.
+    Called,
+    /// With a message, or at once behind the maker.
+    Either,
+}
+
+/// A suspension point of an async task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Pause {
+    /// The rest is queued at once.
+    Yield,
+    /// The rest is queued after some time, which is more than 0.
+    Sleep,
+    /// The rest goes on at another place.
+    Switch,
+    /// The task waits, unless what it waits for has happened.
+    Other,
 }
 
 /// A context.
 #[derive(Clone, Debug)]
 pub(super) struct Context {
     pub(super) kind: ContextKind,
+    pub(super) start: Start,
+    /// The first part of the async task that this one is a part of; the context itself for all others.
+    pub(super) whole: Ctx,
+    /// Whether the job belongs to the one that launches it, and ends before that one.
+    pub(super) belongs: bool,
     /// `None` for the app, and for a looper without a block.
     pub(super) body: Option<BodyId>,
     pub(super) args: Vec<Val>,
@@ -225,13 +257,17 @@ pub(super) struct Reader {
     pub(super) around: u32,
     /// The context. The app if no block holds a lock, so that equal conditions are one.
     pub(super) ctx: Ctx,
+    /// Whether others may have run since the condition came out.
+    pub(super) is_stale: bool,
 }
 
 /// What has happened where the facts about a context grow.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Sync {
-    /// A thread has been joined.
+    /// A thread or job has been joined.
     Join(Ctx),
+    /// A job has run up to its first suspension point.
+    Called(Ctx),
     /// A condition has come out.
     Flag(Test, Reader),
     /// The queue of this thread has been left.
@@ -256,6 +292,8 @@ pub(super) enum NodeKind {
     /// An access, by its index in [`Graph::accesses`].
     Access(u32),
     Make(Ctx),
+    /// A suspension point. Only while a job is unfolded: then it makes the next part of the job.
+    Suspend(Pause),
     Quit {
         looper: Option<Ctx>,
         safely: bool,
@@ -309,6 +347,8 @@ pub(super) struct Graph {
     pub(super) busy: BTreeSet<SiteId>,
     /// Contexts in which calls share a copy of a body. The locks around these calls are not known inside of the copy.
     pub(super) shares: BTreeSet<Ctx>,
+    /// Bodies that something runs, or registers as a callback.
+    pub(super) runs: BTreeSet<BodyId>,
     /// Globals that `init` writes.
     pub(super) init_writes: BTreeSet<GlobalId>,
     /// Whether something was folded because of a limit.
@@ -348,7 +388,7 @@ impl Graph {
             }
             let context = self.context(ctx);
             let is_called = match context.kind {
-                ContextKind::Job => true,
+                ContextKind::Job => matches!(context.start, Start::Called | Start::Either) || context.looper.is_none(),
                 ContextKind::Task => context.looper.is_none() && context.class.is_none(),
                 _ => false,
             };
@@ -357,6 +397,34 @@ impl Graph {
             }
         }
         false
+    }
+
+    /// Returns the contexts that may be in the middle of an operation on the same thread when this one runs.
+    pub(super) fn around_start(&self, ctx: Ctx) -> BTreeSet<Ctx> {
+        let (mut open, mut seen, mut around) = (vec![ctx], BTreeSet::from([ctx]), BTreeSet::new());
+        while let Some(ctx) = open.pop() {
+            let context = self.context(ctx);
+            if matches!(context.start, Start::Message | Start::Later) {
+                continue;
+            }
+            for maker in context.makers.iter().map(|maker| self.node(*maker).ctx) {
+                // An earlier part of the job has come to its end.
+                if context.start == Start::Called {
+                    around.insert(maker);
+                }
+                if seen.insert(maker) {
+                    open.push(maker);
+                }
+            }
+        }
+        around
+    }
+
+    /// Whether all operations of two contexts are of one instance of one thread, task or job, so that they are in the
+    /// order of its program.
+    pub(super) fn are_one(&self, a: Ctx, b: Ctx) -> bool {
+        let whole = self.context(a).whole;
+        whole == self.context(b).whole && self.context(whole).unique
     }
 
     /// Iterates over all contexts.

@@ -10,6 +10,8 @@ pub(super) enum Rule {
     Fifo,
     Firings,
     Nopre,
+    /// What begins inside of an operation has come to its end.
+    Inside,
     Front,
     /// A task has come to its end, since it had begun.
     Ended(Ctx),

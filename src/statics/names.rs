@@ -27,15 +27,17 @@ impl Names {
             if from_start && let Some((_, thread)) = declared.next() {
                 return thread.name.clone();
             }
+            let part = if context.whole == ctx { "" } else { ", continued," };
             let body = context.body.and_then(|body| program.bodies.get(body.index()));
-            body.map_or_else(|| "the looper".to_owned(), |body| body.name.clone())
+            body.map_or_else(|| "the looper".to_owned(), |body| format!("{}{part}", body.name))
         };
         let mut contexts: Vec<String> = graph.ids().map(plain).collect();
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         contexts.iter().for_each(|name| *counts.entry(name.clone()).or_default() += 1);
         for (i, name) in contexts.iter_mut().enumerate() {
             let spawned = graph.contexts[i].body.is_none() && i > 0;
-            if (counts.get(name).is_some_and(|count| *count > 1) || spawned)
+            let is_part = graph.contexts[i].whole.0 as usize != i;
+            if (counts.get(name).is_some_and(|count| *count > 1) || spawned || is_part)
                 && let Some(line) =
                     graph.contexts[i].makers.first().and_then(|maker| line(program, graph.node(*maker).site))
             {

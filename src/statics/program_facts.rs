@@ -2,7 +2,7 @@
 
 use super::bits::Bits;
 use super::flow::Flow;
-use super::graph::{ContextKind, Ctx, Graph, Held, LockId, Monitor, Node, NodeKind, Place, Reader, Sync, Test};
+use super::graph::{ContextKind, Ctx, Graph, Held, LockId, Monitor, Node, NodeKind, Place, Reader, Start, Sync, Test};
 use super::locksets::released_inside;
 use super::sections::ends_of_section;
 use crate::base::mutant::{self, Mutant};
@@ -19,8 +19,10 @@ pub(super) struct ProgramFacts {
     pub(super) unique: Bits,
     /// Tasks and firings of each looper.
     pub(super) on: BTreeMap<Ctx, Bits>,
-    /// Those that are posted at the front.
+    /// Those that are posted at the front, and microtasks.
     pub(super) front: BTreeMap<Ctx, Bits>,
+    /// Those that begin inside of another one.
+    pub(super) called: BTreeMap<Ctx, Bits>,
     /// Those that a quit drops: all but microtasks and idle handlers.
     pub(super) dropped: BTreeMap<Ctx, Bits>,
     /// Tasks that run once they are posted, unless their looper quits.
@@ -37,20 +39,24 @@ pub(super) struct ProgramFacts {
     pub(super) writers: BTreeMap<Sync, Vec<Node>>,
     /// The nodes all of which have happened there.
     pub(super) all_of: BTreeMap<Sync, Vec<Node>>,
+    /// For each job that is joined: its parts, and those of all jobs that belong to it.
+    pub(super) families: BTreeMap<Ctx, Bits>,
     /// The writes of each global.
     pub(super) writes: BTreeMap<GlobalId, Vec<Node>>,
     /// Whether no statement quits a looper safely, and every looper that a statement quits is known.
     pub(super) quits_plainly: bool,
     /// Whether an uncaught exception ends a thread alone, so that one may end anywhere.
     pub(super) ends_anywhere: bool,
+    /// Whether the block of a write is over where its lock is free again.
+    locked_flags: bool,
     /// Whether a message can be held back by a fence.
     pub(super) has_fences: bool,
 }
 
 impl ProgramFacts {
-    pub(super) fn of(program: &Program, graph: &Graph, flow: &Flow) -> Self {
-        let mut facts =
-            Self { quits_plainly: true, ends_anywhere: program.uncaught == ExceptionScope::Thread, ..Self::default() };
+    pub(super) fn of(program: &Program, graph: &Graph, flow: &Flow, locked_flags: bool) -> Self {
+        let ends_anywhere = program.uncaught == ExceptionScope::Thread;
+        let mut facts = Self { quits_plainly: true, ends_anywhere, locked_flags, ..Self::default() };
         let mut seen = Seen::default();
         for ctx in graph.ids() {
             for node in flow.order(graph, ctx) {
@@ -107,11 +113,20 @@ impl ProgramFacts {
             let Some(looper) = context.looper else { continue };
             self.on.entry(looper).or_default().add(bit);
             let time = context.class.map(|class| class.time);
-            if !matches!(time, Some(Time::Micro | Time::Idle)) {
+            // A part of a job whose message is not known may be a microtask, or go on without one.
+            let is_known = context.kind != ContextKind::Job || time.is_some();
+            if !matches!(time, Some(Time::Micro | Time::Idle)) && is_known {
                 self.dropped.entry(looper).or_default().add(bit);
             }
-            if time == Some(Time::Front) {
+            if matches!(time, Some(Time::Front | Time::Micro)) {
                 self.front.entry(looper).or_default().add(bit);
+            }
+            if context.start == Start::Called {
+                self.called.entry(looper).or_default().add(bit);
+            }
+            // A job may be cancelled by the failure of another one.
+            if context.kind == ContextKind::Job {
+                continue;
             }
             if !cancelled(context.body) || mutant::is(Mutant::StaticCancelsIgnored) {
                 self.kept.add(bit);
@@ -129,7 +144,11 @@ impl ProgramFacts {
                 let precedes = |bit: &usize| {
                     let context = &graph.contexts[*bit];
                     // Of a firing only its enable is known, which says nothing of when it is posted.
-                    context.kind == ContextKind::Task && context.class.is_some_and(|class| self.precedes(class, *later))
+                    let is_posted = match context.kind {
+                        ContextKind::Job => context.start == Start::Message,
+                        kind => kind == ContextKind::Task,
+                    };
+                    is_posted && context.class.is_some_and(|class| self.precedes(class, *later))
                 };
                 self.preceding.insert((looper, *later), on.iter().filter(precedes).collect());
             }
@@ -184,7 +203,11 @@ impl ProgramFacts {
                     }
                     None
                 }
-                Sync::Join(_) | Sync::LoopLeft | Sync::HasQuit(_) => None,
+                Sync::Join(job) if graph.context(*job).kind == ContextKind::Job => {
+                    self.families.insert(*job, family(graph, *job));
+                    None
+                }
+                Sync::Join(_) | Sync::Called(_) | Sync::LoopLeft | Sync::HasQuit(_) => None,
             };
             if let Some(one_of) = one_of.filter(|nodes| !nodes.is_empty()) {
                 self.one_of.insert(*sync, one_of);
@@ -203,7 +226,7 @@ impl ProgramFacts {
         let is_kept = |lock: LockId| !seen.released.contains(&None) && !seen.released.contains(&Some(lock));
         // An exception that ends a thread or a job alone leaves a block without a node.
         let writer = graph.node(write).ctx;
-        let leaves = self.ends_anywhere || graph.context(writer).kind == ContextKind::Job;
+        let leaves = !self.locked_flags || self.ends_anywhere || graph.context(writer).kind == ContextKind::Job;
         // The thread of the writer may read the condition in the same block.
         let leaves = leaves || graph.may_run_inside(reader.ctx, writer);
         let ends = common.filter(|(lock, _)| is_kept(*lock) && !leaves).map_or_else(Vec::new, |(lock, _)| {
@@ -250,6 +273,24 @@ pub(super) fn may_satisfy(graph: &Graph, write: Node, test: Test) -> bool {
             && cell.is_none_or(|cell| cell == test.cell));
         is_cell && access.writes && access.value.is_none_or(|value| test.holds(value))
     })
+}
+
+// Returns the parts of a job and of all jobs that belong to it, by their launches.
+fn family(graph: &Graph, job: Ctx) -> Bits {
+    let mut family = Bits::default();
+    let mut open = vec![job];
+    while let Some(ctx) = open.pop() {
+        if family.has(ctx.0 as usize) {
+            continue;
+        }
+        family.add(ctx.0 as usize);
+        let is_member = |child: &Ctx| {
+            let child = graph.context(*child);
+            child.whole == graph.context(ctx).whole || (child.belongs && !child.folded)
+        };
+        open.extend(graph.context(ctx).children.iter().copied().filter(is_member));
+    }
+    family
 }
 
 // What has been seen in the graphs of all contexts.

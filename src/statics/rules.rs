@@ -11,7 +11,7 @@
 
 use super::bits::Bits;
 use super::facts::{Facts, Known};
-use super::graph::{Context, ContextKind, Ctx, Node, NodeKind, Sync};
+use super::graph::{Context, ContextKind, Ctx, Node, NodeKind, Start, Sync};
 use super::log::{Log, Rule};
 use crate::base::mutant::{self, Mutant};
 use crate::world::Time;
@@ -163,7 +163,7 @@ impl Pass<'_> {
 
     fn entry(&mut self, here: Here, made: &Facts, facts: &mut Facts) {
         self.by(here, Rule::Firings, facts, |pass, facts| pass.firings(here, made, facts));
-        let Some(looper) = here.looper else { return };
+        let Some(looper) = here.looper.filter(|_| self.begins_with_message(here.ctx)) else { return };
         if let Some(node) = self.known.program.loops.get(&looper).copied() {
             // LOOP: messages run where the thread runs them.
             self.by(here, Rule::Loop(node), facts, |pass, facts| facts.absorb(&pass.known.behind(node)));
@@ -178,6 +178,11 @@ impl Pass<'_> {
             }
             sure.remove(bit);
         }
+    }
+
+    // Whether a context begins with a message, and not inside or behind another one.
+    fn begins_with_message(&self, ctx: Ctx) -> bool {
+        matches!(self.context(ctx).start, Start::Message | Start::Later)
     }
 
     /// FIRINGS: the k-th firing belongs to the k-th enable.
@@ -222,6 +227,14 @@ impl Pass<'_> {
 
     fn sync(&mut self, here: Here, sync: Sync, facts: &mut Facts) {
         match sync {
+            Sync::Join(job) if self.context(job).kind == ContextKind::Job => {
+                if self.context(job).unique
+                    && let Some(family) = self.known.program.families.get(&job)
+                {
+                    Arc::make_mut(&mut facts.over).add_all(family);
+                }
+            }
+            Sync::Called(job) => facts.absorb(&self.known.behind(self.context(job).entry())),
             Sync::Join(thread) => {
                 let context = self.context(thread);
                 let (entry, unique) = (context.entry(), context.unique);
@@ -243,7 +256,9 @@ impl Pass<'_> {
                 }
             }
             Sync::HasQuit(looper) => {
-                let quits = here.looper == Some(looper) && self.context(here.ctx).unique;
+                let quits = here.looper == Some(looper)
+                    && self.context(here.ctx).unique
+                    && self.begins_with_message(here.ctx);
                 if quits
                     && self.known.program.quits_plainly
                     && let Some(dropped) = self.known.program.dropped.get(&looper)
@@ -282,6 +297,7 @@ impl Pass<'_> {
             self.add_many(here, facts);
             if let Some(looper) = here.looper {
                 self.by(here, Rule::Nopre, facts, |pass, facts| pass.nopre(here, looper, facts));
+                self.by(here, Rule::Inside, facts, |pass, facts| pass.called(here, looper, facts));
                 // ENDED: what has begun on this looper has come to its end.
                 let open = |pass: &Self, facts: &Facts, ended: &Bits| {
                     pass.begun(here, looper, facts).without(&facts.ended).without(ended).last()
@@ -293,7 +309,7 @@ impl Pass<'_> {
                     }
                     ended.add(bit);
                 }
-                if here.is_entry {
+                if here.is_entry && self.begins_with_message(here.ctx) {
                     self.by(here, Rule::Front, facts, |pass, facts| pass.front(here, looper, facts));
                 }
             }
@@ -313,9 +329,25 @@ impl Pass<'_> {
     // The other tasks of this looper that have begun.
     fn begun(&self, here: Here, looper: Ctx, facts: &Facts) -> Bits {
         let Some(on) = self.known.program.on.get(&looper) else { return Bits::default() };
-        let mut begun = facts.begun.and(on);
-        begun.remove(here.ctx.0 as usize);
-        begun
+        self.outside(here, facts.begun.and(on))
+    }
+
+    // Returns the contexts that are not in the middle of an operation when this one runs.
+    fn outside(&self, here: Here, mut others: Bits) -> Bits {
+        others.remove(here.ctx.0 as usize);
+        if !self.begins_with_message(here.ctx) {
+            let around = self.known.graph.around_start(here.ctx);
+            around.iter().for_each(|ctx| others.remove(ctx.0 as usize));
+        }
+        others
+    }
+
+    /// CALLED: what is launched to run at once is over, up to its first suspension, when its looper runs something
+    /// else.
+    fn called(&self, here: Here, looper: Ctx, facts: &mut Facts) {
+        let Some(called) = self.known.program.called.get(&looper) else { return };
+        let over = self.outside(here, facts.posts.and(called));
+        Arc::make_mut(&mut facts.over).add_all(&over);
     }
 
     /// NOPRE: a task that has begun on this looper is over, since this one runs.
@@ -349,6 +381,7 @@ impl Pass<'_> {
             false => facts.posts.and(front),
         };
         first.remove(here.ctx.0 as usize);
+        let is_micro = |bit: usize| self.known.graph.contexts[bit].class.is_some_and(|c| c.time == Time::Micro);
         match class.time {
             Time::Micro | Time::Idle => {}
             // Last in, first out: of two at the front the later post goes first.
@@ -357,7 +390,7 @@ impl Pass<'_> {
                     let makers = &self.context(Ctx(bit as u32)).makers;
                     let mine = &self.context(here.ctx).makers;
                     let later = |theirs: &Node| mine.iter().all(|mine| self.known.is_past_before(*mine, *theirs));
-                    if makers.iter().all(later) {
+                    if is_micro(bit) || makers.iter().all(later) {
                         Arc::make_mut(&mut facts.over).add(bit);
                     }
                 }

@@ -36,7 +36,7 @@ impl Statics {
             for y in self.occurrences(b) {
                 let (at, there) = (graph.node(*x).ctx, graph.node(*y).ctx);
                 let (Some(mine), Some(theirs)) = (graph.access(*x), graph.access(*y)) else { continue };
-                if (at == there && graph.context(at).unique) || !conflict(mine, theirs) {
+                if graph.are_one(at, there) || !conflict(mine, theirs) {
                     continue;
                 }
                 match relation(&self.known, &self.locks, *x, *y) {
@@ -68,6 +68,10 @@ impl Statics {
         if graph.context(other).looper != Some(looper) || other == graph.node(x).ctx {
             return None;
         }
+        // What begins inside of the task may fail its guard in the middle.
+        if graph.around_start(other).contains(&graph.node(x).ctx) {
+            return None;
+        }
         if self.known.program.quits_plainly && graph.context(other).unique && self.always_quits(other, looper) {
             let dropped = self.known.program.dropped.get(&looper);
             if dropped.is_some_and(|dropped| dropped.has(graph.node(x).ctx.0 as usize)) {
@@ -78,7 +82,7 @@ impl Statics {
         let value = graph.access(y).filter(|access| access.writes && !access.atomic)?.value?;
         let mut above = std::iter::successors(Some(x), |node| self.known.flow.idom(*node));
         let fails = above.any(|node| match graph.node(node).kind {
-            NodeKind::Sync(Sync::Flag(test, _)) => self.fails_for_good(test, value, y),
+            NodeKind::Sync(Sync::Flag(test, reader)) => !reader.is_stale && self.fails_for_good(test, value, y),
             _ => false,
         });
         fails.then_some(SettledBy::Guard)

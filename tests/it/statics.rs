@@ -4,7 +4,7 @@
 //! the rules of the paper. The mistakes in the rules that `static_rules` knows must be noticed by the same programs.
 //! `cargo test --release --test it statics -- --ignored --nocapture` takes many more of them.
 
-use crate::static_claims::{Tally, contradicted, judge, judge_fixpoint, judge_with, notice};
+use crate::static_claims::{Tally, contradicted, judge, judge_fixpoint, judge_texts, judge_with, notice};
 use crate::static_directed::{DIRECTED, NOTICED, SETTLED};
 use crate::static_models::{of_paper, random, with_cancels, with_delays, with_fronts, with_quits};
 use crate::static_printed::Reading;
@@ -12,6 +12,7 @@ use crate::static_rules::Mistake;
 use crate::static_tasks::{TaskTally, count_printed, of_printed};
 use crate::static_tree::Random;
 use crate::static_truth::order_facts;
+use crate::{small_jobs, truth_jobs, truth_models};
 use raceflip::event::Site;
 use raceflip::statics::{SitesClaim, StaticsOptions, analyze};
 use raceflip::vm::Model;
@@ -62,6 +63,29 @@ fn no_claim_about_folded_programs_is_wrong() {
 #[ignore = "minutes"]
 fn no_claim_about_thousands_of_folded_programs_is_wrong() {
     no_claim_within_limits_is_wrong(30_000..33_000);
+}
+
+/// No run of models with async tasks, promises, channels, timers, microtasks and idle handlers contradicts a claim.
+fn no_claim_about_models_is_wrong(seeds: Range<u64>, make: fn(u64) -> String) -> Tally {
+    let all = judge_texts(seeds, make);
+    println!("{}", all.counts());
+    let first: Vec<&str> = all.wrong.iter().take(3).map(String::as_str).collect();
+    assert!(all.wrong.is_empty(), "{}\n{}", first.join("\n"), all.counts());
+    all
+}
+
+#[test]
+fn no_claim_about_async_tasks_is_wrong() {
+    let all = no_claim_about_models_is_wrong(0..20, truth_jobs::model);
+    assert!(all.programs > 15 && all.claims > 500, "{}", all.counts());
+}
+
+#[test]
+#[ignore = "minutes"]
+fn no_claim_about_thousands_of_models_is_wrong() {
+    no_claim_about_models_is_wrong(10_000..16_000, truth_jobs::model);
+    no_claim_about_models_is_wrong(10_000..14_000, truth_models::model);
+    no_claim_about_models_is_wrong(10_000..14_000, small_jobs::model);
 }
 
 /// The fixpoint itself is right about random programs, so that agreement with it means something.

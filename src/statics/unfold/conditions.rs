@@ -32,8 +32,8 @@ impl<'p> Unfolder<'p> {
                     let test = self.test(e, &state);
                     let (mut yes, mut no) = (state.clone(), state);
                     if let Some(test) = test {
-                        self.flag(test, &mut yes);
-                        self.flag(Test { wanted: !test.wanted, ..test }, &mut no);
+                        self.flag(test, false, &mut yes);
+                        self.flag(Test { wanted: !test.wanted, ..test }, false, &mut no);
                     }
                     (yes, no)
                 }
@@ -42,10 +42,10 @@ impl<'p> Unfolder<'p> {
     }
 
     /// Adds a node at which a condition has come out.
-    pub(super) fn flag(&mut self, test: Test, state: &mut State) {
+    pub(super) fn flag(&mut self, test: Test, is_stale: bool, state: &mut State) {
         let reader = match self.blocks.locks[..] {
-            [] => Reader { around: 0, ctx: APP },
-            _ => Reader { around: self.around, ctx: self.ctx },
+            [] => Reader { around: 0, ctx: APP, is_stale },
+            _ => Reader { around: self.around, ctx: self.ctx, is_stale },
         };
         self.emit(state, NodeKind::Sync(Sync::Flag(test, reader)), NO_SITE);
     }

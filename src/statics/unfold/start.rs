@@ -100,6 +100,7 @@ impl<'p> Unfolder<'p> {
         let (kind, body, args, loops) = (context.kind, context.body, context.args.clone(), context.loops);
         self.this = match kind {
             ContextKind::Thread => Val::Thread(ctx, false),
+            ContextKind::Job if self.switches => Val::Unknown,
             _ => context.looper.map_or(Val::Unknown, |looper| Val::Thread(looper, false)),
         };
         let start = self.node(NodeKind::Plain, NO_SITE);
