@@ -32,7 +32,7 @@ impl StaticPair {
 /// The size of an unfolded program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StaticCounts {
-    /// Number of contexts: threads, tasks, firings.
+    /// Number of contexts: threads, tasks, firings, parts of async tasks.
     pub contexts: usize,
     /// Number of operations in all of them.
     pub operations: usize,

@@ -30,7 +30,7 @@ const ORDERED: [(&str, &str, &str); 13] = [
     (
         "the rest comes behind the launching task",
         "NOPRE",
-        "var v = 0\nlooper main\nasync task f() { yield; @then: v = 1 }\ntask t() { launch f() now; @first: v = 2 }\n\
+        "var v = 0\nlooper main\nasync task f() micro { yield; @then: v = 1 }\ntask t() { launch f(); @first: v = 2 }\n\
          thread env { post t() to main }\n",
     ),
     (

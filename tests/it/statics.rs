@@ -82,10 +82,21 @@ fn no_claim_about_async_tasks_is_wrong() {
 
 #[test]
 #[ignore = "minutes"]
-fn no_claim_about_thousands_of_models_is_wrong() {
-    no_claim_about_models_is_wrong(10_000..16_000, truth_jobs::model);
-    no_claim_about_models_is_wrong(10_000..14_000, truth_models::model);
-    no_claim_about_models_is_wrong(10_000..14_000, small_jobs::model);
+fn no_claim_about_hundreds_of_models_with_async_tasks_is_wrong() {
+    no_claim_about_models_is_wrong(10_000..10_800, truth_jobs::model);
+}
+
+#[test]
+#[ignore = "minutes"]
+fn no_claim_about_thousands_of_small_models_with_async_tasks_is_wrong() {
+    let all = no_claim_about_models_is_wrong(10_000..14_000, small_jobs::model);
+    assert!(all.one_order > 100 && all.recall() > 0.5, "{}", all.counts());
+}
+
+#[test]
+#[ignore = "minutes"]
+fn no_claim_about_models_of_threads_and_messages_is_wrong() {
+    no_claim_about_models_is_wrong(10_000..11_000, truth_models::model);
 }
 
 /// The fixpoint itself is right about random programs, so that agreement with it means something.
