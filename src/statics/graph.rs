@@ -67,7 +67,7 @@ pub(super) enum ContextKind {
     /// A part of an async task: from its begin, or from a suspension point, up to the next ones. Nothing else runs on
     /// its looper meanwhile, as for a task.
     Job,
-    /// A callback of a component. Nothing is known of when it comes.
+    /// A callback of a component: a message of its looper. Nothing is known of when it comes.
     Row,
 }
 

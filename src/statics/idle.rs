@@ -9,9 +9,9 @@ use crate::lang::ast::{File, ItemKind};
 use crate::lang::{Diagnostic, Program, Source};
 use std::collections::BTreeSet;
 
-/// Returns the warnings about tasks that nothing runs, and about events that nothing enables, in source order. `file` is
-/// the tree of `source`. `programs` are its variants: code counts as reached if some value of the constants reaches it.
-/// Those that a comment silences are left out.
+/// Returns the warnings about tasks that nothing runs, and about events that nothing enables, in source order. Those
+/// that a comment silences are left out. `file` is the tree of `source`. `programs` are its variants: code counts as
+/// reached if it is in one of them.
 #[must_use]
 pub fn idle(file: &File, source: &Source, programs: &[&Program]) -> Vec<Diagnostic> {
     let graphs: Vec<(&Program, Graph)> =
@@ -35,7 +35,8 @@ pub fn idle(file: &File, source: &Source, programs: &[&Program]) -> Vec<Diagnost
             }
             _ => return None,
         };
-        let reason = format!("no thread or task comes to code that {does}, whatever the `expect` lines set constants to");
+        let reason =
+            format!("no thread or task comes to code that {does}, whatever the `expect` lines set constants to");
         let help = "`// allow: unused` above it keeps it without this warning";
         Some(Diagnostic::new(name.at.0, message, reason).help(help).silenced_by("unused"))
     };

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Default, Debug)]
 pub(super) struct LockSets {
     by_hand: BTreeMap<u32, Vec<Held>>,
-    /// Locks that a context may release by hand inside a block that holds them, so that its blocks need not hold them to
-    /// their ends. `None` for any lock.
+    /// Locks that a context may release by hand inside a block that holds them, so that its blocks need not hold them
+    /// to their ends. `None` for any lock.
     released: BTreeSet<(Ctx, Option<LockId>)>,
 }
 

@@ -47,7 +47,10 @@ impl Names {
         if let Some(app) = contexts.first_mut() {
             *app = "the app".to_owned();
         }
-        Self { contexts, globals: program.globals.iter().map(|global| (global.name.clone(), global.cells > 1)).collect() }
+        Self {
+            contexts,
+            globals: program.globals.iter().map(|global| (global.name.clone(), global.cells > 1)).collect(),
+        }
     }
 
     pub(super) fn context(&self, ctx: Ctx) -> &str {

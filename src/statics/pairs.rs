@@ -102,8 +102,7 @@ fn runner(known: &Known, node: Node) -> Option<Ctx> {
     let context = known.graph.context(ctx);
     match context.kind {
         ContextKind::Thread | ContextKind::App => context.unique.then_some(ctx),
-        ContextKind::Task | ContextKind::Firing(_) | ContextKind::Job => context.looper,
-        ContextKind::Row => None,
+        ContextKind::Task | ContextKind::Firing(_) | ContextKind::Job | ContextKind::Row => context.looper,
     }
 }
 

@@ -180,7 +180,8 @@ impl ProgramFacts {
         for sync in &seen.syncs {
             let one_of = match sync {
                 Sync::Flag(test, reader) => writers(program, graph, flow, *test, seen).map(|writers| {
-                    let ends = writers.iter().flat_map(|write| self.behind_write(program, graph, seen, *write, *reader));
+                    let ends =
+                        writers.iter().flat_map(|write| self.behind_write(program, graph, seen, *write, *reader));
                     let ends = ends.collect();
                     self.writers.insert(*sync, writers);
                     ends
@@ -229,9 +230,9 @@ impl ProgramFacts {
         let leaves = !self.locked_flags || self.ends_anywhere || graph.context(writer).kind == ContextKind::Job;
         // The thread of the writer may read the condition in the same block.
         let leaves = leaves || graph.may_run_inside(reader.ctx, writer);
-        let ends = common.filter(|(lock, _)| is_kept(*lock) && !leaves).map_or_else(Vec::new, |(lock, _)| {
-            ends_of_section(program, graph, write, *lock)
-        });
+        let ends = common
+            .filter(|(lock, _)| is_kept(*lock) && !leaves)
+            .map_or_else(Vec::new, |(lock, _)| ends_of_section(program, graph, write, *lock));
         if ends.is_empty() { vec![write] } else { ends }
     }
 }

@@ -256,9 +256,8 @@ impl Pass<'_> {
                 }
             }
             Sync::HasQuit(looper) => {
-                let quits = here.looper == Some(looper)
-                    && self.context(here.ctx).unique
-                    && self.begins_with_message(here.ctx);
+                let quits =
+                    here.looper == Some(looper) && self.context(here.ctx).unique && self.begins_with_message(here.ctx);
                 if quits
                     && self.known.program.quits_plainly
                     && let Some(dropped) = self.known.program.dropped.get(&looper)

@@ -11,9 +11,8 @@ use std::collections::BTreeSet;
 /// never leaves the block.
 pub(super) fn ends_of_section(program: &Program, graph: &Graph, from: Node, lock: LockId) -> Vec<Node> {
     let holds = |node: Node| graph.held(node).iter().any(|(held, _)| *held == lock);
-    let waits = |node: Node| {
-        program.sites.get(graph.node(node).site.index()).is_some_and(|site| site.kind == SiteKind::Wait)
-    };
+    let waits =
+        |node: Node| program.sites.get(graph.node(node).site.index()).is_some_and(|site| site.kind == SiteKind::Wait);
     let (mut ends, mut seen, mut open) = (Vec::new(), BTreeSet::from([from]), vec![from]);
     while let Some(node) = open.pop() {
         if waits(node) {

@@ -85,7 +85,8 @@ fn what_no_code_reaches_is_reported() {
     let path = file(&folder, "a.race", &text(""));
     let ran = call(&["check", &path]);
     assert!(ran.status == 0 && ran.out.ends_with(", 3 warnings\n"), "{}{}", ran.out, ran.err);
-    for named in ["nothing runs the task `never`", "nothing runs the task `behind`", "nothing enables the event `lost`"] {
+    for named in ["nothing runs the task `never`", "nothing runs the task `behind`", "nothing enables the event `lost`"]
+    {
         assert!(ran.err.contains(&format!("warning: {named}")), "{named}: {}", ran.err);
     }
     assert!(ran.err.contains("no thread or task comes to code that enables it"), "{}", ran.err);

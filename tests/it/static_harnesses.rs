@@ -90,7 +90,10 @@ pub(crate) fn judge_harnesses(most: u64) -> HarnessTally {
             let is_found = matches!(without.sites(a, b), SitesClaim::Ordered { .. }) || without.settled(a, b).is_some();
             all.found_without_locked_flags += u64::from(is_found);
             if !claimed && !settled {
-                all.missed.push(text(&format!("{claim:?}")));
+                // One of the two accesses still comes where the task of the other one leaves.
+                let order = if facts.orders.contains(&(a, b)) { (a, b) } else { (b, a) };
+                let cut = if facts.remains.contains(&order) { " (cut)" } else { "" };
+                all.missed.push(text(&format!("{claim:?}{cut}")));
             }
             let is_known = !name.starts_with(UNKNOWN);
             all.one_order_of_known += u64::from(is_known);
@@ -170,6 +173,6 @@ fn no_claim_about_harnesses_is_wrong() {
     let all = judge_harnesses(20_000);
     println!("{}\nmissed:\n{}", all.counts(), all.missed.join("\n"));
     assert!(all.wrong.is_empty(), "{}", all.wrong.join("\n"));
-    assert!(all.found_of_known * 100 >= all.one_order_of_known * 47, "{}", all.counts());
-    assert!((all.claimed + all.settled) * 100 >= all.one_order * 35, "{}", all.counts());
+    assert!(all.found_of_known * 100 >= all.one_order_of_known * 56, "{}", all.counts());
+    assert!((all.claimed + all.settled) * 100 >= all.one_order * 50, "{}", all.counts());
 }

@@ -102,8 +102,15 @@ type Locals = BTreeMap<u32, Option<ContextIndex>>;
 /// Unfolds a program. Context 0 is the app, followed by the declared loopers. `once`: loops are performed at most once,
 /// which is a mistake.
 pub(crate) fn unfold(program: &Random, once: bool) -> Option<Unfolded> {
-    let mut u =
-        Unfolder { program, once, contexts: Vec::new(), nodes: Vec::new(), declared: BTreeMap::new(), all: Vec::new(), held: Vec::new() };
+    let mut u = Unfolder {
+        program,
+        once,
+        contexts: Vec::new(),
+        nodes: Vec::new(),
+        declared: BTreeMap::new(),
+        all: Vec::new(),
+        held: Vec::new(),
+    };
     let app = u.context(None, Kind::Thread, None, None);
     // Loopers have the first numbers, so that targets are known; what events have from the start comes before threads.
     let loopers: Vec<ContextIndex> = (0..LOOPERS.len())

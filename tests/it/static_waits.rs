@@ -58,8 +58,8 @@ impl Fixpoint {
         *over |= common.1;
     }
 
-    // Returns the nodes one of which is behind a read of a flag that a write has set: if both are in blocks of one lock,
-    // the last ones in the block of the write.
+    // Returns the nodes one of which is behind a read of a flag that a write has set: if both are in blocks of one
+    // lock, the last ones in the block of the write.
     fn ends_for(&self, read: NodeIndex, write: NodeIndex) -> Vec<NodeIndex> {
         let nodes = &self.of.nodes;
         let any = self.makes(Mistake::ReadsUnderLocks);

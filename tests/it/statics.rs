@@ -12,7 +12,7 @@ use crate::static_rules::Mistake;
 use crate::static_tasks::{TaskTally, count_printed, of_printed};
 use crate::static_tree::Random;
 use crate::static_truth::order_facts;
-use crate::{small_jobs, truth_jobs, truth_models};
+use crate::{component_models, small_jobs, truth_jobs, truth_models};
 use raceflip::event::Site;
 use raceflip::statics::{SitesClaim, StaticsOptions, analyze};
 use raceflip::vm::Model;
@@ -91,6 +91,19 @@ fn no_claim_about_hundreds_of_models_with_async_tasks_is_wrong() {
 fn no_claim_about_thousands_of_small_models_with_async_tasks_is_wrong() {
     let all = no_claim_about_models_is_wrong(10_000..14_000, small_jobs::model);
     assert!(all.one_order > 100 && all.recall() > 0.5, "{}", all.counts());
+}
+
+/// No run of models with components contradicts a claim.
+#[test]
+fn no_claim_about_components_is_wrong() {
+    let all = no_claim_about_models_is_wrong(0..40, |seed| component_models::generate(seed).text());
+    assert!(all.programs > 20, "{}", all.counts());
+}
+
+#[test]
+#[ignore = "minutes"]
+fn no_claim_about_hundreds_of_models_with_components_is_wrong() {
+    no_claim_about_models_is_wrong(1_000..1_800, |seed| component_models::generate(seed).text());
 }
 
 #[test]

@@ -166,8 +166,8 @@ impl<'p> Unfolder<'p> {
         self.expr(e, state);
     }
 
-    /// Adds an operation at which an async task is suspended. Anywhere else it is one that no rule names. Returns whether
-    /// it suspends.
+    /// Adds an operation at which an async task is suspended. Anywhere else it is one that no rule names. Returns
+    /// whether it suspends.
     pub(super) fn pause(&mut self, pause: Pause, site: SiteId, state: &mut State) -> bool {
         let body = self.frames.last().and_then(|frame| self.program.bodies.get(frame.body.0 as usize));
         let suspends = self.graph.context(self.ctx).kind == ContextKind::Job && body.is_some_and(Body::is_async);

@@ -92,11 +92,7 @@ impl<'p> Unfolder<'p> {
                 let args = self.args(args, state);
                 return self.perform(*listener, &args, site, state);
             }
-            Simple::Lift(e)
-            | Simple::Interrupt(e)
-            | Simple::Announce(e)
-            | Simple::Close(e)
-            | Simple::CancelJob(e) => {
+            Simple::Lift(e) | Simple::Interrupt(e) | Simple::Announce(e) | Simple::Close(e) | Simple::CancelJob(e) => {
                 self.expr(e, state);
                 NodeKind::Plain
             }
@@ -114,9 +110,7 @@ impl<'p> Unfolder<'p> {
                 self.pause(Pause::Yield, site, state);
                 return;
             }
-            Simple::Skip | Simple::AttachQueue | Simple::Disable(_) | Simple::Unregister { .. } => {
-                NodeKind::Plain
-            }
+            Simple::Skip | Simple::AttachQueue | Simple::Disable(_) | Simple::Unregister { .. } => NodeKind::Plain,
         };
         let site = if let NodeKind::Sync(_) = kind { NO_SITE } else { site };
         self.emit(state, kind, site);
