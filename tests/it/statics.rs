@@ -76,8 +76,10 @@ fn no_claim_about_models_is_wrong(seeds: Range<u64>, make: fn(u64) -> String) ->
 
 #[test]
 fn no_claim_about_async_tasks_is_wrong() {
-    let all = no_claim_about_models_is_wrong(0..20, truth_jobs::model);
-    assert!(all.programs > 15 && all.claims > 500, "{}", all.counts());
+    let all = no_claim_about_models_is_wrong(0..600, small_jobs::model);
+    assert!(all.programs > 500 && all.claims > 2_000 && all.recall() > 0.25, "{}", all.counts());
+    let all = no_claim_about_models_is_wrong(0..6, truth_jobs::model);
+    assert!(all.programs > 3 && all.claims > 50, "{}", all.counts());
 }
 
 #[test]
@@ -90,7 +92,7 @@ fn no_claim_about_hundreds_of_models_with_async_tasks_is_wrong() {
 #[ignore = "minutes"]
 fn no_claim_about_thousands_of_small_models_with_async_tasks_is_wrong() {
     let all = no_claim_about_models_is_wrong(10_000..14_000, small_jobs::model);
-    assert!(all.one_order > 100 && all.recall() > 0.5, "{}", all.counts());
+    assert!(all.one_order > 500 && all.recall() > 0.33, "{}", all.counts());
 }
 
 /// No run of models with components contradicts a claim.
