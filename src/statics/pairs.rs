@@ -71,14 +71,14 @@ pub(super) fn conflict(a: &AccessData, b: &AccessData) -> bool {
 
 /// Returns how two occurrences that conflict are related.
 pub(super) fn relation(known: &Known, locks: &LockSets, x: Node, y: Node) -> Relation {
-    // Most pairs are decided by one bit.
+    // Most pairs are decided by two bits.
     if !known.may_exclude(x, y) {
         let over = |first: Node, then: Node| known.at(then).over.has(known.graph.node(first).ctx.0 as usize);
-        if over(x, y) {
-            return Relation::Before;
-        }
-        if over(y, x) {
-            return Relation::After;
+        match (over(x, y), over(y, x)) {
+            (true, true) => return Relation::Never,
+            (true, false) => return Relation::Before,
+            (false, true) => return Relation::After,
+            (false, false) => {}
         }
     }
     match (known.is_past_before(x, y), known.is_past_before(y, x)) {

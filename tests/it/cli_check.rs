@@ -76,7 +76,7 @@ fn what_no_code_reaches_is_reported() {
         format!(
             "const FIXED = 0\nvar x = 0\nlooper main\nlistener l\n\
              thread t {{\n    if FIXED == 1 {{ post once() to main; enable fixed() }}\n    register heard to l\n    called()\n    return\n    \
-             post never() to main\n    enable lost()\n    perform l\n}}\n\
+             post never() to main\n    enable lost()\n    perform l()\n}}\n\
              task once() {{ x = 1 }}\nevent fixed on main {{ x = 2 }}\ntask heard() {{ x = 3 }}\ntask called() {{ x = 4 }}\n\
              {above}task never() {{ post behind() to main }}\n{above}task behind() {{ x = 5 }}\n{above}event lost on main {{ x = 6 }}\n\
              expect no failure if FIXED == 1\n"

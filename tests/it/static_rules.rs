@@ -7,6 +7,7 @@
 
 use crate::static_tree::{Random, Step, When};
 use crate::static_unfold::{ContextIndex, Does, Kind, NodeIndex, Nodes, RuleContext, Unfolded, unfold};
+use std::collections::BTreeSet;
 
 // Both programs of tests include this file by a path of their own.
 #[path = "static_waits.rs"]
@@ -108,7 +109,9 @@ pub(crate) fn with_mistake(program: &Random, mistake: Option<Mistake>) -> Option
     let of = unfold(program, mistake == Some(Mistake::LoopsIgnored))?;
     let count = of.nodes.len();
     let mut statements = Statements { cancels: Vec::new(), has_safe_quit: false, recurs: false };
-    program.bodies.iter().for_each(|b| collect(&b.steps, &mut statements));
+    // What no thread or task runs cancels and quits nothing.
+    let runs: BTreeSet<usize> = of.contexts.iter().filter_map(|c| c.body).collect();
+    runs.into_iter().for_each(|body| collect(&program.bodies[body].steps, &mut statements));
     if statements.recurs {
         return None;
     }
