@@ -288,7 +288,7 @@ fn a_replay_marks_the_transaction() {
     let token = report["atomicity"]["violations"][0]["again"]["token"].as_str().expect("a token");
     let replay = |more: &[&str]| call(&[&["replay", BLOCK, token][..], more].concat());
     let text = replay(&["--transaction", "append"]).out;
-    assert!(text.contains("append acts") && text.contains("(cycle: length, from step"), "{text}");
+    assert!(text.contains("append#1 acts") && text.contains("(cycle: length, from step"), "{text}");
     let svg = replay(&["--transaction", "append", "--format", "svg"]).out;
     let bars = |class: &str| svg.matches(&format!("<line class=\"{class}\"")).count();
     assert!(bars("acts") >= 2 && bars("open") >= 1, "{svg}");
