@@ -3,11 +3,12 @@
 //! It follows RaceFuzzer's two phases, and adds the flip for two tasks of one looper. Both orders of a confirmed pair
 //! are compared, and searches prove that other pairs are false.
 
+use crate::campaign::confirmation::Confirmation;
 use crate::campaign::drive::pair_trials::PairTrials;
 use crate::campaign::drive::portfolio::try_portfolio;
 use crate::campaign::drive::ring_trials::RingTrials;
 use crate::campaign::find::detection::{add_searched, detect_in, may_add};
-use crate::campaign::finding::{Confirmation, PairFacts, is_explained};
+use crate::campaign::finding::{PairFacts, is_explained};
 use crate::campaign::judge::compare::{compare, seen};
 use crate::campaign::judge::livelocks::endless;
 use crate::campaign::order::StaticOrder;
