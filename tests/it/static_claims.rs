@@ -138,12 +138,12 @@ pub(crate) fn judge_with(
 }
 
 /// Judges the claims about the models with these seeds, by all their runs.
-pub(crate) fn judge_texts(seeds: Range<u64>, make: fn(u64) -> String) -> Tally {
+pub(crate) fn judge_texts(seeds: Range<u64>, make: fn(u64) -> String, most: usize) -> Tally {
     let mut all = Tally::default();
     for seed in seeds {
         let text = make(seed);
         let model = Model::from_text(&format!("random {seed}"), &text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
-        let Some(facts) = order_facts(&model, MOST_STATES) else {
+        let Some(facts) = order_facts(&model, most) else {
             all.too_large += 1;
             continue;
         };

@@ -53,8 +53,7 @@ impl Visit {
     }
 }
 
-/// Bound on the states of the second walk, and on the accesses that it tells apart.
-const MOST_LATER: usize = 40_000;
+/// Bound on the accesses that the second walk tells apart.
 const MOST_VISITS: usize = 128;
 
 /// The states that come after some task has left, with the accesses that runs from there perform.
@@ -70,11 +69,15 @@ struct Later {
     /// States right after a task left, each with the access that it was about to perform.
     left: BTreeSet<(usize, Visit)>,
     is_full: bool,
+    /// Bound on the states.
+    most: usize,
 }
 
 impl Later {
-    fn new(instants: fn(&World) -> Vec<u64>) -> Self {
+    // A walk of at most ten times as many states as the first one, and 40,000.
+    fn new(instants: fn(&World) -> Vec<u64>, most: usize) -> Self {
         Self {
+            most: (most * 10).min(40_000),
             instants,
             met: BTreeMap::new(),
             follows: Vec::new(),
@@ -132,7 +135,7 @@ impl Later {
             return *known;
         }
         let at = self.visits.len();
-        self.is_full |= at >= MOST_LATER;
+        self.is_full |= at >= self.most;
         self.met.insert(digest, at);
         self.visits.push(0);
         self.follows.push(Vec::new());
@@ -168,7 +171,7 @@ impl Later {
 /// left.
 pub(crate) fn order_facts(model: &Model, most: usize) -> Option<OrderFacts> {
     let sites = &model.program.sites;
-    let mut later = Later::new(next_instants);
+    let mut later = Later::new(next_instants, most);
     let graph = graph_with(model, most, false, &mut |machine| later.leave_each(machine))?;
     let mut facts = OrderFacts { states: graph.nodes.len(), remains: later.remains(sites)?, ..OrderFacts::default() };
     facts.performed = graph.occurrences.iter().map(|o| o.site).collect();
@@ -215,7 +218,7 @@ pub(crate) fn facts_by_search(model: &Model, most: u64) -> Option<OrderFacts> {
 
 // Returns what remains where a task has left, with the clock at critical instants.
 fn remains_by_search(model: &Model, most: usize) -> Option<BTreeSet<(SiteId, SiteId)>> {
-    let mut later = Later::new(World::instants);
+    let mut later = Later::new(World::instants, most);
     let mut machine = model.machine(Limits::default());
     machine.start(true);
     let (mut met, mut open) = (BTreeSet::new(), vec![machine]);
