@@ -171,8 +171,8 @@ fn model(name: &str, text: &str) -> Model {
 fn labelled(model: &Model) -> [SiteId; 2] {
     ["first", "then"].map(|label| {
         let is = |s: &Site| s.label.as_deref() == Some(label) && s.place == "v" && s.kind.access().is_some();
-        let found = model.program.sites.enumerate().filter(|(_, s)| is(s)).map(|(id, _)| id);
-        found.last().unwrap_or_else(|| panic!("{}: no access is labelled {label}", model.source.name()))
+        let mut found = model.program.sites.enumerate().filter(|(_, s)| is(s)).map(|(id, _)| id);
+        found.next_back().unwrap_or_else(|| panic!("{}: no access is labelled {label}", model.source.name()))
     })
 }
 
