@@ -296,5 +296,16 @@ fn a_replay_marks_the_transaction() {
     assert!(!replay(&["--format", "svg"]).out.contains("class=\"acts\""));
     let wrong = replay(&["--transaction", "apend"]);
     assert_eq!(wrong.status, 2, "{}", wrong.out);
-    assert!(wrong.err.contains("--transaction apend: the run violates no transaction of this name"), "{}", wrong.err);
+    let says = "--transaction apend: the run violates no transaction of this name, but these: append";
+    assert!(wrong.err.contains(says), "{}", wrong.err);
+    // Some random walks violate it, others do not.
+    let replayed = (0..20).map(|seed| {
+        let token = call(&["run", "-q", BLOCK, "--seed", &seed.to_string()]).out;
+        let token = token.split_whitespace().find(|word| word.starts_with("rf1-")).expect("a token").to_owned();
+        call(&["replay", BLOCK, &token, "--transaction", "append"])
+    });
+    let (refused, marked): (Vec<_>, Vec<_>) = replayed.partition(|ran| ran.status == 2);
+    assert!(!marked.is_empty() && !refused.is_empty());
+    let says = "--transaction append: the run violates no transaction of this name, nor one of another name";
+    assert!(refused.iter().all(|ran| ran.err.contains(says)), "{}", refused[0].err);
 }

@@ -12,7 +12,7 @@ use crate::cli::run::timeline::{self, TimelineView};
 use crate::detect::atomicity::EdgeRules;
 use crate::formats::campaign::{ConfirmReport, Evidence};
 use crate::formats::campaigns::TrialLine;
-use crate::formats::report::atomicity::more_of_violation;
+use crate::formats::report::text::more_of_violation;
 use crate::formats::violations::ViolationsReport;
 use crate::world::Limits;
 

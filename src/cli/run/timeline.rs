@@ -76,9 +76,13 @@ impl TimelineView {
         let of = |of| TransactionMarks::of(model, token, allowed, (of, name), &[]);
         self.transaction = Specification::ALL.into_iter().find_map(of);
         let refused = || {
-            Refusal::new(format_args!(
-                "--transaction {name}: the run violates no transaction of this name; `raceflip confirm --detector atomicity` prints the names of the transactions that runs of the model violate, with tokens"
-            ))
+            let names = |of| TransactionMarks::names(model, token, allowed, of).unwrap_or_default();
+            let names: BTreeSet<String> = Specification::ALL.into_iter().flat_map(names).collect();
+            let others = match names.is_empty() {
+                true => "nor one of another name".to_owned(),
+                false => format!("but these: {}", names.into_iter().collect::<Vec<_>>().join(", ")),
+            };
+            Refusal::new(format_args!("--transaction {name}: the run violates no transaction of this name, {others}"))
         };
         self.transaction.is_some().then_some(()).ok_or_else(refused)
     }

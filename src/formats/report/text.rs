@@ -8,6 +8,7 @@ use super::{Replays, Subject, atomicity, counted, rings};
 use crate::campaign::{Finding, PairFacts, RingFacts, RunKind, Verdict, same_failure};
 use crate::detect::Rank;
 use crate::formats::campaign::{Access, ConfirmReport, Evidence, Failure, Harm, Pair};
+use crate::formats::violations::JudgedViolation;
 use std::collections::BTreeSet;
 
 /// The extent of the text.
@@ -250,6 +251,13 @@ impl<'r> TextWriter<'r, '_> {
         };
         self.push(ReportLine::default().with(Role::Bad, what));
     }
+}
+
+/// Counts what a violation of atomicity leads, for a list that leaves it out. `None` if it leads nothing.
+#[must_use]
+pub fn more_of_violation(report: &ConfirmReport, violation: &JudgedViolation) -> Option<String> {
+    let is_its = |f: &&Finding<'_, Pair>| matches!(f.subject, Subject::Violation(own) if std::ptr::eq(own, violation));
+    report.findings().iter().find(is_its).and_then(words::more_of_cause)
 }
 
 /// Renders a verdict: `HARMFUL`.

@@ -4,12 +4,13 @@ use super::Mark;
 use crate::base::Id;
 use crate::detect::TraceRecorder;
 use crate::detect::atomicity::{
-    AtomicityOptions, Cycle, Specification, StepNo, Steps, Transactions, analyze, is_named,
+    Atomicity, AtomicityOptions, Cycle, Finding, Specification, StepNo, Steps, Transactions, analyze, is_named,
 };
 use crate::event::Event;
 use crate::exec::{self, Observer};
 use crate::sched::Replay;
 use crate::token::Token;
+use crate::trace::Trace;
 use crate::vm::Model;
 use crate::world::{Limits, World};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,8 +31,21 @@ pub struct TransactionMarks {
 }
 
 impl TransactionMarks {
+    /// Returns the names of the transactions of a specification that the run of a token violates, in alphabetical order.
+    /// `None` if the run cannot be performed under these limits.
+    #[must_use]
+    pub fn names(
+        model: &Model,
+        token: &Token,
+        allowed: &Limits,
+        specification: Specification,
+    ) -> Option<BTreeSet<String>> {
+        let RecordedRun { found, .. } = RecordedRun::of(model, token, allowed, specification)?;
+        Some(found.findings.into_iter().filter(Finding::counts).map(|finding| finding.declared).collect())
+    }
+
     /// Finds a violated transaction in the run of a token: the one that shows a cycle through these statements, or else
-    /// the first one of this name. `None` if the run cannot be performed under these limits, or violates none.
+    /// the first one of this name, with a cycle of the best priority. `None` if the run cannot be performed under these limits, or violates none.
     #[must_use]
     pub fn of(
         model: &Model,
@@ -40,15 +54,10 @@ impl TransactionMarks {
         (specification, declared): (Specification, &str),
         statements: &[Option<&str>],
     ) -> Option<Self> {
-        let mut seen = StepRecorder::default();
-        let mut machine = model.machine(token.limits.within(allowed));
-        let mut replay = Replay::new(Arc::new(token.schedule.clone()));
-        let stop = AtomicBool::new(false);
-        exec::run(&mut machine, &mut replay, token.seed, &mut seen, &stop).outcome()?;
-        let (trace, of_operation) = (seen.recorder.finish(), seen.steps);
-        let found = analyze(&trace, specification, AtomicityOptions::default(), &stop)?;
+        let RecordedRun { trace, of_operation, found } = RecordedRun::of(model, token, allowed, specification)?;
         let own = found.findings.iter().filter(|finding| finding.counts() && is_named(&finding.declared, declared));
-        let cycles: Vec<&Cycle> = own.flat_map(|finding| &finding.cycles).collect();
+        let mut cycles: Vec<&Cycle> = own.flat_map(|finding| &finding.cycles).collect();
+        cycles.sort_by_key(|cycle| cycle.priority);
         let same = cycles.iter().find(|cycle| sites(cycle).eq(statements.iter().copied()));
         let cycle = same.or(cycles.first())?;
         let steps = Steps::of(&trace);
@@ -90,6 +99,26 @@ impl TransactionMarks {
     #[must_use]
     pub fn is_open(&self, step: u64) -> bool {
         self.own.first().is_some_and(|first| *first <= step) && self.own.last().is_some_and(|last| step <= *last)
+    }
+}
+
+// The trace of a run, the step of each of its operations, and what the analysis of it has found.
+struct RecordedRun {
+    trace: Trace,
+    of_operation: Vec<u64>,
+    found: Atomicity,
+}
+
+impl RecordedRun {
+    fn of(model: &Model, token: &Token, allowed: &Limits, specification: Specification) -> Option<Self> {
+        let mut seen = StepRecorder::default();
+        let mut machine = model.machine(token.limits.within(allowed));
+        let mut replay = Replay::new(Arc::new(token.schedule.clone()));
+        let stop = AtomicBool::new(false);
+        exec::run(&mut machine, &mut replay, token.seed, &mut seen, &stop).outcome()?;
+        let trace = seen.recorder.finish();
+        let found = analyze(&trace, specification, AtomicityOptions::default(), &stop)?;
+        Some(Self { trace, of_operation: seen.steps, found })
     }
 }
 
