@@ -32,16 +32,21 @@ impl Effect {
     }
 
     /// Returns whether a violation of atomicity explains the effect: one side runs in its transaction, another side in
-    /// what comes between, and the violation shows all failures of the effect.
+    /// what comes between, and the violation shows all failures of the effect. A race is about a `location` of the
+    /// cycles. An order (`None`) may be about a lock around the accesses, so that its statements stand among theirs.
     #[must_use]
-    pub fn is_of(&self, violation: &ViolationScope) -> bool {
-        let ViolationScope { inside, outside, failures, .. } = violation;
+    pub fn is_of(&self, violation: &ViolationScope, location: Option<&str>) -> bool {
         let mut sides = self.sides.iter().enumerate();
         let meets = sides.any(|(i, side)| {
-            let mut others = self.sides.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| &other.context);
-            inside.contains(&side.context) && others.any(|other| outside.contains(other))
+            let mut others = self.sides.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| other);
+            let is_of = |side: &PairSide, inside: bool| {
+                let line = Some(side.line).filter(|_| location.is_none());
+                violation.has(&side.context, line, inside)
+            };
+            is_of(side, true) && others.any(|other| is_of(other, false))
         });
-        meets && self.failures.is_subset(failures)
+        let is_about = location.is_none_or(|location| violation.places.contains(location));
+        meets && is_about && self.failures.is_subset(&violation.failures)
     }
 
     fn contexts(&self) -> Vec<&str> {
@@ -72,7 +77,9 @@ impl Effect {
 /// use raceflip::campaign::{ViolationScope, leading_violations};
 ///
 /// let of = |failures: &[&'static str], outside| {
-///     ViolationScope::new(failures.to_vec().into_iter(), 2, [("append", true), (outside, false)].into_iter())
+///     let failures = failures.to_vec().into_iter();
+///     let operations = [("append", 4, true), (outside, 9, false)].into_iter();
+///     ViolationScope::new("append", failures, 2, operations, ["length"].into_iter())
 /// };
 /// let all = [of(&["lost"], "delete"), of(&["lost", "torn"], "delete"), of(&["lost"], "clear")];
 /// assert_eq!(leading_violations(&all), [1, 1, 2]);

@@ -45,6 +45,9 @@ pub trait PairFacts {
     /// Returns the statements of the pair with their contexts.
     fn sides(&self) -> Vec<PairSide>;
 
+    /// Returns the name of the location, or of what the order is about.
+    fn location(&self) -> String;
+
     /// Returns the pair as an effect, whose cause other pairs may share.
     fn effect(&self) -> Effect {
         let failures = self.harms().into_iter().map(same_failure).collect();
@@ -103,6 +106,10 @@ impl PairFacts for PairReport {
 
     fn sides(&self) -> Vec<PairSide> {
         self.discovery.sides.to_vec()
+    }
+
+    fn location(&self) -> String {
+        self.discovery.place.clone()
     }
 }
 
@@ -269,9 +276,12 @@ impl<'r, P: PairFacts> Results<'r, P> {
         let all = || self.pairs.iter().map(|pair| (pair, false)).chain(harmful(self.orders).map(|pair| (pair, true)));
         let mut violations = self.violation_findings();
         let mut hurting: Vec<&'r P> = Vec::new();
-        for (pair, _) in all().filter(|(pair, _)| pair.verdict() == Verdict::Harmful) {
+        for (pair, order) in all().filter(|(pair, _)| pair.verdict() == Verdict::Harmful) {
             let explains = |of: &&mut Finding<'r, P>| match of.subject {
-                Subject::Violation(of) if of.verdict() == ViolationVerdict::Harmful => pair.effect().is_of(&of.scope()),
+                Subject::Violation(of) if of.verdict() == ViolationVerdict::Harmful => {
+                    let location = pair.location();
+                    pair.effect().is_of(&of.scope(), Some(location.as_str()).filter(|_| !order))
+                }
                 _ => false,
             };
             match violations.iter_mut().find(explains) {

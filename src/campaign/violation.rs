@@ -7,7 +7,7 @@ use crate::campaign::runs::alike::{role, same_failure};
 use crate::campaign::verdict::Verdict;
 use crate::detect::atomicity::{SeenFinding, Specification};
 use crate::trace::ENVIRONMENT_NAME;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Verdict on a declared transaction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -159,38 +159,59 @@ pub struct ConfirmedViolations {
 /// A harmful violation of atomicity, as far as its cause is concerned.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct ViolationScope {
-    /// What the contexts of the transaction run, named as in [`PairSide::context`](crate::campaign::PairSide::context).
-    pub inside: BTreeSet<String>,
-    /// What the contexts run that come between.
-    pub outside: BTreeSet<String>,
+    // What is declared: the name of the transactions.
+    declared: String,
+    // What the contexts of the transaction run, named as in `PairSide::context`, and the contexts that come between;
+    // each with the first and the last line of its operations.
+    inside: BTreeMap<String, (u32, u32)>,
+    outside: BTreeMap<String, (u32, u32)>,
+    /// What its cycles are about.
+    pub places: BTreeSet<String>,
     /// The failures that come with the violation only (by [`same_failure`](crate::campaign::same_failure)).
     pub failures: BTreeSet<String>,
-    /// The best priority of its cycles. A violation of a worse priority explains none of a better one.
-    pub priority: u8,
+    // The best priority of its cycles.
+    priority: u8,
 }
 
 impl ViolationScope {
-    /// Returns whether this violation has all contexts and failures of the other one, and no worse priority.
-    #[must_use]
-    pub fn explains(&self, other: &ViolationScope) -> bool {
-        let has = |context: &String| self.inside.contains(context) || self.outside.contains(context);
-        let is_wider = other.inside.iter().chain(&other.outside).all(has);
-        is_wider && other.failures.is_subset(&self.failures) && self.priority <= other.priority
-    }
-
-    /// Describes a violation: the signatures of its failures, its priority, and what runs each of the operations of its
-    /// cycles, with whether that operation belongs to the transaction. The environment is no context: what it fires is.
+    /// Describes a violation: its declared name, the signatures of its failures, its priority, the operations of its
+    /// cycles, and what the edges of these are about. An operation is what runs it, its line, and whether it belongs to
+    /// the transaction. The environment is no context: what it fires is.
     #[must_use]
     pub fn new<'s>(
+        declared: &str,
         failures: impl Iterator<Item = &'s str>,
         priority: u8,
-        operations: impl Iterator<Item = (&'s str, bool)>,
+        operations: impl Iterator<Item = (&'s str, u32, bool)>,
+        places: impl Iterator<Item = &'s str>,
     ) -> ViolationScope {
-        let mut scope = Self { failures: failures.map(same_failure).collect(), priority, ..Self::default() };
-        for (body, is_inside) in operations.filter(|(body, _)| *body != ENVIRONMENT_NAME) {
-            if is_inside { &mut scope.inside } else { &mut scope.outside }.insert(role(body));
+        let (failures, places) = (failures.map(same_failure).collect(), places.map(str::to_owned).collect());
+        let mut scope = Self { declared: declared.to_owned(), failures, places, priority, ..Self::default() };
+        for (body, line, is_inside) in operations.filter(|(body, ..)| *body != ENVIRONMENT_NAME) {
+            let lines = if is_inside { &mut scope.inside } else { &mut scope.outside };
+            let (first, last) = lines.entry(role(body)).or_insert((line, line));
+            (*first, *last) = (line.min(*first), line.max(*last));
         }
         scope
+    }
+
+    /// Returns whether a context is one of the transaction (`inside`), or of what comes between; and if a line is given,
+    /// whether that stands among the lines of the operations there.
+    #[must_use]
+    pub fn has(&self, context: &str, line: Option<u32>, inside: bool) -> bool {
+        let lines = if inside { &self.inside } else { &self.outside };
+        lines.get(context).is_some_and(|(first, last)| line.is_none_or(|line| (*first..=*last).contains(&line)))
+    }
+
+    /// Returns whether this violation is of the same transactions by the same contexts, shows all failures of the other
+    /// one, and has no worse priority.
+    #[must_use]
+    pub fn explains(&self, other: &ViolationScope) -> bool {
+        let contexts = |of: &Self| -> BTreeSet<String> { of.inside.keys().chain(of.outside.keys()).cloned().collect() };
+        self.declared == other.declared
+            && contexts(self) == contexts(other)
+            && other.failures.is_subset(&self.failures)
+            && self.priority <= other.priority
     }
 }
 
@@ -244,9 +265,15 @@ impl ViolationFacts for ConfirmedViolation {
     fn scope(&self) -> ViolationScope {
         let Some(KnownHarm::Needed(harm)) = &self.harm else { return ViolationScope::default() };
         let failures = std::iter::once(&harm.failure.signature).chain(&harm.others).map(String::as_str);
-        let edges = self.seen.iter().flat_map(|seen| &seen.finding.cycles).flat_map(|cycle| &cycle.edges);
-        let moments = edges.flat_map(|edge| [&edge.from, &edge.to]);
-        let priority = self.priority().unwrap_or(u8::MAX);
-        ViolationScope::new(failures, priority, moments.map(|moment| (moment.body.as_str(), moment.inside)))
+        let edges = || self.seen.iter().flat_map(|seen| &seen.finding.cycles).flat_map(|cycle| &cycle.edges);
+        let moments = edges().flat_map(|edge| [&edge.from, &edge.to]);
+        let moments = moments.map(|of| (of.body.as_str(), line(of.site.as_deref()), of.inside));
+        let places = edges().filter_map(|edge| edge.about.as_deref());
+        ViolationScope::new(&self.declared, failures, self.priority().unwrap_or(u8::MAX), moments, places)
     }
+}
+
+/// Returns the line of a statement that a trace names: `12` of `12:5 read`; 0 without one.
+pub(crate) fn line(site: Option<&str>) -> u32 {
+    site.and_then(|site| site.split(':').next()?.parse().ok()).unwrap_or(0)
 }

@@ -153,6 +153,10 @@ impl PairFacts for Pair {
         };
         [&self.a, &self.b].into_iter().enumerate().map(side).collect()
     }
+
+    fn location(&self) -> String {
+        self.location.clone()
+    }
 }
 
 impl Pair {

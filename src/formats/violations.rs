@@ -6,7 +6,7 @@ use super::timeline::{Marks, TransactionMarks};
 use crate::base::counted;
 use crate::campaign::{
     self, CampaignPlan, ConfirmedViolation, ConfirmedViolations, KnownHarm, SearchAnswer, ViolationFacts,
-    ViolationHarm, ViolationScope, ViolationVerdict,
+    ViolationHarm, ViolationScope, ViolationVerdict, violation_line,
 };
 use crate::detect::atomicity::{SeenFinding, Specification};
 use crate::event::by_trace_name;
@@ -170,10 +170,12 @@ impl ViolationFacts for JudgedViolation {
     fn scope(&self) -> ViolationScope {
         let Some(harm) = &self.harm else { return ViolationScope::default() };
         let failures = std::iter::once(&harm.failure.signature).chain(&harm.others).map(String::as_str);
-        let cycles = self.finding.iter().flat_map(|finding| &finding.cycles);
-        let moments = cycles.flat_map(|cycle| &cycle.edges).flat_map(|edge| [&edge.from, &edge.to]);
-        let priority = self.priority().unwrap_or(u8::MAX);
-        ViolationScope::new(failures, priority, moments.map(|moment| (moment.running(), moment.inside)))
+        let cycles = || self.finding.iter().flat_map(|finding| &finding.cycles);
+        let edges = || cycles().flat_map(|cycle| &cycle.edges);
+        let moments = edges().flat_map(|edge| [&edge.from, &edge.to]);
+        let moments = moments.map(|of| (of.running(), violation_line(of.site.as_deref()), of.inside));
+        let places = edges().filter_map(|edge| edge.about.as_deref());
+        ViolationScope::new(&self.transaction, failures, self.priority().unwrap_or(u8::MAX), moments, places)
     }
 }
 

@@ -345,6 +345,8 @@ pub(super) struct Graph {
     pub(super) around: Vec<Blocks>,
     /// Acquisitions of blocks of which the nodes inside are not all known.
     pub(super) busy: BTreeSet<SiteId>,
+    /// Whether something acquires a lock within a time. Then it is seen from outside whether a lock is held.
+    pub(super) timed_locks: bool,
     /// Contexts in which calls share a copy of a body. The locks around these calls are not known inside of the copy.
     pub(super) shares: BTreeSet<Ctx>,
     /// Bodies that something runs, or registers as a callback.

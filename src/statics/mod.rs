@@ -40,6 +40,7 @@ mod why;
 use crate::base::{Id, IndexVec};
 use crate::event::{BodyId, Site, SiteId};
 use crate::lang::Program;
+use crate::lang::ast::When;
 use bodies::{Bodies, bodies_of};
 use facts::Known;
 use flow::Flow;
@@ -114,6 +115,8 @@ pub struct Statics {
     /// The nodes of each site.
     occurrences: IndexVec<SiteId, Vec<Node>>,
     sites: IndexVec<SiteId, Site>,
+    /// Whether a property looks at each state, those inside of blocks as well.
+    watched: bool,
     names: Names,
     bodies: Bodies,
     /// The place of each body in `bodies`.
@@ -143,7 +146,8 @@ pub fn analyze(program: &Program, options: &StaticsOptions) -> Statics {
     let names = Names::of(program, &known.graph);
     let bodies = bodies_of(&known.graph);
     let places = bodies.iter().enumerate().map(|(place, (body, _))| (*body, place)).collect();
-    Statics { known, locks, occurrences, sites: program.sites.clone(), names, bodies, places, log }
+    let watched = program.properties.iter().any(|property| property.when == When::Always);
+    Statics { known, locks, occurrences, sites: program.sites.clone(), watched, names, bodies, places, log }
 }
 
 impl Statics {

@@ -36,10 +36,14 @@ fn may_be_inside(kind: SiteKind) -> bool {
 }
 
 impl Statics {
-    /// Returns the `sync` blocks that protect nothing, by site.
+    /// Returns the `sync` blocks that protect nothing, by site. None where more than accesses can tell whether a block
+    /// is there: a property that looks at each state, or an acquisition within a time.
     #[must_use]
     pub fn locks(&self) -> Vec<RedundantLock> {
         let graph = &self.known.graph;
+        if self.watched || graph.timed_locks {
+            return Vec::new();
+        }
         let mut inside: BTreeMap<SiteId, BTreeSet<Node>> = BTreeMap::new();
         let mut busy = graph.busy.clone();
         for node in graph.ids().flat_map(|ctx| self.known.flow.order(graph, ctx)) {

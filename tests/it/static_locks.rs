@@ -69,3 +69,25 @@ fn what_many_redundant_locks_guard_is_in_order_without_them() {
     let (redundant, pairs) = check(1_000..8_000);
     assert!(redundant > 20 && pairs > 50, "{redundant} {pairs}");
 }
+
+/// Where something else than an access can tell whether a block is there, no lock is said to protect nothing: an
+/// acquisition within a time, by another thread or of the block itself, and a property that looks at each state.
+#[test]
+fn what_can_be_seen_from_outside_needs_its_lock() {
+    let models = [
+        "var x = 0 lock m thread t { sync m { x = 1 } let k = fork f() } task f() { x = 3 } thread o { let got = acquire m for 0 assert got }",
+        "var x = 0 lock m looper main thread t { x = 1 post f() to main } task f() { sync m for 0 { x = 2 } else { fail \"busy\" } }",
+        "var x = 0 lock m thread t { sync m { x = 1 } let k = fork f() } task f() { x = 3 } property two always { x != 2 }",
+    ];
+    let locks = |text: &str| {
+        let text = text.replace(" lock", "\nlock").replace(" thread", "\nthread").replace(" task", "\ntask");
+        let text = text.replace(" property", "\nproperty").replace(" looper", "\nlooper").replace(" let", "\nlet");
+        let text = text.replace(" assert", "\nassert").replace(" post", "\npost");
+        let model = Model::from_text("lock.race", &text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        analyze(&model.program, &StaticsOptions::default()).locks().len()
+    };
+    assert_eq!(models.map(locks), [0, 0, 0]);
+    // The first and the last one without what sees the block.
+    let without = [models[0].split(" thread o").next(), models[2].split(" property").next()];
+    assert_eq!(without.map(|text| locks(text.expect("a text"))), [1, 1]);
+}

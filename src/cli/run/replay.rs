@@ -93,6 +93,9 @@ pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<Ex
     let allowed = args.recorded.limits.resolve();
     let mut report = Report::resolve(&args.recorded.report, args.state, &model)?;
     if let Some(name) = &args.transaction {
+        if args.recorded.report.format == RunFormat::Json {
+            return Err(Refusal::new("`--transaction` marks steps of a timeline: leave `--format json` out"));
+        }
         report.view.mark_transaction(&model, &token, &allowed, name)?;
     }
     let plan = RunPlan {

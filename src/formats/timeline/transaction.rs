@@ -57,6 +57,8 @@ impl TransactionMarks {
         let RecordedRun { trace, of_operation, found } = RecordedRun::of(model, token, allowed, specification)?;
         let own = found.findings.iter().filter(|finding| finding.counts() && is_named(&finding.declared, declared));
         let mut cycles: Vec<&Cycle> = own.flat_map(|finding| &finding.cycles).collect();
+        // A name with a number is that of one instance.
+        cycles.retain(|cycle| !declared.contains('#') || cycle.transaction == declared);
         cycles.sort_by_key(|cycle| cycle.priority);
         let same = cycles.iter().find(|cycle| sites(cycle).eq(statements.iter().copied()));
         let cycle = same.or(cycles.first())?;

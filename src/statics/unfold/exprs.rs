@@ -142,6 +142,7 @@ impl<'p> Unfolder<'p> {
             }
             ExprKind::AcquireFor { lock: of, timeout, site, .. }
             | ExprKind::GroupAdd { group: of, delta: timeout, site } => {
+                self.graph.timed_locks |= matches!(e.kind, ExprKind::AcquireFor { .. });
                 self.expr(of, state);
                 self.expr(timeout, state);
                 self.operation(*site, state)

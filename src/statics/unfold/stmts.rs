@@ -176,6 +176,7 @@ impl<'p> Unfolder<'p> {
 
     fn sync_for(&mut self, sync: &'p SyncForStmt, state: &mut State) {
         let held = self.lock(&sync.object, sync.mode, state);
+        self.graph.timed_locks = true;
         self.expr(&sync.timeout, state);
         self.emit(state, NodeKind::Plain, sync.acquire);
         let mut other = state.clone();
