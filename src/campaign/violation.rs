@@ -195,8 +195,8 @@ impl ViolationScope {
         scope
     }
 
-    /// Returns whether a context is one of the transaction (`inside`), or of what comes between; and if a line is given,
-    /// whether that stands among the lines of the operations there.
+    /// Returns whether a context is one of the transaction (`inside`), or of what comes between. If a line is given, it
+    /// returns as well whether that stands among the lines of the operations there.
     #[must_use]
     pub fn has(&self, context: &str, line: Option<u32>, inside: bool) -> bool {
         let lines = if inside { &self.inside } else { &self.outside };

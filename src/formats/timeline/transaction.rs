@@ -31,8 +31,8 @@ pub struct TransactionMarks {
 }
 
 impl TransactionMarks {
-    /// Returns the names of the transactions of a specification that the run of a token violates, in alphabetical order.
-    /// `None` if the run cannot be performed under these limits.
+    /// Returns the names of the transactions of a specification that the run of a token violates, in the order of the
+    /// alphabet. `None` if the run cannot be performed under these limits.
     #[must_use]
     pub fn names(
         model: &Model,
@@ -45,7 +45,8 @@ impl TransactionMarks {
     }
 
     /// Finds a violated transaction in the run of a token: the one that shows a cycle through these statements, or else
-    /// the first one of this name, with a cycle of the best priority. `None` if the run cannot be performed under these limits, or violates none.
+    /// the first one of this name, with a cycle of the best priority. `None` if the run cannot be performed under these
+    /// limits, or violates none.
     #[must_use]
     pub fn of(
         model: &Model,
