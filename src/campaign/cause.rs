@@ -67,9 +67,9 @@ impl Effect {
     }
 }
 
-/// Returns for each harmful violation of atomicity the position of the one that leads it: a violation that has all its
-/// contexts and failures. A violation that leads itself has no other one that does, or is the first of several that
-/// explain one another.
+/// Returns for each harmful violation of atomicity the position of the one that leads it, one that
+/// [explains](ViolationScope::explains) it. A violation that leads itself has no other one that does, or is the first
+/// of several that explain one another.
 ///
 /// # Examples
 ///

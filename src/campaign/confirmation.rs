@@ -71,9 +71,7 @@ impl Confirmation {
             && self.pairs.iter().chain(&self.orders).all(|p| p.trials.complete)
             && self.rings.iter().all(|ring| ring.complete)
     }
-}
 
-impl Confirmation {
     /// Returns the findings of the campaign. See [`Results::findings`].
     #[must_use]
     pub fn findings(&self) -> Vec<Finding<'_, PairReport>> {

@@ -275,21 +275,17 @@ impl<'r, P: PairFacts> Results<'r, P> {
     pub fn findings(&self) -> Vec<Finding<'r, P>> {
         let all = || self.pairs.iter().map(|pair| (pair, false)).chain(harmful(self.orders).map(|pair| (pair, true)));
         let mut violations = self.violation_findings();
-        let mut hurting: Vec<&'r P> = Vec::new();
+        let (mut hurting, mut effects): (Vec<&'r P>, Vec<Effect>) = (Vec::new(), Vec::new());
         for (pair, order) in all().filter(|(pair, _)| pair.verdict() == Verdict::Harmful) {
-            let explains = |of: &&mut Finding<'r, P>| match of.subject {
-                Subject::Violation(of) if of.verdict() == ViolationVerdict::Harmful => {
-                    let location = pair.location();
-                    pair.effect().is_of(&of.scope(), Some(location.as_str()).filter(|_| !order))
+            let (effect, location) = (pair.effect(), (!order).then(|| pair.location()));
+            match violations.iter_mut().find(|(_, scope)| effect.is_of(scope, location.as_deref())) {
+                Some((of, _)) => of.pairs.push(pair),
+                None => {
+                    hurting.push(pair);
+                    effects.push(effect);
                 }
-                _ => false,
-            };
-            match violations.iter_mut().find(explains) {
-                Some(of) => of.pairs.push(pair),
-                None => hurting.push(pair),
             }
         }
-        let effects: Vec<Effect> = hurting.iter().map(|pair| pair.effect()).collect();
         // The leaders are in the order of the list, which contains the pairs without harm, too.
         let mut groups = groups(&effects).into_iter().peekable();
         let (mut findings, mut at) = (Vec::new(), 0);
@@ -306,20 +302,21 @@ impl<'r, P: PairFacts> Results<'r, P> {
             findings.push(Finding { pairs, ..Finding::of(Subject::Pair { pair, order }) });
         }
         findings.extend(self.rings.iter().map(|ring| Finding::of(Subject::Ring(ring))));
-        findings.extend(violations);
+        findings.extend(violations.into_iter().map(|(of, _)| of));
         findings.extend(self.failures());
         findings
     }
 
-    // Returns the findings about declared transactions. The harmful ones of one cause are one finding.
-    fn violation_findings(&self) -> Vec<Finding<'r, P>> {
+    // Returns the findings about declared transactions, each with what it explains. The harmful ones of one cause are
+    // one finding; the others explain nothing.
+    fn violation_findings(&self) -> Vec<(Finding<'r, P>, ViolationScope)> {
         let is_harmful = |of: &P::Violation| of.verdict() == ViolationVerdict::Harmful;
         let harmful: Vec<&'r P::Violation> = self.violations.iter().filter(|of| is_harmful(of)).collect();
         let scopes: Vec<ViolationScope> = harmful.iter().map(|of| of.scope()).collect();
         let leaders = leading_violations(&scopes);
         let (mut findings, mut at) = (Vec::new(), 0);
         for of in self.violations {
-            let mut finding = Finding::of(Subject::Violation(of));
+            let (mut finding, mut scope) = (Finding::of(Subject::Violation(of)), ViolationScope::default());
             if is_harmful(of) {
                 let own = at;
                 at += 1;
@@ -329,8 +326,9 @@ impl<'r, P: PairFacts> Results<'r, P> {
                 let led = leaders.iter().zip(&harmful).enumerate();
                 finding.violations =
                     led.filter(|(i, (by, _))| **by == own && *i != own).map(|(_, (_, of))| *of).collect();
+                scope = scopes[own].clone();
             }
-            findings.push(finding);
+            findings.push((finding, scope));
         }
         findings
     }

@@ -64,7 +64,6 @@ pub use runs::alike::same_failure;
 pub use runs::parallel::in_order;
 pub use runs::trial::{RepeatedRun, Trial, remake};
 pub use verdict::{Harm, PairStatus, Verdict};
-pub(crate) use violation::line as violation_line;
 pub use violation::{
     ConfirmedViolation, ConfirmedViolations, DirectedRuns, KnownHarm, OpenHarm, SearchAnswer, SerialRuns,
     ViolationFacts, ViolationHarm, ViolationScope, ViolationVerdict,

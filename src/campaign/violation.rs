@@ -273,7 +273,7 @@ impl ViolationFacts for ConfirmedViolation {
     }
 }
 
-/// Returns the line of a statement that a trace names: `12` of `12:5 read`; 0 without one.
-pub(crate) fn line(site: Option<&str>) -> u32 {
+// Returns the line of a statement that a trace names: `12` of `12:5 read`; 0 without one.
+fn line(site: Option<&str>) -> u32 {
     site.and_then(|site| site.split(':').next()?.parse().ok()).unwrap_or(0)
 }

@@ -1,12 +1,12 @@
 //! Confirmed violations of atomicity as JSON, `raceflip-violations` version 2 (`docs/formats.md`), and as text.
 
-use super::atomicity::{FoundCycle, FoundViolation};
+use super::atomicity::{FoundCycle, FoundMoment, FoundViolation};
 use super::campaign::{Access, Evidence, Failure, access, fails, run_evidence};
 use super::timeline::{Marks, TransactionMarks};
 use crate::base::counted;
 use crate::campaign::{
     self, CampaignPlan, ConfirmedViolation, ConfirmedViolations, KnownHarm, SearchAnswer, ViolationFacts,
-    ViolationHarm, ViolationScope, ViolationVerdict, violation_line,
+    ViolationHarm, ViolationScope, ViolationVerdict,
 };
 use crate::detect::atomicity::{SeenFinding, Specification};
 use crate::event::by_trace_name;
@@ -57,7 +57,7 @@ pub struct JudgedViolation {
     /// Of `HARMFUL`: the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub harm: Option<HarmOfViolation>,
-    /// Of `HARMFUL`: the index of the violation that leads it, since it has all its contexts and failures.
+    /// Of `HARMFUL`: the index of the violation that leads it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leader: Option<u32>,
     /// Of `REAL`: the most frequent failure of the runs that violate it.
@@ -173,7 +173,8 @@ impl ViolationFacts for JudgedViolation {
         let cycles = || self.finding.iter().flat_map(|finding| &finding.cycles);
         let edges = || cycles().flat_map(|cycle| &cycle.edges);
         let moments = edges().flat_map(|edge| [&edge.from, &edge.to]);
-        let moments = moments.map(|of| (of.running(), violation_line(of.site.as_deref()), of.inside));
+        let line = |of: &FoundMoment| of.statement.as_ref().map_or(0, |statement| statement.line);
+        let moments = moments.map(|of| (of.running(), line(of), of.inside));
         let places = edges().filter_map(|edge| edge.about.as_deref());
         ViolationScope::new(&self.transaction, failures, self.priority().unwrap_or(u8::MAX), moments, places)
     }

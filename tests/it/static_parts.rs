@@ -2,7 +2,7 @@
 //! what they must leave alone.
 
 use crate::static_claims::contradicted;
-use crate::static_truth::order_facts;
+use crate::static_truth::{OrderFacts, order_facts};
 use raceflip::event::{Site, SiteId};
 use raceflip::statics::{SitesClaim, Statics, StaticsOptions, analyze};
 use raceflip::vm::Model;
@@ -195,12 +195,18 @@ fn parts_of_jobs_and_flags_are_in_order() {
     }
 }
 
+// Returns a model of few states with its labelled accesses and the facts of all its runs.
+fn judged(name: &str, text: &str) -> (Model, [SiteId; 2], OrderFacts) {
+    let model = model(name, text);
+    let facts = order_facts(&model, 20_000).unwrap_or_else(|| panic!("{name} has few states"));
+    let sites = labelled(&model);
+    (model, sites, facts)
+}
+
 #[test]
 fn what_some_run_denies_is_left_open() {
     for (name, text) in OPEN {
-        let model = model(name, text);
-        let [first, then] = labelled(&model);
-        let facts = order_facts(&model, 20_000).unwrap_or_else(|| panic!("{name} has few states"));
+        let (model, [first, then], facts) = judged(name, text);
         assert!(facts.denies(first, then).is_some(), "{name}: no run denies it");
         assert_eq!(contradicted(&model, &facts), None, "{name}");
         let claim = claim(&analyze(&model.program, &StaticsOptions::default()), [first, then]);
@@ -211,9 +217,7 @@ fn what_some_run_denies_is_left_open() {
 #[test]
 fn guards_settle_nothing_that_changes_meanwhile() {
     for (name, text) in UNSETTLED {
-        let model = model(name, text);
-        let [first, then] = labelled(&model);
-        let facts = order_facts(&model, 20_000).unwrap_or_else(|| panic!("{name} has few states"));
+        let (model, [first, then], facts) = judged(name, text);
         assert!(facts.orders.contains(&(then, first)), "{name}: no run has the other order");
         assert_eq!(analyze(&model.program, &StaticsOptions::default()).settled(first, then), None, "{name}");
         assert_eq!(contradicted(&model, &facts), None, "{name}");
