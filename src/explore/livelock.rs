@@ -7,10 +7,11 @@
 //! component is a schedule that no fair scheduler need leave. Whether a real scheduler leaves it is not decided, so
 //! the livelock is only possible.
 
+use super::finds::Edge;
 use super::monitor::NoMonitor;
 use super::searched::SearchStorage;
 use super::table::StateId;
-use super::worker::{Edge, FIRST_EVENT_BIT};
+use super::worker::FIRST_EVENT_BIT;
 use super::{Cut, RunChoices, SearchContext, SearchPlan, path, search};
 use crate::event::{Op, ThreadId};
 use crate::world::{Canonicalizer, Program, Snapshot, ThreadStage};

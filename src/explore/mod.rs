@@ -15,17 +15,23 @@
 mod atomicity;
 mod breadth;
 mod choices;
+mod components;
 mod depth;
 mod end_watch;
 mod ends;
 mod estimate;
+mod finds;
+mod level;
 mod livelock;
 mod monitor;
 mod order;
 mod path;
+mod remembered;
 mod searched;
 mod stall;
 mod table;
+mod vector_worker;
+mod vectors;
 mod worker;
 
 pub use atomicity::{Unknown, Violations, violations};
@@ -46,11 +52,11 @@ use crate::detect::Pair;
 use crate::event::{Actor, Choice, GlobalId};
 use crate::vm::Model;
 use crate::world::{Limits, Program, Scale, Snapshot, divisor};
+use finds::{Finds, Sight};
 use monitor::ProductState;
 use searched::{SearchState, SearchStorage};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
-use worker::{Finds, Sight};
 
 /// The subject of a search, its bounds and its options.
 pub struct SearchPlan<'m, P = Model> {
@@ -310,7 +316,7 @@ fn explored<P: Program<Guest: Snapshot>, M: Monitor>(
     let adjacent =
         searched.finds.adjacent.iter().map(|(pair, seen)| (*pair, way(plan, scale, &searched, *seen))).collect();
     let visited = |digest| searched.table.contains(digest);
-    let work = searched.finds.transitions.saturating_mul(searched.largest);
+    let work = searched.finds.transitions.saturating_mul(searched.largest.max(searched.first.bytes()));
     let estimate = searched.cut.map(|_| estimate::estimate(plan, &searched.first, work, visited));
     let SearchState { table, finds, depth, cut, frontier, memory, .. } = searched;
     SearchReport {

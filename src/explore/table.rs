@@ -96,7 +96,7 @@ pub(super) struct Table<N> {
     sleeps: bool,
 }
 
-impl<N: Clone> Table<N> {
+impl<N> Table<N> {
     /// Returns an empty table. `sleeps`: whether it keeps a sleep set with each state.
     pub(super) fn new(sleeps: bool, shards: usize) -> Self {
         let shard = || Shard {
@@ -115,9 +115,10 @@ impl<N: Clone> Table<N> {
         self.shards[shard].lock()
     }
 
-    /// Adds a state, or another way to a known one. Copies the node if the search has to continue from it, into one
-    /// of `spare` if there is one.
-    pub(super) fn insert(&self, way: StateWay, node: &N, spare: &mut Vec<N>) -> (VisitTime, StateId) {
+    /// Adds a state, or another way to a known one. `node` makes the node of the state, if the search has to continue
+    /// from it.
+    #[inline]
+    pub(super) fn insert(&self, way: StateWay, node: impl FnOnce() -> N) -> (VisitTime, StateId) {
         let number = (way.digest >> (128 - SHARD_BITS)) as usize & (self.shards.len() - 1);
         let shard = &mut *self.locked(number);
         match shard.find(way.digest) {
@@ -134,7 +135,7 @@ impl<N: Clone> Table<N> {
                 if self.sleeps && shard.sleeps[index] & !way.sleep != 0 {
                     match shard.again.iter_mut().find(|f| f.id == id) {
                         Some(known) => _ = known.add(&way, node),
-                        None => shard.again.push(FreshState::new(id, &way, copied(node, spare))),
+                        None => shard.again.push(FreshState::new(id, &way, node())),
                     }
                 }
                 (VisitTime::Before, id)
@@ -142,7 +143,7 @@ impl<N: Clone> Table<N> {
             Err(slot) => {
                 let id = StateId::new(number, shard.digests.len());
                 shard.add(slot, &way, self.sleeps);
-                shard.fresh.push(FreshState::new(id, &way, copied(node, spare)));
+                shard.fresh.push(FreshState::new(id, &way, node()));
                 (VisitTime::Now, id)
             }
         }
@@ -211,28 +212,18 @@ impl<N: Clone> Table<N> {
     }
 }
 
-fn copied<N: Clone>(node: &N, spare: &mut Vec<N>) -> N {
-    match spare.pop() {
-        Some(mut old) => {
-            old.clone_from(node);
-            old
-        }
-        None => node.clone(),
-    }
-}
-
-impl<N: Clone> FreshState<N> {
+impl<N> FreshState<N> {
     fn new(id: StateId, way: &StateWay, node: N) -> Self {
         Self { id, rank: way.rank, node, sleep: way.sleep }
     }
 
     // Adds another way to the state. Returns whether it is the least so far.
-    fn add(&mut self, way: &StateWay, node: &N) -> bool {
+    fn add(&mut self, way: &StateWay, node: impl FnOnce() -> N) -> bool {
         self.sleep &= way.sleep;
         let less = way.rank < self.rank;
         if less {
             self.rank = way.rank;
-            self.node.clone_from(node);
+            self.node = node();
         }
         less
     }

@@ -1,0 +1,172 @@
+//! The work of a worker on a state that is a vector of numbers.
+
+use super::ends::{EndCondition, end_condition};
+use super::level::StateNode;
+use super::monitor::{Monitor, ProductState, kept};
+use super::table::{StateId, StateWay, Table, VisitTime};
+use super::vectors::VectorWorker;
+use super::worker::{AFTER_TICKS, Visit, Worker, bit, rank};
+use crate::base::Id;
+use crate::base::mutant::{self, Mutant};
+use crate::event::{Actor, Choice};
+use crate::world::{Program, Snapshot};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
+    // Expands a state that is a vector, as `expand_whole` does.
+    pub(super) fn expand_vector(
+        &mut self,
+        table: &Table<StateNode<P::Guest, M>>,
+        vectors: &mut VectorWorker<P::Guest>,
+        vector: &[u32],
+        visit: Visit,
+        stop: &AtomicBool,
+    ) -> bool {
+        self.node_bytes = self.node_bytes.max(size_of_val(vector) as u64);
+        let look = vectors.look(vector, self.plan.pairs, &mut self.choices, &mut self.here);
+        if look.may_end {
+            vectors.scratch.load(&vectors.shared, vector);
+            if self.end(vectors, visit) {
+                vectors.scratch.forget_all();
+                return true;
+            }
+        }
+        if look.by_machine {
+            let world = &vectors.scratch.machine.world;
+            if self.plan.pairs {
+                self.adjacent(world, visit.first);
+            }
+            if world.clock_open() {
+                self.finds.deadlines = self.finds.deadlines.max(world.deadlines_ahead());
+            }
+        }
+        if visit.depth >= self.plan.bounds.depth {
+            self.finds.cut_by_depth += 1;
+            return true;
+        }
+        if look.by_machine {
+            vectors.take_over(vector, &self.choices);
+        }
+        if self.keeps_graph {
+            vectors.scratch.machine.world.number_declared(&mut self.here);
+            let open = vectors.choices.iter().fold(0, |mask, (c, _)| mask | bit(&self.here, c.actor));
+            self.finds.open.push((visit.id, open));
+        }
+        let digest = table.digest(visit.id);
+        let choices = std::mem::take(&mut vectors.choices);
+        let mut all = true;
+        for (i, (choice, near)) in choices.iter().enumerate() {
+            if self.is_full(table) || stop.load(Ordering::Relaxed) {
+                all = false;
+                break;
+            }
+            let way = StateWay { digest: 0, parent: visit.id, rank: rank(visit.place, i as u64), sleep: 0 };
+            if choice.actor == Actor::Clock {
+                all = self.tick_vector(table, vectors, vector, *choice, way, stop) && all;
+                continue;
+            }
+            self.finds.transitions += 1;
+            let to = match near {
+                Some(near) => {
+                    let way = StateWay { digest: kept(digest.wrapping_add(near.difference)), ..way };
+                    table.insert(way, || StateNode::Near(near.to)).1
+                }
+                None => {
+                    vectors.scratch.load(&vectors.shared, vector);
+                    vectors.scratch.machine.step(*choice);
+                    self.found(table, vectors, vector, way).1
+                }
+            };
+            if self.keeps_graph {
+                let begins =
+                    matches!(choice.actor, Actor::Thread(t) if vectors.scratch.facts(vector[t.index()]).begins);
+                self.note_edge(visit.id, to, choice.actor, begins);
+            }
+        }
+        vectors.choices = choices;
+        self.fits(vectors.scratch.machine.world.scale().fits);
+        all
+    }
+
+    // Records how a run may end in the state of the machine. Returns whether every run ends there.
+    fn end(&mut self, vectors: &mut VectorWorker<P::Guest>, visit: Visit) -> bool {
+        let condition = end_condition(&mut vectors.scratch.machine);
+        let world = &vectors.scratch.machine.world;
+        match condition {
+            EndCondition::Ended(outcome) => self.ended(world, &outcome, 0, visit.first),
+            EndCondition::Rests(outcome) => {
+                self.ended(world, &outcome, 0, visit.first);
+                return false;
+            }
+            EndCondition::Open => return false,
+        }
+        true
+    }
+
+    // Adds the state of the machine to the table, after a step from the state `before`.
+    fn found(
+        &mut self,
+        table: &Table<StateNode<P::Guest, M>>,
+        vectors: &mut VectorWorker<P::Guest>,
+        before: &[u32],
+        mut way: StateWay,
+    ) -> (VisitTime, StateId) {
+        let VectorWorker { shared, scratch, next, .. } = vectors;
+        let is_vector = scratch.intern_all(shared, before, next);
+        scratch.forget_all();
+        if is_vector {
+            way.digest = kept(scratch.digest_of(shared, next));
+            return table.insert(way, || StateNode::Vector(next.as_slice().into()));
+        }
+        let node = ProductState::new(scratch.machine.clone(), self.monitor.clone());
+        way.digest = node.digest(&mut self.there);
+        table.insert(way, || StateNode::Whole(Box::new(node)))
+    }
+
+    // Moves the clock from the state `from` by one unit after another, as `tick` does.
+    fn tick_vector(
+        &mut self,
+        table: &Table<StateNode<P::Guest, M>>,
+        vectors: &mut VectorWorker<P::Guest>,
+        from: &[u32],
+        choice: Choice,
+        mut way: StateWay,
+        stop: &AtomicBool,
+    ) -> bool {
+        let rank = way.rank;
+        vectors.scratch.load(&vectors.shared, from);
+        let last = vectors.scratch.machine.world.last_instant();
+        let to_deadlines = mutant::is(Mutant::TicksToDeadlines);
+        let first_deadline = vectors.scratch.machine.world.next_deadline();
+        // If there are more ticks in a row than states are allowed, the bound cuts the search anyway.
+        for n in 0..AFTER_TICKS.min(self.plan.bounds.states) {
+            if self.is_full(table) || stop.load(Ordering::Relaxed) {
+                return false;
+            }
+            let machine = &mut vectors.scratch.machine;
+            let argument = machine.world.now() + 1;
+            machine.step(Choice { argument, ..choice });
+            self.finds.transitions += u64::from(n == 0);
+            if to_deadlines && argument < first_deadline {
+                continue;
+            }
+            way.rank = rank - AFTER_TICKS + n;
+            let (seen, to) = self.found(table, vectors, from, way);
+            if n == 0 && self.keeps_graph {
+                self.note_edge(way.parent, to, Actor::Clock, false);
+            }
+            let machine = &mut vectors.scratch.machine;
+            // A run may end at rest here, and then has no further ticks.
+            if machine.world.rests() {
+                machine.check_rest();
+            }
+            let world = &machine.world;
+            // A state that was visited before, and whose clock moves on, has had its own ticks.
+            let had = seen == VisitTime::Before && world.clock_open();
+            if had || world.outcome().is_some() || world.now() >= last || to_deadlines {
+                break;
+            }
+        }
+        true
+    }
+}
