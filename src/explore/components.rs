@@ -136,6 +136,8 @@ impl<G: Snapshot> Scratch<G> {
 
     /// Brings the machine to a state.
     pub(super) fn load(&mut self, shared: &Shared<G>, vector: &[u32]) {
+        #[cfg(debug_assertions)]
+        self.learn(shared);
         let slots = &shared.slots;
         let contents = shared.contents.read();
         if self.machine.begin_load(slots, &self.first) {
@@ -164,6 +166,11 @@ impl<G: Snapshot> Scratch<G> {
         let wrong: Vec<usize> = (0..vector.len()).filter(|slot| !self.has(shared, *slot, vector[*slot])).collect();
         assert!(wrong.is_empty(), "loaded other contents than were saved: {}", shared.slots.names(&wrong));
         assert_eq!(self.machine.canonical().digest(), self.digest_of(shared, vector), "loaded another state");
+    }
+
+    /// Returns whether the machine is in this state.
+    pub(super) fn is_at(&self, vector: &[u32]) -> bool {
+        self.at == vector
     }
 
     /// Records that a step has changed the content of a slot.
@@ -239,6 +246,15 @@ impl<G: Snapshot> Scratch<G> {
             self.digests.push(known.digest);
         }
         number
+    }
+
+    /// Returns the vector of the state of another machine, if it fits into slots.
+    pub(super) fn vector_of(&mut self, shared: &Shared<G>, machine: &Machine<G>) -> Option<Vec<u32>> {
+        let own = std::mem::replace(&mut self.machine, machine.clone());
+        let (none, mut vector) = (vec![NO_CONTENT; shared.slots.len()], Vec::new());
+        let fits = self.intern_all(shared, &none, &mut vector);
+        self.machine = own;
+        fits.then_some(vector)
     }
 
     fn widest(&self, shared: &Shared<G>, facts: &Facts) -> u64 {

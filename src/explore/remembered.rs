@@ -23,10 +23,15 @@ pub(super) enum RememberedStep {
     Leaves(LeftBehind),
 }
 
+// 32 bytes: two of them are in one line of a cache.
 #[derive(Clone, Copy)]
 struct Entry {
     key: u64,
-    left: LeftBehind,
+    thread: u32,
+    met: u32,
+    // The halves of the difference of the digests.
+    low: u64,
+    high: u64,
 }
 
 // Values of `LeftBehind::thread` that are no content.
@@ -34,7 +39,7 @@ const BLOCKED: u32 = u32::MAX;
 const PERFORM: u32 = u32::MAX - 1;
 
 const NO_KEY: u64 = u64::MAX;
-const EMPTY: Entry = Entry { key: NO_KEY, left: LeftBehind { thread: 0, met: 0, difference: 0 } };
+const EMPTY: Entry = Entry { key: NO_KEY, thread: 0, met: 0, low: 0, high: 0 };
 
 /// A table of steps: open addressing, at most half full.
 pub(super) struct RememberedSteps {
@@ -55,7 +60,7 @@ pub(super) fn key(thread: u32, other: u32) -> u64 {
 impl RememberedSteps {
     /// Returns an empty table that takes about this many bytes at most.
     pub(super) fn new(bytes: u64) -> Self {
-        let most = (bytes as usize / size_of::<Entry>() / 4).max(1 << 10);
+        let most = (bytes as usize / size_of::<Entry>() / 2).max(1 << 10);
         Self { entries: vec![EMPTY; 1 << 10], count: 0, most }
     }
 
@@ -73,10 +78,14 @@ impl RememberedSteps {
         loop {
             let entry = &self.entries[at];
             if entry.key == key {
-                return Some(match entry.left.thread {
+                return Some(match entry.thread {
                     BLOCKED => RememberedStep::Blocked,
                     PERFORM => RememberedStep::Perform,
-                    _ => RememberedStep::Leaves(entry.left),
+                    thread => RememberedStep::Leaves(LeftBehind {
+                        thread,
+                        met: entry.met,
+                        difference: u128::from(entry.high) << 64 | u128::from(entry.low),
+                    }),
                 });
             }
             if entry.key == NO_KEY {
@@ -105,7 +114,8 @@ impl RememberedSteps {
             RememberedStep::Perform => LeftBehind { thread: PERFORM, ..nothing },
             RememberedStep::Leaves(left) => left,
         };
-        self.put(Entry { key, left });
+        let (low, high) = (left.difference as u64, (left.difference >> 64) as u64);
+        self.put(Entry { key, thread: left.thread, met: left.met, low, high });
         self.count += 1;
     }
 

@@ -5,6 +5,7 @@ use super::finds::Finds;
 use super::level::{StateNode, stored};
 use super::monitor::{Monitor, ProductState};
 use super::table::{StateId, StateWay, Table};
+use super::vectors::PART_OF_STEPS;
 use super::{Bounds, ClockMode, Cut, SearchContext, SearchPlan, SearchStatus};
 use crate::world::{Canonicalizer, Program, Scale, Snapshot};
 use std::sync::Arc;
@@ -64,9 +65,10 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
         let table = Table::new(plan.reduces(), shards);
         let digest = first.digest(&mut Canonicalizer::new());
         let root = StateWay { digest, parent: StateId::NONE, rank: 0, sleep: 0 };
-        // A monitor knows the names of threads and tasks, which no vector has. Sleep sets look at the states before and
-        // after each step.
-        let by_vectors = M::ALONE && plan.clock == ClockMode::Exact && !plan.reduces();
+        // A monitor knows the names of threads and tasks, which no vector has. Whether a step may sleep although the
+        // run may end at rest depends on the whole state.
+        let whole = plan.reduces() && first.machine.guest.watches_rest();
+        let by_vectors = M::ALONE && plan.clock == ClockMode::Exact && !whole;
         let divided = if by_vectors { Shared::new(&first.machine, digest) } else { None };
         let (node, vectors) = match divided {
             Some((shared, scratch, vector)) => (StateNode::Vector(vector.into()), Some((Arc::new(shared), scratch))),
@@ -92,13 +94,16 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
 
     /// Returns how many more states the search may find before a bound cuts it.
     pub(super) fn room(&self, bounds: &Bounds) -> u64 {
-        // Spare nodes are charged as a whole and not one by one: their number depends on the number of workers, and
-        // the cut must not.
-        let bytes = (bounds.memory - bounds.memory / PART_OF_SPARE).saturating_sub(self.holds);
+        // Spare nodes and remembered steps are charged as a whole and not one by one: their number depends on the
+        // number of workers, and the cut must not.
+        let of_steps = if self.vectors.is_some() { bounds.memory / PART_OF_STEPS } else { 0 };
+        let kept = bounds.memory / PART_OF_SPARE + of_steps;
+        let bytes = (bounds.memory - kept).saturating_sub(self.holds);
         bounds.states.saturating_sub(self.table.len()).min(bytes / (self.largest + OF_A_STATE))
     }
 
-    /// Returns an upper bound of the number of states that the choices of any vector lead to, if it is at most `enough`.
+    /// Returns an upper bound of the number of states that the choices of any vector lead to, if it is at most
+    /// `enough`.
     pub(super) fn widest(&mut self, enough: u64) -> Option<u64> {
         let (shared, scratch) = self.vectors.as_mut()?;
         scratch.learn(shared);

@@ -37,6 +37,11 @@ impl StateId {
     fn index(self) -> usize {
         (self.0 & ((1 << INDEX_BITS) - 1)) as usize
     }
+
+    /// Returns a number less than that of all states. `offsets` is that of the table ([`Table::offsets`]).
+    pub(super) fn place(self, offsets: &[usize]) -> usize {
+        offsets[self.shard()] + self.index()
+    }
 }
 
 /// A way to a state.
@@ -152,6 +157,7 @@ impl<N> Table<N> {
     /// Ends the level. Adds to `out` the states that were found in it and those that have to be visited again, by
     /// rank.
     pub(super) fn next_level(&self, out: &mut Vec<FreshState<N>>) {
+        out.reserve_exact(self.shards.iter().map(|shard| shard.lock().fresh.len()).sum());
         for shard in &self.shards {
             let shard = &mut *shard.lock();
             for fresh in &shard.fresh {
@@ -166,7 +172,8 @@ impl<N> Table<N> {
                 *stored &= again.sleep;
                 again.sleep = !awake;
             }
-            out.append(&mut shard.fresh);
+            // A level may be much smaller than the one before it, so its memory is not kept.
+            out.extend(std::mem::take(&mut shard.fresh));
             out.append(&mut shard.again);
             shard.level_start = shard.digests.len();
         }
@@ -189,8 +196,25 @@ impl<N> Table<N> {
 
     /// Whether the table has this digest.
     pub(super) fn contains(&self, digest: u128) -> bool {
+        self.find(digest).is_some()
+    }
+
+    /// Returns the state with this digest.
+    pub(super) fn find(&self, digest: u128) -> Option<StateId> {
         let number = (digest >> (128 - SHARD_BITS)) as usize & (self.shards.len() - 1);
-        self.locked(number).find(digest).is_ok()
+        self.locked(number).find(digest).ok().map(|index| StateId::new(number, index))
+    }
+
+    /// Returns the state from which a state was first reached; `None` for the first one.
+    pub(super) fn parent(&self, of: StateId) -> Option<StateId> {
+        let parent = self.locked(of.shard()).parents[of.index()];
+        (parent != StateId::NONE).then_some(parent)
+    }
+
+    /// Returns the number of states in the shards before each shard.
+    pub(super) fn offsets(&self) -> Vec<usize> {
+        let sizes = self.shards.iter().map(|shard| shard.lock().digests.len());
+        sizes.scan(0, |sum, size| Some(std::mem::replace(sum, *sum + size))).collect()
     }
 
     /// Returns the digest of a state.

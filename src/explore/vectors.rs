@@ -9,13 +9,15 @@ use super::level::NearState;
 use super::remembered::{LeftBehind, RememberedStep, RememberedSteps, key};
 use crate::base::Id;
 use crate::event::{Actor, Choice, ThreadId};
-use crate::world::{Canonicalizer, Keeps, Meets, Snapshot};
+use crate::world::{Canonicalizer, Keeps, Meets, Snapshot, World, is_quiet};
 use std::sync::Arc;
 
 /// What a worker needs for states that are vectors.
 pub(super) struct VectorWorker<G: Snapshot> {
     pub(super) shared: Arc<Shared<G>>,
     pub(super) scratch: Scratch<G>,
+    // A machine that stays in the state that is visited, if the search reduces.
+    before: Option<Scratch<G>>,
     remembered: RememberedSteps,
     // Choices of the state that is visited, each with what its step leaves. `None`: it has to be performed.
     pub(super) choices: Vec<(Choice, Option<NearStep>)>,
@@ -38,8 +40,8 @@ pub(super) struct NearStep {
 #[cfg(debug_assertions)]
 const CHECKED: u64 = 61;
 
-// The remembered steps of all workers take one `PART_OF_STEPS`-th of the memory bound.
-const PART_OF_STEPS: u64 = 16;
+/// The remembered steps of all workers take at most one `PART_OF_STEPS`-th of the memory bound.
+pub(super) const PART_OF_STEPS: u64 = 16;
 
 impl<G: Snapshot> VectorWorker<G> {
     pub(super) fn new<P>(plan: &SearchPlan<'_, P>, shared: &Arc<Shared<G>>, scratch: &Scratch<G>) -> Self {
@@ -47,12 +49,29 @@ impl<G: Snapshot> VectorWorker<G> {
         Self {
             shared: shared.clone(),
             scratch: scratch.another(shared),
+            before: plan.reduces().then(|| scratch.another(shared)),
             remembered: RememberedSteps::new(bytes),
             choices: Vec::new(),
             next: Vec::new(),
             #[cfg(debug_assertions)]
             taken: 0,
         }
+    }
+
+    /// Returns the world of the state that is visited. Only a search that reduces asks for it.
+    pub(super) fn before(&mut self, vector: &[u32]) -> &World {
+        let before = self.before.get_or_insert_with(|| self.scratch.another(&self.shared));
+        if !before.is_at(vector) {
+            before.load(&self.shared, vector);
+        }
+        &before.machine.world
+    }
+
+    /// Returns whether the step of an actor from the state that is visited to that of the machine was quiet.
+    pub(super) fn was_quiet(&mut self, vector: &[u32], actor: Actor) -> bool {
+        self.before(vector);
+        let before = self.before.as_ref().map(|before| &before.machine.world);
+        before.is_some_and(|before| is_quiet(before, &self.scratch.machine.world, actor))
     }
 
     /// Makes all contents known to this worker.

@@ -19,11 +19,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// A worker, with its buffers.
 pub(super) struct Worker<'p, P: Program<Guest: Snapshot>, M> {
     pub(super) plan: &'p SearchPlan<'p, P>,
-    reduces: bool,
+    pub(super) reduces: bool,
     pub(super) keeps_graph: bool,
     pub(super) finds: Finds,
     /// What the worker needs for states that are vectors, if the search stores such states.
-    pub(super) vectors: Option<VectorWorker<P::Guest>>,
+    pub(super) vectors: Option<Box<VectorWorker<P::Guest>>>,
     /// Bytes of the largest node that was expanded, approximately.
     pub(super) node_bytes: u64,
     /// Nodes that are kept only to reuse their memory.
@@ -40,7 +40,7 @@ pub(super) struct Worker<'p, P: Program<Guest: Snapshot>, M> {
     pub(super) here: Canonicalizer,
     pub(super) there: Canonicalizer,
     // Actors in the sleep set of the state that is expanded; grows as its actors are followed.
-    asleep: Vec<Actor>,
+    pub(super) asleep: Vec<Actor>,
 }
 
 /// Rank of the first choice of a state that is not a tick. Smaller ranks belong to ticks in a row.
@@ -76,7 +76,8 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
         searched: &SearchState<P::Guest, M>,
         keep: SearchStorage,
     ) -> Self {
-        let vectors = searched.vectors.as_ref().map(|(shared, scratch)| VectorWorker::new(plan, shared, scratch));
+        let vectors =
+            searched.vectors.as_ref().map(|(shared, scratch)| Box::new(VectorWorker::new(plan, shared, scratch)));
         Self {
             vectors,
             monitor: searched.first.monitor.clone(),
@@ -182,7 +183,8 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
         }
         (*self.scratch).clone_from(node);
         self.choices.list(world, &self.here, self.plan.clock);
-        self.wake_up(world, visit.sleep);
+        self.wake_up(visit.sleep);
+        debug_assert!(self.asleep.iter().all(|actor| world.is_open(*actor)));
         if self.keeps_graph {
             let open = self.choices.all.iter().fold(0, |mask, c| mask | bit(&self.here, c.actor));
             self.finds.open.push((visit.id, open));
@@ -360,7 +362,7 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
     }
 
     // Sets `asleep` to the open actors that are in the sleep set of this state.
-    fn wake_up(&mut self, world: &World, sleep: u64) {
+    pub(super) fn wake_up(&mut self, sleep: u64) {
         self.asleep.clear();
         if !self.reduces || sleep == 0 {
             return;
@@ -370,11 +372,10 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
                 self.asleep.push(choice.actor);
             }
         }
-        debug_assert!(self.asleep.iter().all(|a| world.is_open(*a)));
     }
 
     // Returns the sleep set after a choice: those actors asleep before it that are independent of it.
-    fn sleep_after(&self, before: &World, actor: Actor) -> u64 {
+    pub(super) fn sleep_after(&self, before: &World, actor: Actor) -> u64 {
         let still =
             self.asleep.iter().filter(|a| independent(before, actor, **a) || mutant::is(Mutant::SleepersNeverWake));
         still.fold(0, |mask, a| mask | bit(&self.there, *a))

@@ -6,6 +6,7 @@
 //! of its own, or on several ones, is performed in every state. That is right for every operation.
 
 use super::effects::{How, Thing, ThingEffect};
+use super::independent::stands_quietly;
 use super::setup::Prefer;
 use super::slots::{Slot, Slots};
 use super::threads::ThreadStage;
@@ -49,6 +50,8 @@ pub struct Facts {
     pub answers: u8,
     /// Of a thread: whether its next step begins a task.
     pub begins: bool,
+    /// Of a thread: whether a step that leads here and changes nothing else is quiet ([`is_quiet`](super::is_quiet)).
+    pub is_quiet: bool,
     /// Of a thread: slot of the lock without which it does not go on, and whether that lock is reentrant.
     pub wants: Option<(u32, bool)>,
     /// Of a lock, or an object with its monitor: the thread that holds it.
@@ -67,6 +70,7 @@ impl Facts {
         keeps: Keeps::Never,
         answers: 1,
         begins: false,
+        is_quiet: false,
         wants: None,
         owner: None,
         is_idle: false,
@@ -209,6 +213,7 @@ impl<G: Snapshot> Machine<G> {
                     keeps: world.keeps(slots, thread),
                     answers: if matches!(op, Op::Branch) { 2 } else { 1 },
                     begins: matches!(op, Op::Begin),
+                    is_quiet: stands_quietly(world, thread),
                     wants: world.wants(slots, thread).filter(|_| alive),
                     last: world.threads[thread].deadline.filter(|_| alive).map_or(0, |at| at.saturating_sub(world.now)),
                     ..Facts::NONE
