@@ -97,6 +97,7 @@ pub enum Mutant {
     StaticFrontAtAnyTime,
     StaticWeakClosed,
     StaticQuitSafelyIgnored,
+    StaticReadsUnderLocks,
 }
 
 impl Mutant {
@@ -139,7 +140,7 @@ impl Mutant {
 
     /// All mistakes in static executes-before.
     #[cfg(feature = "mutants")]
-    pub const OF_STATICS: [Mutant; 8] = [
+    pub const OF_STATICS: [Mutant; 9] = [
         Mutant::StaticDelaysIgnored,
         Mutant::StaticLoopsIgnored,
         Mutant::StaticNopreOfMany,
@@ -148,6 +149,7 @@ impl Mutant {
         Mutant::StaticFrontAtAnyTime,
         Mutant::StaticWeakClosed,
         Mutant::StaticQuitSafelyIgnored,
+        Mutant::StaticReadsUnderLocks,
     ];
 
     /// All mistakes that a search can notice, without `None`.
