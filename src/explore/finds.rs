@@ -46,6 +46,9 @@ pub(super) struct Finds {
     pub(super) cut_by_depth: u64,
     /// Number of choices that the monitor refused.
     pub(super) refused: u64,
+    /// Whether some transition led to a state of the same level or of an earlier one. Without such a transition the
+    /// graph of states has no cycle.
+    pub(super) goes_back: bool,
     /// Largest number of deadlines that were ahead at once.
     pub(super) deadlines: usize,
     /// Greatest common divisor of all durations that were used. If it is less than that of the scale, the scale does
@@ -58,6 +61,7 @@ impl Finds {
         self.transitions += std::mem::take(&mut other.transitions);
         self.cut_by_depth += std::mem::take(&mut other.cut_by_depth);
         self.refused += std::mem::take(&mut other.refused);
+        self.goes_back |= other.goes_back;
         self.deadlines = self.deadlines.max(other.deadlines);
         self.fits = crate::world::divisor(self.fits, other.fits);
         self.accepted = self.accepted.into_iter().chain(other.accepted.take()).min();

@@ -78,6 +78,9 @@ fn of_search<P: Program<Guest: Snapshot>>(
     if searched.cut.is_some() {
         return (Vec::new(), searched.cut);
     }
+    if !searched.finds.goes_back {
+        return (Vec::new(), None);
+    }
     match of_vectors(plan, scale, searched, context) {
         Ok(found) => (found, None),
         Err(Unknown::Whole) => of_graph(&SearchPlan { reduce: false, pairs: false, ..plan.clone() }, context),

@@ -91,7 +91,9 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
                         let is_quiet = self.reduces && vectors.scratch.facts(near.to.thread.1).is_quiet;
                         let sleep = if is_quiet { self.sleep_from(vectors, vector, actor) } else { 0 };
                         let way = StateWay { digest, sleep, ..way };
-                        (table.insert(way, || StateNode::Near(near.to)).1, is_quiet)
+                        let (seen, to) = table.insert(way, || StateNode::Near(near.to));
+                        self.finds.goes_back |= seen == VisitTime::Before;
+                        (to, is_quiet)
                     }
                     None => self.perform(table, vectors, vector, *choice, way),
                 };
@@ -164,11 +166,15 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
         scratch.forget_all();
         if is_vector {
             way.digest = kept(scratch.digest_of(shared, next));
-            return table.insert(way, || StateNode::Vector(next.as_slice().into()));
+            let found = table.insert(way, || StateNode::Vector(next.as_slice().into()));
+            self.finds.goes_back |= found.0 == VisitTime::Before;
+            return found;
         }
         let node = ProductState::new(scratch.machine.clone(), self.monitor.clone());
         way.digest = node.digest(&mut self.there);
-        table.insert(way, || StateNode::Whole(Box::new(node)))
+        let found = table.insert(way, || StateNode::Whole(Box::new(node)));
+        self.finds.goes_back |= found.0 == VisitTime::Before;
+        found
     }
 
     // Moves the clock from the state `from` by one unit after another, as `tick` does. Returns whether there was room

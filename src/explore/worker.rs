@@ -276,7 +276,8 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
         if quiet {
             way.sleep = self.sleep_after(&from.machine.world, choice.actor);
         }
-        let (_, to) = table.insert(way, || StateNode::Whole(copied(&self.scratch, &mut self.spare)));
+        let (seen, to) = table.insert(way, || StateNode::Whole(copied(&self.scratch, &mut self.spare)));
+        self.finds.goes_back |= seen == VisitTime::Before;
         self.edge(&from.machine.world, way.parent, to, choice.actor);
         (*self.scratch).clone_from(from);
         quiet
@@ -324,6 +325,7 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
             way.rank = rank - AFTER_TICKS + n;
             way.sleep = sleep.iter().fold(0, |mask, a| mask | bit(&self.there, *a));
             let (seen, to) = table.insert(way, || StateNode::Whole(copied(&self.scratch, &mut self.spare)));
+            self.finds.goes_back |= seen == VisitTime::Before;
             if n == 0 {
                 self.edge(&from.machine.world, way.parent, to, Actor::Clock);
             }
