@@ -48,6 +48,13 @@ pub enum Mutant {
     AccessesCommute,
     TicksToDeadlines,
     UnitsOfTheDivisor,
+    // Mistakes in what a step meets: a search takes it for the same step in too many states.
+    FootprintWithoutCell,
+    FootprintWithoutLock,
+    FootprintWithoutRwLock,
+    FootprintWithoutSemaphore,
+    FootprintWithoutQueue,
+    FootprintWithoutThread,
     // Mistakes in the environment of components.
     OpenRowMissed,
     UnderWayForgotten,
@@ -147,7 +154,7 @@ impl Mutant {
 
     /// All mistakes that a search can notice, without `None`.
     #[cfg(feature = "mutants")]
-    pub const ALL: [Mutant; 38] = [
+    pub const ALL: [Mutant; 44] = [
         Mutant::FrontFirstInFirstOut,
         Mutant::TiesTurnedRound,
         Mutant::FencesLetAllPass,
@@ -183,6 +190,12 @@ impl Mutant {
         Mutant::AccessesCommute,
         Mutant::TicksToDeadlines,
         Mutant::UnitsOfTheDivisor,
+        Mutant::FootprintWithoutCell,
+        Mutant::FootprintWithoutLock,
+        Mutant::FootprintWithoutRwLock,
+        Mutant::FootprintWithoutSemaphore,
+        Mutant::FootprintWithoutQueue,
+        Mutant::FootprintWithoutThread,
         Mutant::OpenRowMissed,
         Mutant::UnderWayForgotten,
         Mutant::RequestsOutOfOrder,

@@ -24,6 +24,11 @@ impl<I: Id, T: Default> Pool<I, T> {
         self.live = 0;
     }
 
+    /// Removes all items but the first ones, and keeps their memory for reuse.
+    pub fn truncate(&mut self, first: usize) {
+        self.live = self.live.min(first);
+    }
+
     /// Adds an item: a default one, or a reused one that still has its old content. `renew` must set all of it.
     #[inline]
     pub fn add(&mut self, renew: impl FnOnce(&mut T)) -> I {

@@ -6,7 +6,8 @@
 //! single state may be too many, one worker follows them one by one, up to the bound.
 
 use super::choices;
-use super::monitor::{Monitor, ProductState};
+use super::level::{Level, StateNode};
+use super::monitor::Monitor;
 use super::searched::{SearchState, SearchStorage};
 use super::table::{FreshState, SHARDS, Table};
 use super::worker::Worker;
@@ -30,22 +31,27 @@ pub(super) fn search<P: Program<Guest: Snapshot>, M: Monitor>(
 ) -> SearchState<P::Guest, M> {
     let mut searched = SearchState::start(plan, scale, monitor, SHARDS);
     let mut workers: Vec<Worker<'_, P, M>> =
-        (0..plan.jobs.max(1)).map(|_| Worker::new(plan, scale, &searched.first, keep)).collect();
-    let mut level = Vec::new();
-    searched.table.next_level(&mut level);
-    while !level.is_empty() {
+        (0..plan.jobs.max(1)).map(|_| Worker::new(plan, scale, &searched, keep)).collect();
+    let mut level = Level::new(searched.vectors.as_ref().map(|(shared, _)| &**shared));
+    level.next(&searched.table);
+    while !level.states.is_empty() {
         let before = searched.table.len();
-        let mut queue = level.into_iter().enumerate().peekable();
+        let mut queue = std::mem::take(&mut level.states).into_iter().enumerate().peekable();
         while queue.len() > 0 {
             let room = searched.room(&plan.bounds);
             workers.iter_mut().for_each(|w| w.most_spare = searched.most_spare(plan));
             let mut batch: Batch<P::Guest, M> = Vec::new();
             let mut may_find = 0;
+            let widest = searched.widest(room / BATCH as u64);
             // A batch takes states as long as the successors of all of them fit into the bounds.
             while batch.len() < BATCH
                 && let Some((_, fresh)) = queue.peek()
             {
-                may_find += choices::most(&fresh.node.machine.world, plan.clock);
+                may_find += match (&fresh.node, widest) {
+                    (StateNode::Whole(node), _) => choices::most(&node.machine.world, plan.clock),
+                    (_, Some(widest)) => widest,
+                    (node, None) => searched.most(node, &level.arena),
+                };
                 if may_find > room && !batch.is_empty() {
                     break;
                 }
@@ -54,7 +60,7 @@ pub(super) fn search<P: Program<Guest: Snapshot>, M: Monitor>(
             if may_find > room && batch.len() == 1 {
                 workers[0].until = searched.table.len() + room;
             }
-            let left = expand(&mut workers, &searched.table, batch, searched.depth, context.stop);
+            let left = expand(&mut workers, (&searched.table, &level.arena), batch, searched.depth, context.stop);
             workers[0].until = u64::MAX;
             searched.full |= left > 0;
             for worker in &mut workers {
@@ -67,20 +73,19 @@ pub(super) fn search<P: Program<Guest: Snapshot>, M: Monitor>(
                 return searched;
             }
         }
-        level = Vec::new();
-        searched.table.next_level(&mut level);
-        searched.depth += u32::from(!level.is_empty());
+        level.next(&searched.table);
+        searched.depth += u32::from(!level.states.is_empty());
     }
     searched.through()
 }
 
-type Batch<G, M> = Vec<(usize, FreshState<Box<ProductState<G, M>>>)>;
+type Batch<G, M> = Vec<(usize, FreshState<StateNode<G, M>>)>;
 
 // Expands the states of a batch. Returns how many of them are left because the search was stopped or there was no
 // room for their successors.
 fn expand<P: Program<Guest: Snapshot>, M: Monitor>(
     workers: &mut [Worker<'_, P, M>],
-    table: &Table<Box<ProductState<P::Guest, M>>>,
+    (table, arena): (&Table<StateNode<P::Guest, M>>, &[u32]),
     batch: Batch<P::Guest, M>,
     depth: u32,
     stop: &AtomicBool,
@@ -89,6 +94,7 @@ fn expand<P: Program<Guest: Snapshot>, M: Monitor>(
     let left = AtomicU64::new(batch.len() as u64);
     let queue = Mutex::new(batch.into_iter());
     let work = |worker: &mut Worker<'_, P, M>| {
+        worker.learn();
         loop {
             let piece: Batch<P::Guest, M> = queue.lock().by_ref().take(PIECE).collect();
             if piece.is_empty() {
@@ -98,7 +104,7 @@ fn expand<P: Program<Guest: Snapshot>, M: Monitor>(
                 if stop.load(Ordering::Relaxed) {
                     return;
                 }
-                if worker.expand(table, &mut fresh, depth, place as u64, stop) {
+                if worker.expand(table, &mut fresh, arena, (depth, place as u64), stop) {
                     left.fetch_sub(1, Ordering::Relaxed);
                 }
                 worker.keep(fresh.node);

@@ -2,9 +2,10 @@
 //! that it goes deep in little memory; ways are not shortest ones. It has one worker, so that it visits the same
 //! states wherever a bound cuts it.
 
+use super::level::StateNode;
 use super::monitor::Monitor;
 use super::searched::{SearchState, SearchStorage};
-use super::table::MOST_IN_SHARD;
+use super::table::{FreshState, MOST_IN_SHARD};
 use super::worker::Worker;
 use super::{Bounds, SearchContext, SearchPlan};
 use crate::world::{Program, Scale, Snapshot};
@@ -25,7 +26,7 @@ pub(super) fn search<P: Program<Guest: Snapshot>, M: Monitor>(
 ) -> SearchState<P::Guest, M> {
     let bounds = Bounds { states: plan.bounds.states.min(MOST), ..plan.bounds };
     let mut searched = SearchState::start(plan, scale, monitor, 1);
-    let mut worker = Worker::new(plan, scale, &searched.first, keep);
+    let mut worker = Worker::new(plan, scale, &searched, keep);
     let (mut open, mut found) = (Vec::new(), Vec::new());
     searched.table.next_level(&mut found);
     open.extend(found.drain(..).map(|fresh| (fresh, 0)));
@@ -35,8 +36,9 @@ pub(super) fn search<P: Program<Guest: Snapshot>, M: Monitor>(
         let room = searched.room(&bounds);
         worker.until = searched.table.len() + room;
         worker.most_spare = searched.most_spare(plan);
-        let whole = worker.expand(&searched.table, &mut fresh, depth, 0, context.stop);
+        let whole = worker.expand(&searched.table, &mut fresh, &[], (depth, 0), context.stop);
         searched.table.next_level(&mut found);
+        complete(&fresh.node, &mut found);
         if whole {
             worker.keep(fresh.node);
         } else {
@@ -57,4 +59,16 @@ pub(super) fn search<P: Program<Guest: Snapshot>, M: Monitor>(
         }
     }
     searched.through()
+}
+
+// Gives the states that differ little from their parent vectors of their own.
+fn complete<G, M>(parent: &StateNode<G, M>, found: &mut [FreshState<StateNode<G, M>>]) {
+    let StateNode::Vector(parent) = parent else { return };
+    for state in found {
+        if let StateNode::Near(near) = &state.node {
+            let mut vector = parent.clone();
+            near.apply(&mut vector);
+            state.node = StateNode::Vector(vector);
+        }
+    }
 }

@@ -7,7 +7,8 @@
 //!   states: visited states lie near the start, which all runs pass, so that a space of more than a million states
 //!   would be estimated at 15,607 ± 1,556.
 //!
-//! The random runs take about a tenth of the work of the search, and a small fixed amount where that was little.
+//! The random runs take about a tenth of the work of the search, and a small fixed amount where that was little, or
+//! when the caller has stopped the search.
 
 use super::SearchPlan;
 use super::choices::OpenChoices;
@@ -17,6 +18,7 @@ use crate::base::{Rng, mix};
 use crate::event::{Actor, Choice};
 use crate::world::{Canonicalizer, Program, Snapshot};
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const PROBES: u64 = 400;
 // Random runs are cut after this many steps.
@@ -84,11 +86,19 @@ pub(super) fn estimate<P: Program<Guest: Snapshot>, M: Monitor>(
     first: &ProductState<P::Guest, M>,
     work: u64,
     visited: impl Fn(u128) -> bool,
+    stop: &AtomicBool,
 ) -> Estimate {
     let work = (work / PART_OF_WORK).max(LEAST_WORK);
     let most_sampled = (plan.bounds.memory / PART_OF_MEMORY / OF_A_DIGEST).max(2 * STEPS as u64);
-    let mut prober =
-        Prober { plan, first, choices: OpenChoices::default(), numbers: Canonicalizer::new(), left: 0, most_sampled };
+    let mut prober = Prober {
+        plan,
+        first,
+        choices: OpenChoices::default(),
+        numbers: Canonicalizer::new(),
+        left: 0,
+        most_sampled,
+        stop,
+    };
     let (mut endless, mut growing) = (0, 0);
     prober.left = work / PART_OF_DRIVEN;
     for probe in 0..DRIVEN {
@@ -164,6 +174,8 @@ struct Prober<'p, P: Program, M> {
     left: u64,
     // Number of digests for which there is room.
     most_sampled: u64,
+    // Once the caller has stopped the search, little more work is done.
+    stop: &'p AtomicBool,
 }
 
 impl<P: Program<Guest: Snapshot>, M: Monitor> Prober<'_, P, M> {
@@ -203,7 +215,8 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Prober<'_, P, M> {
                 made.ended = true;
                 break;
             }
-            self.left = self.left.saturating_sub(node.bytes());
+            let most = if self.stop.load(Ordering::Relaxed) { LEAST_WORK } else { u64::MAX };
+            self.left = self.left.min(most).saturating_sub(node.bytes());
         }
         Some(made)
     }

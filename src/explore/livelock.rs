@@ -7,13 +7,16 @@
 //! component is a schedule that no fair scheduler need leave. Whether a real scheduler leaves it is not decided, so
 //! the livelock is only possible.
 
-use super::monitor::NoMonitor;
-use super::searched::SearchStorage;
+use super::components::Shared;
+use super::cycles::{StateGraph, Unknown};
+use super::finds::Edge;
+use super::monitor::{NoMonitor, ProductState};
+use super::searched::{SearchState, SearchStorage};
 use super::table::StateId;
-use super::worker::{Edge, FIRST_EVENT_BIT};
-use super::{Cut, RunChoices, SearchContext, SearchPlan, path, search};
+use super::worker::FIRST_EVENT_BIT;
+use super::{ClockMode, Cut, RunChoices, SearchContext, SearchPlan, SearchReport, explored, path, search};
 use crate::event::{Op, ThreadId};
-use crate::world::{Canonicalizer, Program, Snapshot, ThreadStage};
+use crate::world::{Canonicalizer, Program, Scale, Snapshot, ThreadStage};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A component of the state graph that a run need not leave.
@@ -36,7 +39,82 @@ pub fn livelocks<P: Program<Guest: Snapshot>>(
     context: SearchContext<'_>,
 ) -> (Vec<Livelock>, Option<Cut>) {
     let plan = SearchPlan { reduce: false, pairs: false, ..plan.clone() };
-    let (scale, searched) = search(&plan, &NoMonitor, SearchStorage::Graph, context);
+    let first = super::first(&plan, Scale::default(), &NoMonitor);
+    if plan.clock == ClockMode::Critical || Shared::new(&first.machine, 0).is_none() {
+        return of_graph(&plan, context);
+    }
+    let (scale, searched) = search(&plan, &NoMonitor, SearchStorage::States, context);
+    of_search(&plan, scale, &searched, context)
+}
+
+/// Like [`explore`](super::explore), and returns the possible livelocks as well, unless the search is cut: it searches
+/// once for both wherever it can. `phase` is called when it begins to look for livelocks. The second result is `None`
+/// if the livelocks are not known.
+#[must_use]
+pub fn explore_with_livelocks<P: Program<Guest: Snapshot>>(
+    plan: &SearchPlan<'_, P>,
+    context: SearchContext<'_>,
+    phase: impl FnOnce(),
+) -> (SearchReport, Option<Vec<Livelock>>) {
+    let (scale, searched) = search(plan, &NoMonitor, SearchStorage::States, context);
+    if searched.cut.is_some() {
+        return (explored(plan, scale, searched, context), None);
+    }
+    phase();
+    let (found, cut) = match plan.reduces() {
+        true => livelocks(plan, context),
+        false => of_search(plan, scale, &searched, context),
+    };
+    (explored(plan, scale, searched, context), cut.is_none().then_some(found))
+}
+
+// Returns the livelocks of a search that is over.
+fn of_search<P: Program<Guest: Snapshot>>(
+    plan: &SearchPlan<'_, P>,
+    scale: Scale,
+    searched: &SearchState<P::Guest, NoMonitor>,
+    context: SearchContext<'_>,
+) -> (Vec<Livelock>, Option<Cut>) {
+    if searched.cut.is_some() {
+        return (Vec::new(), searched.cut);
+    }
+    if !searched.finds.goes_back {
+        return (Vec::new(), None);
+    }
+    match of_vectors(plan, scale, searched, context) {
+        Ok(found) => (found, None),
+        Err(Unknown::Whole) => of_graph(&SearchPlan { reduce: false, pairs: false, ..plan.clone() }, context),
+        Err(Unknown::Stopped) => (Vec::new(), Some(Cut::Stopped)),
+        Err(Unknown::Memory) => (Vec::new(), Some(Cut::Memory)),
+    }
+}
+
+// Returns the livelocks of a search whose states are vectors.
+fn of_vectors<P: Program<Guest: Snapshot>>(
+    plan: &SearchPlan<'_, P>,
+    scale: Scale,
+    searched: &SearchState<P::Guest, NoMonitor>,
+    context: SearchContext<'_>,
+) -> Result<Vec<Livelock>, Unknown> {
+    let Some(mut graph) = StateGraph::new(plan, searched, context) else { return Err(Unknown::Whole) };
+    let mut found = Vec::new();
+    for component in graph.components(|c| is_just(c.always, c.acts))? {
+        // The component is entered at its state with the shortest way from the start.
+        let length = |s: &StateId| (searched.table.way(*s).len(), searched.table.digest(*s));
+        let Some(entry) = component.entries.iter().copied().min_by_key(length) else { continue };
+        let cycle = Cycle { states: component.states, begins: component.begins, entry: searched.table.way(entry) };
+        let round = |node: &ProductState<_, _>| graph.round(&component, entry, node);
+        found.extend(livelock(plan, scale, &searched.first, &cycle, round)?);
+    }
+    Ok(found)
+}
+
+// Searches again, and keeps the graph of states.
+fn of_graph<P: Program<Guest: Snapshot>>(
+    plan: &SearchPlan<'_, P>,
+    context: SearchContext<'_>,
+) -> (Vec<Livelock>, Option<Cut>) {
+    let (scale, searched) = search(plan, &NoMonitor, SearchStorage::Graph, context);
     if searched.cut.is_some() {
         return (Vec::new(), searched.cut);
     }
@@ -46,44 +124,70 @@ pub fn livelocks<P: Program<Guest: Snapshot>>(
         if !graph.is_just(&component) {
             continue;
         }
-        // The component is entered at its state with the shortest way from the start.
-        let Some(entry) = component.iter().copied().min_by_key(|s| (searched.table.way(graph.ids[*s]).len(), *s))
-        else {
-            continue;
-        };
-        let to = searched.table.way(graph.ids[entry]);
-        let Some(choices) = path::through(&searched.first, &to, plan.clock) else { continue };
-        let mut node = searched.first.clone();
-        choices.iter().for_each(|choice| _ = node.follow(*choice));
-        let mut numbers = Canonicalizer::new();
-        node.machine.canonical_in(&mut numbers);
-        let begins = graph.begins(&component);
-        let world = &node.machine.world;
-        let lives = |thread: ThreadId| {
-            let t = world.thread(thread);
-            let bit = super::worker::bit(&numbers, crate::event::Actor::Thread(thread));
-            let between = world.queue(thread).is_some() && (begins & bit != 0 || !t_in_task(t));
-            t.status == ThreadStage::Alive && !t.daemon && !between
-        };
-        let threads: Vec<ThreadId> = world.threads().ids().filter(|t| lives(*t)).collect();
-        if threads.is_empty() {
-            continue;
-        }
-        let round: Vec<u128> =
-            graph.round(&component, entry).iter().map(|s| searched.table.digest(graph.ids[*s])).collect();
-        let mut all = choices.clone();
-        let mut length = 0;
-        for _ in 0..2 {
-            let Some(once) = path::through(&node, &round, plan.clock) else { break };
-            once.iter().for_each(|choice| _ = node.follow(*choice));
-            length = once.len() as u64;
-            all.extend(once);
-        }
-        let Some(way) = path::cut_off(&plan, scale, &all) else { continue };
-        let start = choices.len() as u64;
-        found.push(Livelock { states: component.len(), threads, round: (start, start + length), way });
+        let length = |s: &usize| (searched.table.way(graph.ids[*s]).len(), *s);
+        let Some(entry) = component.iter().copied().min_by_key(length) else { continue };
+        let entry_way = searched.table.way(graph.ids[entry]);
+        let cycle = Cycle { states: component.len(), begins: graph.begins(&component), entry: entry_way };
+        let digest = |s: &usize| searched.table.digest(graph.ids[*s]);
+        let round = |_: &ProductState<_, _>| Ok(graph.round(&component, entry).iter().map(digest).collect());
+        found.extend(livelock(plan, scale, &searched.first, &cycle, round).unwrap_or_default());
     }
     (found, None)
+}
+
+// A just component.
+struct Cycle {
+    states: usize,
+    // Bits of the actors that begin a task inside.
+    begins: u64,
+    // Digests of the states on the shortest way to it.
+    entry: Vec<u128>,
+}
+
+// Returns the livelock of a component; `None` if no thread that should end stays alive in it. `round` returns the
+// digests of the states on a way round the component, given the state at its entry.
+fn livelock<P: Program<Guest: Snapshot>>(
+    plan: &SearchPlan<'_, P>,
+    scale: Scale,
+    first: &ProductState<P::Guest, NoMonitor>,
+    cycle: &Cycle,
+    round: impl FnOnce(&ProductState<P::Guest, NoMonitor>) -> Result<Vec<u128>, Unknown>,
+) -> Result<Option<Livelock>, Unknown> {
+    let Some(choices) = path::through(first, &cycle.entry, plan.clock) else { return Ok(None) };
+    let mut node = first.clone();
+    choices.iter().for_each(|choice| _ = node.follow(*choice));
+    let mut numbers = Canonicalizer::new();
+    node.machine.canonical_in(&mut numbers);
+    let world = &node.machine.world;
+    let lives = |thread: ThreadId| {
+        let t = world.thread(thread);
+        let bit = super::worker::bit(&numbers, crate::event::Actor::Thread(thread));
+        let between = world.queue(thread).is_some() && (cycle.begins & bit != 0 || !t_in_task(t));
+        t.status == ThreadStage::Alive && !t.daemon && !between
+    };
+    let threads: Vec<ThreadId> = world.threads().ids().filter(|t| lives(*t)).collect();
+    if threads.is_empty() {
+        return Ok(None);
+    }
+    let round = round(&node)?;
+    let mut all = choices.clone();
+    let mut length = 0;
+    for _ in 0..2 {
+        let Some(once) = path::through(&node, &round, plan.clock) else { break };
+        once.iter().for_each(|choice| _ = node.follow(*choice));
+        length = once.len() as u64;
+        all.extend(once);
+    }
+    let Some(way) = path::cut_off(plan, scale, &all) else { return Ok(None) };
+    let start = choices.len() as u64;
+    Ok(Some(Livelock { states: cycle.states, threads, round: (start, start + length), way }))
+}
+
+// Whether every actor that is open in all states of a component acts in it. Events are exempt, since they need never
+// fire.
+fn is_just(always: u64, acts: u64) -> bool {
+    let events = (1u64 << super::worker::CLOCK_BIT) - (1 << FIRST_EVENT_BIT);
+    always & !acts & !events == 0
 }
 
 fn t_in_task(t: &crate::world::ThreadRecord) -> bool {
@@ -173,13 +277,10 @@ impl Graph {
         found
     }
 
-    // Whether every actor that is open in all states of the component acts in it. Events are exempt, since they need
-    // never fire.
     fn is_just(&self, component: &BTreeSet<usize>) -> bool {
-        let events = (1u64 << super::worker::CLOCK_BIT) - (1 << FIRST_EVENT_BIT);
         let always = component.iter().fold(u64::MAX, |mask, s| mask & self.open[*s]);
         let acts = self.inside(component).fold(0, |mask, (_, by, _)| mask | by);
-        always & !acts & !events == 0
+        is_just(always, acts)
     }
 
     fn begins(&self, component: &BTreeSet<usize>) -> u64 {
@@ -241,5 +342,50 @@ impl Graph {
             }
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Livelock, SearchStorage, of_graph, of_vectors, search};
+    use crate::event::ThreadId;
+    use crate::explore::{NoMonitor, NoSearchProgress, SearchContext, SearchPlan};
+    use crate::vm::Model;
+    use std::collections::BTreeSet;
+    use std::sync::atomic::AtomicBool;
+
+    const MODELS: [&str; 7] = [
+        // Two components: one in which b waits for a, and one in which it waits forever.
+        "atomic go = 0\nthread a { if * { go = 1 } }\nthread b { while go == 0 { yield } }",
+        "lock x\nlock y\nthread a { loop { acquire x; acquire y; release y; release x } }\nthread b { loop { acquire y; release y } }",
+        "atomic turn = 0\nthread t(i in 0..3) { loop { while turn != i { yield }; turn = (i + 1) % 3 } }",
+        "looper main\nthread t { post tick() to main }\ntask tick() { post tick() to main }",
+        "looper main\nvar x = 0\nthread t { post f() to main after 5; while x == 0 { sleep 2 } }\ntask f() { x = 1 }",
+        "semaphore s = 1\nvar x = 0\nthread t(i in 0..3) { loop { down s; x = i; up s; if x == 2 { break } } }",
+        "var x = 0\nthread a { x = 1 }\nthread b { x = 2; assert x == 2 }",
+    ];
+
+    fn forms(found: &[Livelock]) -> BTreeSet<(usize, Vec<ThreadId>)> {
+        found.iter().map(|livelock| (livelock.states, livelock.threads.clone())).collect()
+    }
+
+    #[test]
+    fn asking_again_finds_what_the_graph_shows() {
+        let stop = AtomicBool::new(false);
+        let context = SearchContext { stop: &stop, progress: &NoSearchProgress };
+        let mut all = 0;
+        for text in MODELS {
+            let model = Model::from_text("livelock.race", text, &[]).expect(text);
+            let plan = SearchPlan::new(&model);
+            let (scale, searched) = search(&plan, &NoMonitor, SearchStorage::States, context);
+            let Ok(again) = of_vectors(&plan, scale, &searched, context) else { panic!("no vectors: {text}") };
+            let (graph, cut) = of_graph(&plan, context);
+            assert_eq!((forms(&again), cut), (forms(&graph), None), "{text}");
+            for livelock in &again {
+                assert!(livelock.round.0 < livelock.round.1 && livelock.round.1 <= livelock.way.steps, "{text}");
+            }
+            all += again.len();
+        }
+        assert!(all >= 5, "only {all} livelocks: the test has lost its teeth");
     }
 }

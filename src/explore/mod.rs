@@ -15,23 +15,30 @@
 mod atomicity;
 mod breadth;
 mod choices;
+mod components;
+mod cycles;
 mod depth;
 mod end_watch;
 mod ends;
 mod estimate;
+mod finds;
+mod level;
 mod livelock;
 mod monitor;
 mod order;
 mod path;
+mod remembered;
 mod searched;
 mod stall;
 mod table;
+mod vector_worker;
+mod vectors;
 mod worker;
 
 pub use atomicity::{Unknown, Violations, violations};
 pub use ends::SearchEnd;
 pub use estimate::Estimate;
-pub use livelock::{Livelock, livelocks};
+pub use livelock::{Livelock, explore_with_livelocks, livelocks};
 pub use monitor::{Monitor, NoMonitor, Preemptions};
 pub use order::{
     OrderResult, PairOrders, SiteOrders, StatementInstance, instance_order, site_order, site_orders, witness,
@@ -46,11 +53,11 @@ use crate::detect::Pair;
 use crate::event::{Actor, Choice, GlobalId};
 use crate::vm::Model;
 use crate::world::{Limits, Program, Scale, Snapshot, divisor};
+use finds::{Finds, Sight};
 use monitor::ProductState;
 use searched::{SearchState, SearchStorage};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
-use worker::{Finds, Sight};
 
 /// The subject of a search, its bounds and its options.
 pub struct SearchPlan<'m, P = Model> {
@@ -272,7 +279,7 @@ pub fn explore_with<P: Program<Guest: Snapshot>, M: Monitor>(
     context: SearchContext<'_>,
 ) -> SearchReport {
     let (scale, searched) = search(plan, monitor, SearchStorage::States, context);
-    explored(plan, scale, searched)
+    explored(plan, scale, searched, context)
 }
 
 /// Like [`explore_with`], but returns a result only if the search is complete.
@@ -286,7 +293,7 @@ pub fn exhaust<P: Program<Guest: Snapshot>, M: Monitor>(
     context: SearchContext<'_>,
 ) -> Result<SearchReport, u64> {
     let (scale, searched) = search(plan, monitor, SearchStorage::States, context);
-    if searched.cut.is_some() { Err(searched.table.len()) } else { Ok(explored(plan, scale, searched)) }
+    if searched.cut.is_some() { Err(searched.table.len()) } else { Ok(explored(plan, scale, searched, context)) }
 }
 
 /// Returns the number of states and the ends of runs, without a run to any of them; `None` if the search is cut.
@@ -304,14 +311,15 @@ fn explored<P: Program<Guest: Snapshot>, M: Monitor>(
     plan: &SearchPlan<'_, P>,
     scale: Scale,
     searched: SearchState<P::Guest, M>,
+    context: SearchContext<'_>,
 ) -> SearchReport {
     let ends =
         searched.finds.ends.iter().map(|(end, seen)| (end.clone(), way(plan, scale, &searched, *seen))).collect();
     let adjacent =
         searched.finds.adjacent.iter().map(|(pair, seen)| (*pair, way(plan, scale, &searched, *seen))).collect();
     let visited = |digest| searched.table.contains(digest);
-    let work = searched.finds.transitions.saturating_mul(searched.largest);
-    let estimate = searched.cut.map(|_| estimate::estimate(plan, &searched.first, work, visited));
+    let work = searched.finds.transitions.saturating_mul(searched.largest.max(searched.first.bytes()));
+    let estimate = searched.cut.map(|_| estimate::estimate(plan, &searched.first, work, visited, context.stop));
     let SearchState { table, finds, depth, cut, frontier, memory, .. } = searched;
     SearchReport {
         states: table.len(),

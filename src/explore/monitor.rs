@@ -2,7 +2,7 @@
 
 use crate::base::mutant::{self, Mutant};
 use crate::event::{Actor, Choice, Event};
-use crate::world::{Canonicalizer, Machine, Parts, Snapshot, StepChange, World};
+use crate::world::{Canonicalizer, Machine, Snapshot, World};
 
 /// An automaton that follows a run. Two ways to one state lead to different states of the product if the monitor's
 /// state differs.
@@ -92,26 +92,23 @@ impl Monitor for Preemptions {
 pub(super) struct ProductState<G, M> {
     pub(super) machine: Machine<G>,
     pub(super) monitor: M,
-    // Parts of the digest, of the program's state alone.
-    parts: Parts,
 }
 
 impl<G: Clone, M: Clone> Clone for ProductState<G, M> {
     fn clone(&self) -> Self {
-        Self { machine: self.machine.clone(), monitor: self.monitor.clone(), parts: self.parts.clone() }
+        Self { machine: self.machine.clone(), monitor: self.monitor.clone() }
     }
 
     #[inline]
     fn clone_from(&mut self, other: &Self) {
         self.machine.clone_from(&other.machine);
         self.monitor.clone_from(&other.monitor);
-        self.parts.clone_from(&other.parts);
     }
 }
 
 impl<G: Snapshot, M: Monitor> ProductState<G, M> {
     pub(super) fn new(machine: Machine<G>, monitor: M) -> Self {
-        Self { machine, monitor, parts: Parts::default() }
+        Self { machine, monitor }
     }
 
     /// Follows a choice. Returns false, without effect, if the monitor refuses it.
@@ -129,49 +126,26 @@ impl<G: Snapshot, M: Monitor> ProductState<G, M> {
         true
     }
 
-    /// Returns the [`digest`](Self::digest) after a step that changed `touched`, if that is known. `room` has the
-    /// canonical numbers of the new state afterwards.
+    /// Returns the digest of the program's state, its outcome and the monitor's state. `room` has the canonical numbers
+    /// of the state afterwards.
     #[inline]
-    pub(super) fn digest_after(&mut self, touched: Option<StepChange>, room: &mut Canonicalizer) -> u128 {
-        if M::ALONE
-            && let Some(touched) = touched
-            && self.machine.follow_parts(&mut self.parts, touched, room)
-        {
-            debug_assert_eq!(kept(self.parts.digest()), self.clone().digest(&mut Canonicalizer::new()));
-            return kept(self.parts.digest());
-        }
-        self.digest(room)
-    }
-
-    /// Restores the state before a step.
-    #[inline]
-    pub(super) fn take_back(&mut self, before: &Self, touched: Option<StepChange>) {
-        let Some(touched) = touched else { return self.clone_from(before) };
-        self.machine.take_back(&before.machine, touched);
-        self.monitor.clone_from(&before.monitor);
-        self.parts.clone_from(&before.parts);
-    }
-
-    /// Returns the digest of the program's state, its outcome and the monitor's state.
-    #[inline]
-    pub(super) fn digest(&mut self, room: &mut Canonicalizer) -> u128 {
+    pub(super) fn digest(&self, room: &mut Canonicalizer) -> u128 {
         self.machine.canonical_in(room);
         if let Some(outcome) = self.machine.world.outcome() {
             super::ends::distinguish(outcome, room);
         }
         self.monitor.write(&self.machine.world, room);
-        self.parts.keep(room, self.machine.world.declared());
-        kept(self.parts.digest())
+        kept(room.digest())
     }
 
     /// Bytes that the node takes, approximately.
     pub(super) fn bytes(&self) -> u64 {
-        self.machine.bytes() + self.parts.bytes()
+        self.machine.bytes()
     }
 }
 
 // Returns the part of a digest that is kept: all of it.
 #[inline(always)]
-fn kept(digest: u128) -> u128 {
+pub(super) fn kept(digest: u128) -> u128 {
     if mutant::is(Mutant::DigestsOf16Bits) { digest & 0xffff } else { digest }
 }

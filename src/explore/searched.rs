@@ -1,10 +1,14 @@
 //! State of a search in progress, shared by the breadth-first and the depth-first search.
 
+use super::components::{Scratch, Shared};
+use super::finds::Finds;
+use super::level::{StateNode, stored};
 use super::monitor::{Monitor, ProductState};
 use super::table::{StateId, StateWay, Table};
-use super::worker::Finds;
-use super::{Bounds, Cut, SearchContext, SearchPlan, SearchStatus};
+use super::vectors::PART_OF_STEPS;
+use super::{Bounds, ClockMode, Cut, SearchContext, SearchPlan, SearchStatus};
 use crate::world::{Canonicalizer, Program, Scale, Snapshot};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// What a search keeps.
@@ -17,8 +21,10 @@ pub(super) enum SearchStorage {
 }
 
 /// State of a search in progress.
-pub(super) struct SearchState<G, M> {
-    pub(super) table: Table<Box<ProductState<G, M>>>,
+pub(super) struct SearchState<G: Snapshot, M> {
+    pub(super) table: Table<StateNode<G, M>>,
+    /// The slots of the states, and a machine for them, if the search stores states as vectors.
+    pub(super) vectors: Option<(Arc<Shared<G>>, Scratch<G>)>,
     pub(super) finds: Finds,
     pub(super) first: ProductState<G, M>,
     pub(super) depth: u32,
@@ -55,22 +61,64 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
         monitor: &M,
         shards: usize,
     ) -> Self {
-        let mut first = super::first(plan, scale, monitor);
+        let first = super::first(plan, scale, monitor);
         let table = Table::new(plan.reduces(), shards);
         let digest = first.digest(&mut Canonicalizer::new());
         let root = StateWay { digest, parent: StateId::NONE, rank: 0, sleep: 0 };
-        table.insert(root, &Box::new(first.clone()), &mut Vec::new());
+        // A monitor knows the names of threads and tasks, which no vector has. Whether a step may sleep although the
+        // run may end at rest depends on the whole state.
+        let whole = plan.reduces() && first.machine.guest.watches_rest();
+        let by_vectors = M::ALONE && plan.clock == ClockMode::Exact && !whole;
+        let divided = if by_vectors { Shared::new(&first.machine, digest) } else { None };
+        let (node, vectors) = match divided {
+            Some((shared, scratch, vector)) => (StateNode::Vector(vector.into()), Some((Arc::new(shared), scratch))),
+            None => (StateNode::Whole(Box::new(first.clone())), None),
+        };
+        table.insert(root, || node);
         let finds = Finds { fits: first.machine.world.scale().fits, ..Finds::default() };
-        let largest = first.bytes();
-        Self { table, finds, first, depth: 0, cut: None, frontier: 0, memory: 0, largest, full: false, holds: 0 }
+        let largest = if vectors.is_some() { 0 } else { first.bytes() };
+        Self {
+            table,
+            vectors,
+            finds,
+            first,
+            depth: 0,
+            cut: None,
+            frontier: 0,
+            memory: 0,
+            largest,
+            full: false,
+            holds: 0,
+        }
     }
 
     /// Returns how many more states the search may find before a bound cuts it.
     pub(super) fn room(&self, bounds: &Bounds) -> u64 {
-        // Spare nodes are charged as a whole and not one by one: their number depends on the number of workers, and
-        // the cut must not.
-        let bytes = (bounds.memory - bounds.memory / PART_OF_SPARE).saturating_sub(self.holds);
+        // Spare nodes and remembered steps are charged as a whole and not one by one: their number depends on the
+        // number of workers, and the cut must not.
+        let of_steps = if self.vectors.is_some() { bounds.memory / PART_OF_STEPS } else { 0 };
+        let kept = bounds.memory / PART_OF_SPARE + of_steps;
+        let bytes = (bounds.memory - kept).saturating_sub(self.holds);
         bounds.states.saturating_sub(self.table.len()).min(bytes / (self.largest + OF_A_STATE))
+    }
+
+    /// Returns an upper bound of the number of states that the choices of any vector lead to, if it is at most
+    /// `enough`.
+    pub(super) fn widest(&mut self, enough: u64) -> Option<u64> {
+        let (shared, scratch) = self.vectors.as_mut()?;
+        scratch.learn(shared);
+        Some(shared.widest()).filter(|widest| *widest <= enough)
+    }
+
+    /// Returns an upper bound of the number of states that the choices of a vector lead to.
+    pub(super) fn most(&self, node: &StateNode<G, M>, arena: &[u32]) -> u64 {
+        match (node, &self.vectors) {
+            (StateNode::Vector(vector), Some((shared, scratch))) => scratch.most(shared, vector),
+            (StateNode::Stored(number), Some((shared, scratch))) => {
+                scratch.most(shared, stored(arena, shared, *number))
+            }
+            _ => 0,
+        }
     }
 
     /// Returns how many spare nodes a worker may keep.
@@ -82,7 +130,8 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
     /// Updates the memory figures for a search that keeps this many nodes now.
     pub(super) fn hold(&mut self, nodes: u64) {
         let graph = self.finds.edges.len() * OF_AN_EDGE + self.finds.open.len() * OF_AN_OPEN;
-        self.holds = self.table.bytes() + nodes * self.largest + graph as u64;
+        let of_vectors = self.vectors.as_ref().map_or(0, |(shared, _)| shared.bytes());
+        self.holds = self.table.bytes() + of_vectors + nodes * self.largest + graph as u64;
         self.memory = self.memory.max(self.holds);
     }
 

@@ -37,6 +37,11 @@ impl StateId {
     fn index(self) -> usize {
         (self.0 & ((1 << INDEX_BITS) - 1)) as usize
     }
+
+    /// Returns a number less than that of all states. `offsets` is that of the table ([`Table::offsets`]).
+    pub(super) fn place(self, offsets: &[usize]) -> usize {
+        offsets[self.shard()] + self.index()
+    }
 }
 
 /// A way to a state.
@@ -96,7 +101,7 @@ pub(super) struct Table<N> {
     sleeps: bool,
 }
 
-impl<N: Clone> Table<N> {
+impl<N> Table<N> {
     /// Returns an empty table. `sleeps`: whether it keeps a sleep set with each state.
     pub(super) fn new(sleeps: bool, shards: usize) -> Self {
         let shard = || Shard {
@@ -115,9 +120,10 @@ impl<N: Clone> Table<N> {
         self.shards[shard].lock()
     }
 
-    /// Adds a state, or another way to a known one. Copies the node if the search has to continue from it, into one
-    /// of `spare` if there is one.
-    pub(super) fn insert(&self, way: StateWay, node: &N, spare: &mut Vec<N>) -> (VisitTime, StateId) {
+    /// Adds a state, or another way to a known one. `node` makes the node of the state, if the search has to continue
+    /// from it.
+    #[inline]
+    pub(super) fn insert(&self, way: StateWay, node: impl FnOnce() -> N) -> (VisitTime, StateId) {
         let number = (way.digest >> (128 - SHARD_BITS)) as usize & (self.shards.len() - 1);
         let shard = &mut *self.locked(number);
         match shard.find(way.digest) {
@@ -134,7 +140,7 @@ impl<N: Clone> Table<N> {
                 if self.sleeps && shard.sleeps[index] & !way.sleep != 0 {
                     match shard.again.iter_mut().find(|f| f.id == id) {
                         Some(known) => _ = known.add(&way, node),
-                        None => shard.again.push(FreshState::new(id, &way, copied(node, spare))),
+                        None => shard.again.push(FreshState::new(id, &way, node())),
                     }
                 }
                 (VisitTime::Before, id)
@@ -142,7 +148,7 @@ impl<N: Clone> Table<N> {
             Err(slot) => {
                 let id = StateId::new(number, shard.digests.len());
                 shard.add(slot, &way, self.sleeps);
-                shard.fresh.push(FreshState::new(id, &way, copied(node, spare)));
+                shard.fresh.push(FreshState::new(id, &way, node()));
                 (VisitTime::Now, id)
             }
         }
@@ -151,6 +157,7 @@ impl<N: Clone> Table<N> {
     /// Ends the level. Adds to `out` the states that were found in it and those that have to be visited again, by
     /// rank.
     pub(super) fn next_level(&self, out: &mut Vec<FreshState<N>>) {
+        out.reserve_exact(self.shards.iter().map(|shard| shard.lock().fresh.len()).sum());
         for shard in &self.shards {
             let shard = &mut *shard.lock();
             for fresh in &shard.fresh {
@@ -165,7 +172,8 @@ impl<N: Clone> Table<N> {
                 *stored &= again.sleep;
                 again.sleep = !awake;
             }
-            out.append(&mut shard.fresh);
+            // A level may be much smaller than the one before it, so its memory is not kept.
+            out.extend(std::mem::take(&mut shard.fresh));
             out.append(&mut shard.again);
             shard.level_start = shard.digests.len();
         }
@@ -188,8 +196,25 @@ impl<N: Clone> Table<N> {
 
     /// Whether the table has this digest.
     pub(super) fn contains(&self, digest: u128) -> bool {
+        self.find(digest).is_some()
+    }
+
+    /// Returns the state with this digest.
+    pub(super) fn find(&self, digest: u128) -> Option<StateId> {
         let number = (digest >> (128 - SHARD_BITS)) as usize & (self.shards.len() - 1);
-        self.locked(number).find(digest).is_ok()
+        self.locked(number).find(digest).ok().map(|index| StateId::new(number, index))
+    }
+
+    /// Returns the state from which a state was first reached; `None` for the first one.
+    pub(super) fn parent(&self, of: StateId) -> Option<StateId> {
+        let parent = self.locked(of.shard()).parents[of.index()];
+        (parent != StateId::NONE).then_some(parent)
+    }
+
+    /// Returns the number of states in the shards before each shard.
+    pub(super) fn offsets(&self) -> Vec<usize> {
+        let sizes = self.shards.iter().map(|shard| shard.lock().digests.len());
+        sizes.scan(0, |sum, size| Some(std::mem::replace(sum, *sum + size))).collect()
     }
 
     /// Returns the digest of a state.
@@ -211,28 +236,18 @@ impl<N: Clone> Table<N> {
     }
 }
 
-fn copied<N: Clone>(node: &N, spare: &mut Vec<N>) -> N {
-    match spare.pop() {
-        Some(mut old) => {
-            old.clone_from(node);
-            old
-        }
-        None => node.clone(),
-    }
-}
-
-impl<N: Clone> FreshState<N> {
+impl<N> FreshState<N> {
     fn new(id: StateId, way: &StateWay, node: N) -> Self {
         Self { id, rank: way.rank, node, sleep: way.sleep }
     }
 
     // Adds another way to the state. Returns whether it is the least so far.
-    fn add(&mut self, way: &StateWay, node: &N) -> bool {
+    fn add(&mut self, way: &StateWay, node: impl FnOnce() -> N) -> bool {
         self.sleep &= way.sleep;
         let less = way.rank < self.rank;
         if less {
             self.rank = way.rank;
-            self.node.clone_from(node);
+            self.node = node();
         }
         less
     }

@@ -3,98 +3,27 @@
 use super::choices::{OpenChoices, numbered_by_themselves};
 use super::end_watch::EndWatch;
 use super::ends::{EndCondition, SearchEnd, end_condition};
+use super::finds::{Edge, Finds, Sight, note};
+use super::level::{StateNode, stored};
 use super::monitor::{Monitor, ProductState};
-use super::searched::SearchStorage;
+use super::searched::{SearchState, SearchStorage};
 use super::table::{FreshState, StateId, StateWay, Table, VisitTime};
+use super::vectors::VectorWorker;
 use super::{ClockMode, SearchPlan};
 use crate::base::mutant::{self, Mutant};
 use crate::detect::Pair;
 use crate::event::{Actor, Choice, EventId, Op, Outcome, ThreadId};
 use crate::world::{Canonicalizer, Program, Scale, Snapshot, ThreadStage, World, independent, is_quiet};
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The place at which something was found first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Sight {
-    /// Fewest steps to it.
-    pub(super) depth: u32,
-    /// Least way among those with the fewest steps.
-    pub(super) rank: u64,
-    /// State in which it was found.
-    pub(super) at: StateId,
-}
-
-/// A transition of the state graph.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Edge {
-    pub(super) from: StateId,
-    pub(super) to: StateId,
-    /// Bit of the actor that acts.
-    pub(super) by: u64,
-    /// Whether the transition begins a task.
-    pub(super) begins: bool,
-}
-
-/// Findings of workers. Merging them gives the same result in any order.
-#[derive(Clone, Default)]
-pub(super) struct Finds {
-    pub(super) transitions: u64,
-    pub(super) ends: BTreeMap<SearchEnd, Sight>,
-    pub(super) adjacent: BTreeMap<Pair, Sight>,
-    /// The first state that the monitor accepts.
-    pub(super) accepted: Option<Sight>,
-    /// Marks of the monitor in all states, if it watches.
-    pub(super) marks: BTreeSet<u64>,
-    /// Edges of the state graph, if it is kept. Actors have the bits of sleep sets; no two actors share a bit, and an
-    /// actor without a bit has 0.
-    pub(super) edges: Vec<Edge>,
-    /// Actors that are open in each state, in the same bits as `edges`.
-    pub(super) open: Vec<(StateId, u64)>,
-    /// Number of states at the bound of depth whose successors were not visited.
-    pub(super) cut_by_depth: u64,
-    /// Number of choices that the monitor refused.
-    pub(super) refused: u64,
-    /// Largest number of deadlines that were ahead at once.
-    pub(super) deadlines: usize,
-    /// Greatest common divisor of all durations that were used. If it is less than that of the scale, the scale does
-    /// not fit.
-    pub(super) fits: u64,
-}
-
-impl Finds {
-    pub(super) fn merge(&mut self, other: &mut Finds) {
-        self.transitions += std::mem::take(&mut other.transitions);
-        self.cut_by_depth += std::mem::take(&mut other.cut_by_depth);
-        self.refused += std::mem::take(&mut other.refused);
-        self.deadlines = self.deadlines.max(other.deadlines);
-        self.fits = crate::world::divisor(self.fits, other.fits);
-        self.accepted = self.accepted.into_iter().chain(other.accepted.take()).min();
-        self.marks.append(&mut other.marks);
-        self.edges.append(&mut other.edges);
-        self.open.append(&mut other.open);
-        merge(&mut self.ends, &mut other.ends);
-        merge(&mut self.adjacent, &mut other.adjacent);
-    }
-}
-
-fn merge<K: Ord>(into: &mut BTreeMap<K, Sight>, from: &mut BTreeMap<K, Sight>) {
-    for (key, first) in std::mem::take(from) {
-        note(into, key, first);
-    }
-}
-
-fn note<K: Ord>(into: &mut BTreeMap<K, Sight>, key: K, first: Sight) {
-    let known = into.entry(key).or_insert(first);
-    *known = first.min(*known);
-}
-
 /// A worker, with its buffers.
-pub(super) struct Worker<'p, P: Program, M> {
-    plan: &'p SearchPlan<'p, P>,
-    reduces: bool,
-    keeps_graph: bool,
+pub(super) struct Worker<'p, P: Program<Guest: Snapshot>, M> {
+    pub(super) plan: &'p SearchPlan<'p, P>,
+    pub(super) reduces: bool,
+    pub(super) keeps_graph: bool,
     pub(super) finds: Finds,
+    /// What the worker needs for states that are vectors, if the search stores such states.
+    pub(super) vectors: Option<Box<VectorWorker<P::Guest>>>,
     /// Bytes of the largest node that was expanded, approximately.
     pub(super) node_bytes: u64,
     /// Nodes that are kept only to reuse their memory.
@@ -103,27 +32,55 @@ pub(super) struct Worker<'p, P: Program, M> {
     pub(super) most_spare: usize,
     /// The worker follows no more choices once the table has this many states.
     pub(super) until: u64,
-    choices: OpenChoices,
+    pub(super) choices: OpenChoices,
+    /// Monitor of a search whose monitor has no state.
+    pub(super) monitor: M,
     scratch: Box<ProductState<P::Guest, M>>,
     // Canonical numbers of the state that is expanded, and of one of its successors.
-    here: Canonicalizer,
-    there: Canonicalizer,
+    pub(super) here: Canonicalizer,
+    pub(super) there: Canonicalizer,
     // Actors in the sleep set of the state that is expanded; grows as its actors are followed.
-    asleep: Vec<Actor>,
+    pub(super) asleep: Vec<Actor>,
 }
 
 /// Rank of the first choice of a state that is not a tick. Smaller ranks belong to ticks in a row.
 pub(super) const AFTER_TICKS: u64 = 1 << 20;
 const RANK_BITS: u32 = 32;
 
+/// Returns the rank of the choice with this number of the state at this place of its level.
+pub(super) fn rank(place: u64, choice: u64) -> u64 {
+    place << RANK_BITS | (AFTER_TICKS + choice)
+}
+
+/// Returns the place of the parent of a state with this rank.
+pub(super) fn place_of(rank: u64) -> usize {
+    (rank >> RANK_BITS) as usize
+}
+
+/// The visit of a state.
+#[derive(Clone, Copy)]
+pub(super) struct Visit {
+    pub(super) id: StateId,
+    /// How it was found first.
+    pub(super) first: Sight,
+    pub(super) sleep: u64,
+    pub(super) depth: u32,
+    /// Place of the state in its level.
+    pub(super) place: u64,
+}
+
 impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
     pub(super) fn new(
         plan: &'p SearchPlan<'p, P>,
         scale: Scale,
-        first: &ProductState<P::Guest, M>,
+        searched: &SearchState<P::Guest, M>,
         keep: SearchStorage,
     ) -> Self {
+        let vectors =
+            searched.vectors.as_ref().map(|(shared, scratch)| Box::new(VectorWorker::new(plan, shared, scratch)));
         Self {
+            vectors,
+            monitor: searched.first.monitor.clone(),
             plan,
             reduces: plan.reduces(),
             keeps_graph: keep == SearchStorage::Graph,
@@ -133,15 +90,23 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
             most_spare: 0,
             until: u64::MAX,
             choices: OpenChoices::default(),
-            scratch: Box::new(first.clone()),
+            scratch: Box::new(searched.first.clone()),
             here: Canonicalizer::new(),
             there: Canonicalizer::new(),
             asleep: Vec::new(),
         }
     }
 
+    /// Learns what other workers have found out in earlier batches.
+    pub(super) fn learn(&mut self) {
+        if let Some(vectors) = &mut self.vectors {
+            vectors.learn();
+        }
+    }
+
     /// Keeps a node so that its memory can be reused.
-    pub(super) fn keep(&mut self, node: Box<ProductState<P::Guest, M>>) {
+    pub(super) fn keep(&mut self, node: StateNode<P::Guest, M>) {
+        let StateNode::Whole(node) = node else { return };
         self.spare.truncate(self.most_spare);
         if self.spare.len() < self.most_spare {
             self.spare.push(node);
@@ -150,18 +115,41 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
 
     /// Expands a state of this level: records its findings and adds its successors to the table. Returns false if
     /// some successors are missing because there is no room for more states ([`until`](Self::until)) or the search
-    /// was stopped.
+    /// was stopped. `arena` has the vectors of the level.
     pub(super) fn expand(
         &mut self,
-        table: &Table<Box<ProductState<P::Guest, M>>>,
-        at: &mut FreshState<Box<ProductState<P::Guest, M>>>,
-        depth: u32,
-        place: u64,
+        table: &Table<StateNode<P::Guest, M>>,
+        at: &mut FreshState<StateNode<P::Guest, M>>,
+        arena: &[u32],
+        (depth, place): (u32, u64),
         stop: &AtomicBool,
     ) -> bool {
-        let node = &mut at.node;
-        self.node_bytes = self.node_bytes.max(node.bytes());
         let first = Sight { depth, rank: at.rank, at: at.id };
+        let visit = Visit { id: at.id, first, sleep: at.sleep, depth, place };
+        let (mut vectors, node) = (self.vectors.take(), &mut at.node);
+        let whole = match (node, &mut vectors) {
+            (StateNode::Whole(node), _) => self.expand_whole(table, node, visit, stop),
+            (StateNode::Vector(vector), Some(vectors)) => self.expand_vector(table, vectors, vector, visit, stop),
+            (StateNode::Stored(number), Some(vectors)) => {
+                let shared = vectors.shared.clone();
+                self.expand_vector(table, vectors, stored(arena, &shared, *number), visit, stop)
+            }
+            _ => unreachable!("a state is completed before it is visited, and only a search with slots has vectors"),
+        };
+        self.vectors = vectors;
+        whole
+    }
+
+    // Expands a state that is a whole machine.
+    fn expand_whole(
+        &mut self,
+        table: &Table<StateNode<P::Guest, M>>,
+        node: &mut ProductState<P::Guest, M>,
+        visit: Visit,
+        stop: &AtomicBool,
+    ) -> bool {
+        let Visit { first, depth, .. } = visit;
+        self.node_bytes = self.node_bytes.max(node.bytes());
         if node.monitor.accepts() {
             self.finds.accepted = self.finds.accepted.into_iter().chain([first]).min();
             return true;
@@ -171,10 +159,12 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
         }
         match end_condition(&mut node.machine) {
             EndCondition::Ended(outcome) => {
-                self.ended(node, &outcome, first);
+                self.ended(&node.machine.world, &outcome, node.monitor.mark(), first);
                 return true;
             }
-            EndCondition::Rests(outcome) => self.ended(node, &outcome, first),
+            EndCondition::Rests(outcome) => {
+                self.ended(&node.machine.world, &outcome, node.monitor.mark(), first);
+            }
             EndCondition::Open => {}
         }
         let world = &node.machine.world;
@@ -193,10 +183,11 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
         }
         (*self.scratch).clone_from(node);
         self.choices.list(world, &self.here, self.plan.clock);
-        self.wake_up(world, at.sleep);
+        self.wake_up(visit.sleep);
+        debug_assert!(self.asleep.iter().all(|actor| world.is_open(*actor)));
         if self.keeps_graph {
             let open = self.choices.all.iter().fold(0, |mask, c| mask | bit(&self.here, c.actor));
-            self.finds.open.push((at.id, open));
+            self.finds.open.push((visit.id, open));
         }
         let choices = std::mem::take(&mut self.choices.all);
         let mut i = 0;
@@ -213,12 +204,12 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
                     all = false;
                     break 'choices;
                 }
-                let rank = place << RANK_BITS | (AFTER_TICKS + i);
+                let rank = rank(visit.place, i);
                 i += 1;
                 if self.reduces && self.asleep.contains(&actor) {
                     continue;
                 }
-                let way = StateWay { digest: 0, parent: at.id, rank, sleep: 0 };
+                let way = StateWay { digest: 0, parent: visit.id, rank, sleep: 0 };
                 if ticks {
                     let (has_room, all_quiet) = self.tick(table, node, *choice, way, stop);
                     (all, quiet) = (all && has_room, all_quiet);
@@ -234,19 +225,19 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
         all
     }
 
-    fn is_full(&self, table: &Table<Box<ProductState<P::Guest, M>>>) -> bool {
+    pub(super) fn is_full(&self, table: &Table<StateNode<P::Guest, M>>) -> bool {
         self.until != u64::MAX && table.len() >= self.until
     }
 
-    fn ended(&mut self, node: &ProductState<P::Guest, M>, outcome: &Outcome, first: Sight) {
-        let world = &node.machine.world;
-        let end = SearchEnd::new(self.plan, outcome, world, node.monitor.mark());
+    /// Records an end with the mark of the monitor.
+    pub(super) fn ended(&mut self, world: &World, outcome: &Outcome, mark: u64, first: Sight) {
+        let end = SearchEnd::new(self.plan, outcome, world, mark);
         note(&mut self.finds.ends, end, first);
     }
 
     // Records which accesses are side by side (RaceFuzzer, algorithm 2). A plain access never blocks, so enabled
     // threads are enough.
-    fn adjacent(&mut self, world: &World, first: Sight) {
+    pub(super) fn adjacent(&mut self, world: &World, first: Sight) {
         let pending_access = |id: ThreadId| {
             let t = world.thread(id);
             let access = (t.status == ThreadStage::Alive).then(|| world.access(&t.pending)).flatten()?;
@@ -266,30 +257,29 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
     // is a copy of the state before and after.
     fn follow(
         &mut self,
-        table: &Table<Box<ProductState<P::Guest, M>>>,
+        table: &Table<StateNode<P::Guest, M>>,
         from: &ProductState<P::Guest, M>,
         choice: Choice,
         mut way: StateWay,
     ) -> bool {
-        let touches = from.machine.world.touches(choice);
         if !self.scratch.follow(choice) {
             self.finds.refused += 1;
             self.scratch.monitor.clone_from(&from.monitor);
             return true;
         }
         self.finds.transitions += 1;
-        self.fits();
-        let touched = self.scratch.machine.changed(&from.machine, touches);
-        way.digest = self.scratch.digest_after(touched, &mut self.there);
+        self.fits(self.scratch.machine.world.scale().fits);
+        way.digest = self.scratch.digest(&mut self.there);
         let quiet = self.reduces
             && is_quiet(&from.machine.world, &self.scratch.machine.world, choice.actor)
             && !EndWatch::new(&from.machine, choice.actor).sees(&self.scratch.machine);
         if quiet {
             way.sleep = self.sleep_after(&from.machine.world, choice.actor);
         }
-        let (_, to) = table.insert(way, &self.scratch, &mut self.spare);
+        let (seen, to) = table.insert(way, || StateNode::Whole(copied(&self.scratch, &mut self.spare)));
+        self.finds.goes_back |= seen == VisitTime::Before;
         self.edge(&from.machine.world, way.parent, to, choice.actor);
-        self.scratch.take_back(from, touched);
+        (*self.scratch).clone_from(from);
         quiet
     }
 
@@ -298,7 +288,7 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
     // they were quiet.
     fn tick(
         &mut self,
-        table: &Table<Box<ProductState<P::Guest, M>>>,
+        table: &Table<StateNode<P::Guest, M>>,
         from: &ProductState<P::Guest, M>,
         choice: Choice,
         mut way: StateWay,
@@ -334,7 +324,8 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
             way.digest = self.scratch.digest(&mut self.there);
             way.rank = rank - AFTER_TICKS + n;
             way.sleep = sleep.iter().fold(0, |mask, a| mask | bit(&self.there, *a));
-            let (seen, to) = table.insert(way, &self.scratch, &mut self.spare);
+            let (seen, to) = table.insert(way, || StateNode::Whole(copied(&self.scratch, &mut self.spare)));
+            self.finds.goes_back |= seen == VisitTime::Before;
             if n == 0 {
                 self.edge(&from.machine.world, way.parent, to, Actor::Clock);
             }
@@ -356,19 +347,24 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
     fn edge(&mut self, before: &World, from: StateId, to: StateId, actor: Actor) {
         if self.keeps_graph {
             let begins = matches!(actor, Actor::Thread(t) if matches!(before.thread(t).pending, Op::Begin));
-            self.finds.edges.push(Edge { from, to, by: bit(&self.here, actor), begins });
+            self.note_edge(from, to, actor, begins);
         }
     }
 
-    fn fits(&mut self) {
-        let fits = self.scratch.machine.world.scale().fits;
+    /// Records a transition of the state graph. `here` has the numbers of the state before it.
+    pub(super) fn note_edge(&mut self, from: StateId, to: StateId, actor: Actor, begins: bool) {
+        self.finds.edges.push(Edge { from, to, by: bit(&self.here, actor), begins });
+    }
+
+    /// Records the divisor of all durations that the steps of a machine have used.
+    pub(super) fn fits(&mut self, fits: u64) {
         if fits != self.finds.fits {
             self.finds.fits = crate::world::divisor(self.finds.fits, fits);
         }
     }
 
     // Sets `asleep` to the open actors that are in the sleep set of this state.
-    fn wake_up(&mut self, world: &World, sleep: u64) {
+    pub(super) fn wake_up(&mut self, sleep: u64) {
         self.asleep.clear();
         if !self.reduces || sleep == 0 {
             return;
@@ -378,14 +374,24 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
                 self.asleep.push(choice.actor);
             }
         }
-        debug_assert!(self.asleep.iter().all(|a| world.is_open(*a)));
     }
 
     // Returns the sleep set after a choice: those actors asleep before it that are independent of it.
-    fn sleep_after(&self, before: &World, actor: Actor) -> u64 {
+    pub(super) fn sleep_after(&self, before: &World, actor: Actor) -> u64 {
         let still =
             self.asleep.iter().filter(|a| independent(before, actor, **a) || mutant::is(Mutant::SleepersNeverWake));
         still.fold(0, |mask, a| mask | bit(&self.there, *a))
+    }
+}
+
+// Copies a node, into a spare one if there is one.
+fn copied<N: Clone>(node: &N, spare: &mut Vec<Box<N>>) -> Box<N> {
+    match spare.pop() {
+        Some(mut old) => {
+            (*old).clone_from(node);
+            old
+        }
+        None => Box::new(node.clone()),
     }
 }
 

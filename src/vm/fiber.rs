@@ -6,7 +6,7 @@ use crate::event::{BodyId, ThreadId, Value};
 
 /// The frames and registers of one thread.
 #[derive(Debug, Default)]
-pub(super) struct Fiber {
+pub struct Fiber {
     /// Program counter of the top frame: the next instruction, or the one whose operation is pending.
     pub(super) pc: u32,
     /// Index of the first register of the top frame.
@@ -102,6 +102,16 @@ impl Fiber {
             (self.pc, self.base) = (caller.pc, caller.base);
         }
         Some(frame)
+    }
+
+    /// Returns a copy that counts only the registers that it has now as needed.
+    pub(super) fn stand(&self) -> Self {
+        Self { most: self.regs.len(), ..self.clone() }
+    }
+
+    /// Returns the maximum number of registers that this run has needed so far.
+    pub(super) fn most(&self) -> u64 {
+        self.most as u64
     }
 
     /// Moves the frames of the job that runs on this fiber to an empty one.

@@ -196,6 +196,8 @@ impl Guest for Vm {
 }
 
 impl Snapshot for Vm {
+    type Stand = Fiber;
+
     fn global_kinds(&self) -> &[WordKind] {
         &self.code.global_kinds
     }
@@ -228,8 +230,16 @@ impl Snapshot for Vm {
         }
     }
 
-    fn copy_thread(&mut self, from: &Self, thread: ThreadId) {
-        self.fibers[thread].clone_from(&from.fibers[thread]);
+    fn stand(&self, thread: ThreadId) -> Fiber {
+        self.fibers[thread].stand()
+    }
+
+    fn set_stand(&mut self, thread: ThreadId, stand: &Fiber) {
+        self.fibers[thread].clone_from(stand);
+    }
+
+    fn cells(&self, thread: ThreadId) -> u64 {
+        self.fibers.get(thread.0 as usize).map_or(0, Fiber::most)
     }
 
     fn bytes(&self) -> u64 {

@@ -2,8 +2,8 @@
 //! handlers that the walk has met.
 //!
 //! The digest of a state is the sum of the digests of its parts. The digest of a part depends on what it is a part of.
-//! If a step changes only some parts, the digest of the next state is computed from these alone, without a walk over
-//! the others.
+//! If a step changes only some parts, a search computes the digest of the next state from these alone, without a walk
+//! over the others ([`Slots`](super::Slots)).
 
 use crate::base::Id;
 use crate::event::{HandlerId, ObjectId, ThreadId};
@@ -32,9 +32,12 @@ impl Canonical {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Part {
     Head,
-    /// A group of eight global cells, by its number.
-    Globals(usize),
+    /// A group of global cells, by its number (`World::cells_in_part`).
+    Cells(usize),
+    /// A thread, without its queue.
     Thread(usize),
+    /// The queue of a thread.
+    Queue(usize),
     Object(usize),
     Lock(usize),
     Condition(usize),
@@ -57,7 +60,7 @@ impl Part {
     fn seed(self) -> u64 {
         let (kind, number) = match self {
             Part::Head => (0, 0),
-            Part::Globals(n) => (1, n),
+            Part::Cells(n) => (1, n),
             Part::Thread(n) => (2, n),
             Part::Object(n) => (3, n),
             Part::Lock(n) => (4, n),
@@ -72,6 +75,7 @@ impl Part {
             Part::Group(n) => (13, n),
             Part::Jobs => (14, 0),
             Part::Pool(n) => (15, n),
+            Part::Queue(n) => (16, n),
         };
         kind << 32 | number as u64
     }
@@ -90,6 +94,8 @@ pub struct Canonicalizer {
     bytes: Vec<u8>,
     // Each part with the index in `bytes` at which it ends.
     parts: Vec<(Part, usize)>,
+    // Whether some value refers to the inside of another part: the position of a message or fence, a list, a request.
+    refers: bool,
     pub(super) threads: Numbers<ThreadId>,
     pub(super) objects: Numbers<ObjectId>,
     pub(super) handlers: Numbers<HandlerId>,
@@ -140,6 +146,7 @@ impl Canonicalizer {
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
         self.parts.clear();
+        self.refers = false;
         self.threads.clear();
         self.objects.clear();
         self.handlers.clear();
@@ -192,6 +199,17 @@ impl Canonicalizer {
         }
     }
 
+    /// Records that a value refers to the inside of another part.
+    pub(super) fn refers(&mut self) {
+        self.refers = true;
+    }
+
+    /// Returns whether the parts that were written depend on no other parts: their values refer to declared things
+    /// alone, and to none of their insides.
+    pub(super) fn is_local(&self, declared: DeclaredCounts) -> bool {
+        !self.refers && self.is_plain(declared)
+    }
+
     fn is_plain(&self, declared: DeclaredCounts) -> bool {
         self.threads.visited.len() == declared.threads
             && self.objects.visited.len() == declared.objects
@@ -209,6 +227,7 @@ impl Canonicalizer {
     pub(super) fn clear_parts(&mut self, declared: DeclaredCounts) {
         self.bytes.clear();
         self.parts.clear();
+        self.refers = false;
         if !self.is_plain(declared) {
             self.clear();
             self.start((0..declared.threads).map(ThreadId::new), declared);
@@ -253,72 +272,3 @@ impl Canonicalizer {
 
 // Words less than this take one byte.
 const SHORT: u64 = 0xf0;
-
-/// Digests of the parts of one state. They give the digests of neighboring states.
-#[derive(Default)]
-pub struct Parts {
-    sum: u128,
-    // Digests in the order of the walk. Empty if the walk has numbered anything that is not declared.
-    all: Vec<u128>,
-    // Indices in `all` of the first part of each kind.
-    globals: u32,
-    threads: u32,
-    locks: u32,
-    semaphores: u32,
-}
-
-crate::clone_in_place!(Parts { sum, all, globals, threads, locks, semaphores });
-
-impl Parts {
-    /// Stores the digests of the parts of the last state of `room`.
-    pub fn keep(&mut self, room: &Canonicalizer, declared: DeclaredCounts) {
-        self.all.clear();
-        if !room.is_plain(declared) {
-            self.sum = room.digest();
-            return;
-        }
-        self.all.extend(room.each_part().map(|(_, digest)| digest));
-        self.sum = self.all.iter().fold(0, |sum, digest| sum.wrapping_add(*digest));
-        let first = |of: Part| room.parts.iter().position(|(part, _)| *part == of).map_or(u32::MAX, |at| at as u32);
-        (self.globals, self.threads) = (first(Part::Globals(0)), first(Part::Thread(0)));
-        (self.locks, self.semaphores) = (first(Part::Lock(0)), first(Part::Semaphore(0)));
-    }
-
-    /// Returns the digest of the state.
-    #[must_use]
-    pub fn digest(&self) -> u128 {
-        self.sum
-    }
-
-    /// Replaces the digests of the parts that are in `room`. Returns false, without any effect, if either state numbers
-    /// anything that is not declared.
-    pub(super) fn replace(&mut self, room: &Canonicalizer, declared: DeclaredCounts) -> bool {
-        if self.all.is_empty() || !room.is_plain(declared) {
-            return false;
-        }
-        for (part, digest) in room.each_part() {
-            let at = match part {
-                Part::Globals(n) => self.globals as usize + n,
-                Part::Thread(n) => self.threads as usize + n,
-                Part::Lock(n) => self.locks as usize + n,
-                Part::Semaphore(n) => self.semaphores as usize + n,
-                _ => unreachable!("no step that touches little changes it"),
-            };
-            self.sum = self.sum.wrapping_sub(self.all[at]).wrapping_add(digest);
-            self.all[at] = digest;
-        }
-        true
-    }
-
-    /// Returns the approximate size of the digests in bytes.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        (size_of::<Self>() + size_of_val(&*self.all)) as u64
-    }
-
-    /// Returns whether the digests of neighboring states can be computed part by part.
-    #[inline]
-    pub(super) fn is_plain(&self) -> bool {
-        !self.all.is_empty()
-    }
-}

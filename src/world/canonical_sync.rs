@@ -2,10 +2,17 @@
 
 use super::canonical::Part;
 use super::snapshot::CanonicalWriter;
+use super::sync::RwLock;
 use crate::base::Id;
 use crate::event::{ChannelId, LockId};
 
 impl CanonicalWriter<'_> {
+    pub(super) fn rwlock(&mut self, lock: &RwLock) {
+        self.optional_thread(lock.writer);
+        self.threads_as_set(&lock.readers);
+        self.threads_as_set(&lock.announced);
+    }
+
     pub(super) fn synchronization(&mut self) {
         let world = self.world;
         for id in 0..world.setup.locks.len() {
@@ -17,9 +24,7 @@ impl CanonicalWriter<'_> {
             self.room.part(Part::Condition(i));
         }
         for (i, lock) in world.rwlocks.iter().enumerate() {
-            self.optional_thread(lock.writer);
-            self.threads_as_set(&lock.readers);
-            self.threads_as_set(&lock.announced);
+            self.rwlock(lock);
             self.room.part(Part::RwLock(i));
         }
         for (i, semaphore) in world.semaphores.iter().enumerate() {

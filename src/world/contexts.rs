@@ -61,6 +61,11 @@ impl Contexts {
         self.counts.clear();
     }
 
+    /// Removes all contexts but the first ones.
+    pub(super) fn keep(&mut self, first: usize) {
+        self.all.truncate(first);
+    }
+
     /// Adds a context without a creator: a declared thread, the thread of `init`, the next firing of an event, or an
     /// instance.
     pub(super) fn root(&mut self, made: CreationKind) -> ContextId {

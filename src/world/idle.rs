@@ -17,7 +17,7 @@ use crate::event::{ContextId, EventKind, Op, PostTime, ThreadId};
 #[derive(Clone, Debug, Default)]
 pub(super) struct IdleHandlers {
     // In the order of their registration.
-    handlers: Vec<IdleHandler>,
+    pub(super) handlers: Vec<IdleHandler>,
     // Whether the looper has had an idle moment since its last message.
     asleep: bool,
 }

@@ -42,16 +42,23 @@ pub(crate) fn is_quiet(before: &World, after: &World, actor: Actor) -> bool {
     after.outcome().is_none()
         && before.threads().len() == after.threads().len()
         && before.jobs.changes() == after.jobs.changes()
-        && after.thread(thread).status == ThreadStage::Alive
         && before.platform().map(|p| p.uses) == after.platform().map(|p| p.uses)
-        && !matches!(
-            after.thread(thread).pending,
-            Op::Await { timeout: Some(_) }
-                | Op::DownFor { .. }
-                | Op::ReadLock(_)
-                | Op::Select { timeout: Some(_), .. }
-                | Op::AcquireFor { .. }
-        )
+        && stands_quietly(after, thread)
+}
+
+/// Returns whether a thread is alive and pending at an operation that does not matter to other threads or the clock
+/// before it is performed.
+pub(super) fn stands_quietly(world: &World, thread: ThreadId) -> bool {
+    let t = world.thread(thread);
+    let matters = matches!(
+        t.pending,
+        Op::Await { timeout: Some(_) }
+            | Op::DownFor { .. }
+            | Op::ReadLock(_)
+            | Op::Select { timeout: Some(_), .. }
+            | Op::AcquireFor { .. }
+    );
+    t.status == ThreadStage::Alive && !matters || mutant::is(Mutant::AllStepsQuiet)
 }
 
 // Returns whether the pending operations of two threads are independent.

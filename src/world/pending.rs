@@ -65,20 +65,4 @@ impl World {
             PendingAt::Select => Some(&mut self.selecting),
         }
     }
-
-    /// Copies the set of threads that are pending at one thing from another state.
-    pub(super) fn copy_pending_set(&mut self, from: &World, object: &PendingAt) {
-        match object {
-            PendingAt::Nothing => {}
-            PendingAt::Lock(id) => self.locks[*id].pending_set.clone_from(&from.locks[*id].pending_set),
-            PendingAt::RwLock(id) => self.rwlocks[*id].pending_set.clone_from(&from.rwlocks[*id].pending_set),
-            PendingAt::Semaphore(id) => self.semaphores[*id].pending_set.clone_from(&from.semaphores[*id].pending_set),
-            PendingAt::Barrier(id) => self.barriers[*id].pending_set.clone_from(&from.barriers[*id].pending_set),
-            PendingAt::Thread(id) => self.threads[*id].pending_set.clone_from(&from.threads[*id].pending_set),
-            PendingAt::Memory => self.awaiting.clone_from(&from.awaiting),
-            PendingAt::Group(id) => self.groups[*id].pending_set.clone_from(&from.groups[*id].pending_set),
-            PendingAt::Channel(id) => self.channels[*id].pending_set.clone_from(&from.channels[*id].pending_set),
-            PendingAt::Select => self.selecting.clone_from(&from.selecting),
-        }
-    }
 }

@@ -287,6 +287,21 @@ impl Queue {
         of_messages.chain(self.idle_handlers().map(|handler| &handler.task))
     }
 
+    /// Returns the tasks that wait in the queue, as [`waiting_tasks`](Self::waiting_tasks).
+    pub(super) fn tasks_mut(&mut self) -> impl Iterator<Item = &mut TaskMessage> {
+        let of_messages = self.messages.iter_mut().filter_map(|m| match &mut m.kind {
+            MessageKind::Task(task) => Some(task),
+            MessageKind::Fence(_) => None,
+        });
+        let of_handlers = self.idle.iter_mut().flat_map(|idle| &mut idle.handlers);
+        of_messages.chain(of_handlers.map(|handler| &mut handler.task))
+    }
+
+    /// Moves all due times, which must keep their order.
+    pub(super) fn shift(&mut self, to: impl Fn(u64) -> u64) {
+        self.messages.iter_mut().for_each(|m| m.when = to(m.when));
+    }
+
     /// Returns the due times of the messages that are due later than `now`, ascending.
     pub(super) fn after(&self, now: u64) -> impl Iterator<Item = u64> + '_ {
         let due = self.messages.partition_point(|m| m.when <= now);

@@ -10,6 +10,7 @@ use crate::event::{NULL, Target, Value};
 impl CanonicalWriter<'_> {
     /// Writes the token of a fence as the position of the fence in its queue. All lifted fences are equal.
     pub(super) fn fence(&mut self, value: Value) {
+        self.room.refers();
         let (looper, token) = fence_of(value);
         let world = self.world;
         let queue = world.threads[looper].queue.as_ref();
@@ -25,7 +26,11 @@ impl CanonicalWriter<'_> {
 
     /// Writes the handle of a message as the position of the message in its queue. All that are gone are equal.
     pub(super) fn message(&mut self, value: Value) {
+        if value == NULL {
+            return self.word(u64::MAX);
+        }
         let Some((looper, first)) = message_of(value) else { return self.word(value as u64) };
+        self.room.refers();
         let queue = self.world.threads[looper].queue.as_ref();
         match queue.and_then(|q| q.waiting_tasks().position(|task| task.first == first)) {
             Some(rank) if !mutant::is(Mutant::HandlesNotInForm) => {

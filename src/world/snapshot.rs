@@ -9,9 +9,9 @@
 //! - The order of a queue is written by rank.
 //! - Not written: now, stall, steps, names, counters.
 
-use super::canonical::{Canonical, Canonicalizer, DeclaredCounts, Part, Parts};
+use super::canonical::{Canonical, Canonicalizer, DeclaredCounts, Part};
 use super::kind::WordKind;
-use super::neighbour::{ChangedThing, StepChange};
+use super::queue::Queue;
 use super::threads::ThreadStage;
 use super::{Guest, Machine, World};
 use crate::base::Id;
@@ -58,8 +58,18 @@ pub trait Snapshot: Guest + Clone + Send {
     fn thread_key(&self, thread: ThreadId) -> Vec<u64>;
     /// Returns the approximate size of a clone of the guest in bytes.
     fn bytes(&self) -> u64;
-    /// Copies the guest's state of one thread from another state of the same program.
-    fn copy_thread(&mut self, from: &Self, thread: ThreadId);
+    /// The guest's state of one thread. A guest has no other state than that of its threads.
+    type Stand: Send + Sync;
+    /// Returns a copy of the guest's state of a thread.
+    fn stand(&self, thread: ThreadId) -> Self::Stand;
+    /// Sets the guest's state of a thread.
+    fn set_stand(&mut self, thread: ThreadId, stand: &Self::Stand);
+    /// Returns the number of cells of the thread's stack that count for the limit of cells: after
+    /// [`set_stand`](Self::set_stand) those that it takes now. By default none.
+    fn cells(&self, thread: ThreadId) -> u64 {
+        let _ = thread;
+        0
+    }
 }
 
 /// Writer of a canonical state.
@@ -68,7 +78,7 @@ pub struct CanonicalWriter<'w> {
     pub(super) room: &'w mut Canonicalizer,
 }
 
-impl CanonicalWriter<'_> {
+impl<'w> CanonicalWriter<'w> {
     /// Writes a plain word.
     #[inline]
     pub fn word(&mut self, word: u64) {
@@ -79,8 +89,11 @@ impl CanonicalWriter<'_> {
     pub fn value(&mut self, kind: WordKind, value: Value) {
         match kind {
             WordKind::Word => self.word(value as u64),
+            // A message that is gone, or a post without a handle, is a word.
+            WordKind::Message => self.message(value),
             _ if value == NULL && kind != WordKind::Place => self.word(u64::MAX),
             WordKind::Iterator => {
+                self.room.refers();
                 let list = &self.world.memory.lists[ListId((value >> 32) as u32)];
                 self.word(u64::from(list.version == value as u32));
             }
@@ -88,7 +101,6 @@ impl CanonicalWriter<'_> {
             WordKind::Thread => self.thread(ThreadId(value as u32)),
             WordKind::Handler => self.handler(HandlerId(value as u32)),
             WordKind::Fence => self.fence(value),
-            WordKind::Message => self.message(value),
             WordKind::Place => {
                 let (object, cell) = ((value >> 32) as u32, value as u32);
                 match object.checked_sub(1) {
@@ -100,7 +112,10 @@ impl CanonicalWriter<'_> {
                     None => self.word(u64::from(cell)),
                 }
             }
-            WordKind::Request => self.request(RequestId(value as u32)),
+            WordKind::Request => {
+                self.room.refers();
+                self.request(RequestId(value as u32));
+            }
             WordKind::ListOfWords => self.list(WordKind::Word, value),
             WordKind::ListOfObjects => self.list(WordKind::Object, value),
             WordKind::ListOfThreads => self.list(WordKind::Thread, value),
@@ -111,6 +126,7 @@ impl CanonicalWriter<'_> {
     }
 
     fn list(&mut self, kind: WordKind, value: Value) {
+        self.room.refers();
         let world = self.world;
         let items = &world.memory.lists[ListId(value as u32)].items;
         self.word(items.len() as u64);
@@ -196,9 +212,9 @@ impl CanonicalWriter<'_> {
         numbers.into_iter().for_each(|n| self.word(n));
     }
 
-    fn thread_state<G: Snapshot>(&mut self, guest: &G, thread: ThreadId) {
-        let world = self.world;
-        let t = &world.threads[thread];
+    // Writes the state of a thread without its queue. A thread that has none, or a worker of a pool, says so.
+    pub(super) fn stand<G: Snapshot>(&mut self, guest: &G, thread: ThreadId) {
+        let t = &self.world.threads[thread];
         self.word(t.status as u64);
         // A new thread is pending nowhere: the run ended in the step that created it.
         if t.status == ThreadStage::Alive {
@@ -207,10 +223,14 @@ impl CanonicalWriter<'_> {
         if let Some(job) = &t.job {
             self.job(guest, thread, job);
         }
-        match &t.queue {
-            Some(queue) if world.pool(thread).is_none() => self.queue(guest, queue),
-            _ => self.word(0),
+        if self.own_queue(thread).is_none() {
+            self.word(0);
         }
+    }
+
+    fn own_queue(&self, thread: ThreadId) -> Option<&'w Queue> {
+        let world = self.world;
+        world.threads[thread].queue.as_deref().filter(|_| world.pool(thread).is_none())
     }
 
     // Writes the state of a live thread: the world's part of it, then the guest's.
@@ -228,7 +248,7 @@ impl CanonicalWriter<'_> {
         }
     }
 
-    fn object_state<G: Snapshot>(&mut self, guest: &G, object: ObjectId) {
+    pub(super) fn object_state<G: Snapshot>(&mut self, guest: &G, object: ObjectId) {
         let world = self.world;
         let o = &world.memory.objects[object];
         self.word(u64::from(o.class) << 1 | u64::from(o.freed && !mutant::is(Mutant::FreedNotInForm)));
@@ -243,8 +263,13 @@ impl CanonicalWriter<'_> {
     fn expand<G: Snapshot>(&mut self, guest: &G, done: &mut (usize, usize)) {
         while done.0 < self.room.threads.visited.len() || done.1 < self.room.objects.visited.len() {
             if done.0 < self.room.threads.visited.len() {
-                self.thread_state(guest, self.room.threads.visited[done.0]);
+                let thread = self.room.threads.visited[done.0];
+                self.stand(guest, thread);
                 self.room.part(Part::Thread(done.0));
+                if let Some(queue) = self.own_queue(thread) {
+                    self.queue(guest, queue);
+                    self.room.part(Part::Queue(done.0));
+                }
                 done.0 += 1;
             } else {
                 self.object_state(guest, self.room.objects.visited[done.1]);
@@ -276,17 +301,15 @@ impl CanonicalWriter<'_> {
         }
     }
 
-    // Writes one part of the globals, a group of `GLOBALS` cells. `eighth` is the number of the group.
-    fn globals<G: Snapshot>(&mut self, guest: &G, eighth: usize) {
-        let kinds = guest.global_kinds();
-        let (from, to) = (eighth * GLOBALS, kinds.len().min(eighth * GLOBALS + GLOBALS));
-        for (kind, value) in kinds[from..to].iter().zip(&self.world.memory.cells[from..to]) {
+    /// Writes one part of the global cells, by its number.
+    pub(super) fn cells<G: Snapshot>(&mut self, guest: &G, part: usize) {
+        let at = self.world.global_cells(part);
+        for (kind, value) in guest.global_kinds()[at.clone()].iter().zip(&self.world.memory.cells[at]) {
             self.value(*kind, *value);
         }
-        self.room.part(Part::Globals(eighth));
     }
 
-    fn environment<G: Snapshot>(&mut self, guest: &G) {
+    pub(super) fn listeners_and_events<G: Snapshot>(&mut self, guest: &G) {
         let world = self.world;
         for bodies in world.listeners.iter() {
             self.word(bodies.len() as u64);
@@ -299,14 +322,15 @@ impl CanonicalWriter<'_> {
                 self.values(kinds, world.args(*args));
             }
         }
-        self.room.part(Part::Environment);
     }
 }
 
-// Number of global cells in one part.
-const GLOBALS: usize = 8;
-
 impl World {
+    /// Gives the declared threads and objects their numbers, which are those of every state that has nothing else.
+    pub fn number_declared(&self, room: &mut Canonicalizer) {
+        room.clear_parts(self.declared());
+    }
+
     /// Returns the number of threads and objects that are numbered by declaration: the declared threads, and the
     /// objects that immutable names of the program stand for.
     pub(crate) fn declared(&self) -> DeclaredCounts {
@@ -342,8 +366,9 @@ impl<G: Snapshot> Machine<G> {
         w.word(if world.now <= world.absolute_until() { world.now } else { 0 });
         w.word(u64::from(world.outcome.is_some()));
         w.room.part(Part::Head);
-        for eighth in 0..guest.global_kinds().len().div_ceil(GLOBALS) {
-            w.globals(guest, eighth);
+        for part in 0..world.setup.cells.len().div_ceil(world.cells_in_part()) {
+            w.cells(guest, part);
+            w.room.part(Part::Cells(part));
         }
         let mut done = (0, 0);
         w.expand(guest, &mut done);
@@ -352,36 +377,11 @@ impl<G: Snapshot> Machine<G> {
         // Strangers come after all threads that globals, frames and queues refer to.
         w.strangers(guest, &mut done);
         w.synchronization();
-        w.environment(guest);
+        w.listeners_and_events(guest);
+        w.room.part(Part::Environment);
         w.platform(guest);
         w.waiting_jobs();
         // Locks, conditions and enables may refer to threads and objects that the walk has not met before.
         w.expand(guest, &mut done);
-    }
-
-    /// Updates the parts of the state before a step to this state, for a step that changed only `touched`. Returns
-    /// false, and leaves `parts` unchanged, if a walk over the whole state is needed.
-    pub fn follow_parts(&self, parts: &mut Parts, touched: StepChange, room: &mut Canonicalizer) -> bool {
-        if !parts.is_plain() {
-            return false;
-        }
-        let declared = self.world.declared();
-        room.clear_parts(declared);
-        let mut w = CanonicalWriter { world: &self.world, room };
-        w.thread_state(&self.guest, touched.thread);
-        w.room.part(Part::Thread(touched.thread.index()));
-        match touched.what {
-            ChangedThing::Nothing => {}
-            ChangedThing::Cell(cell) => w.globals(&self.guest, cell as usize / GLOBALS),
-            ChangedThing::Lock(lock) => {
-                w.lock(lock);
-                w.room.part(Part::Lock(lock.index()));
-            }
-            ChangedThing::Semaphore(id) => {
-                w.word(w.world.semaphores[id].count as u64);
-                w.room.part(Part::Semaphore(id.index()));
-            }
-        }
-        parts.replace(room, declared)
     }
 }

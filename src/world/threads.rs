@@ -130,6 +130,15 @@ impl ThreadRecord {
         self.pending_set.0.clear();
     }
 
+    /// Copies everything from another record of the same thread, except its queue and the threads that are pending at
+    /// it.
+    pub(super) fn clone_stand(&mut self, from: &Self) {
+        (self.home, self.context, self.daemon, self.status) = (from.home, from.context, from.daemon, from.status);
+        (self.pending, self.site, self.deadline) = (from.pending, from.site, from.deadline);
+        (self.notified, self.interrupted, self.condition) = (from.notified, from.interrupted, from.condition);
+        (self.saved_depth, self.running) = (from.saved_depth, from.running);
+    }
+
     /// Attaches an empty queue to the thread.
     pub(super) fn attach_queue(&mut self) {
         let mut queue = self.spare.0.take().unwrap_or_default();

@@ -98,7 +98,7 @@ fn a_search_that_was_cut_says_so() {
     assert!(!cut.complete && !cut.proves && cut.reproducible && cut.frontier > 0 && cut.estimate.is_some());
     assert_eq!((cut.cut.as_deref(), cut.livelocks), (Some("states"), None));
     assert_eq!(report(&[MUSIC, "--most-steps", "5"]).cut.as_deref(), Some("most-steps"));
-    let late = report(&[STACK, "--time", "1s", "--states", "900000000"]);
+    let late = report(&[STACK, "-D", "SIZE=40", "--time", "1s", "--states", "900000000"]);
     assert!(late.cut.as_deref() == Some("time") && !late.reproducible);
     let small = report(&[STACK, "--memory", "1M"]);
     assert!(small.cut.as_deref() == Some("memory") && !small.reproducible);

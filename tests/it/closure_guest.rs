@@ -236,6 +236,8 @@ impl Guest for Counters {
 }
 
 impl Snapshot for Counters {
+    type Stand = u32;
+
     fn global_kinds(&self) -> &[WordKind] {
         &[WordKind::Word]
     }
@@ -260,8 +262,12 @@ impl Snapshot for Counters {
         size_of::<Self>() as u64
     }
 
-    fn copy_thread(&mut self, from: &Self, thread: ThreadId) {
-        self.performed[thread.0 as usize] = from.performed[thread.0 as usize];
+    fn stand(&self, thread: ThreadId) -> Self::Stand {
+        self.performed[thread.0 as usize]
+    }
+
+    fn set_stand(&mut self, thread: ThreadId, stand: &Self::Stand) {
+        self.performed[thread.0 as usize] = *stand;
     }
 }
 

@@ -16,7 +16,7 @@ use crate::cli::{CommandContext, Refusal};
 use crate::event::Outcome;
 use crate::explore::{
     self, ClockMode, Cut, Livelock, Preemptions, SearchOrder, SearchPlan, SearchReport, SiteOrders, explore,
-    explore_with, least_stalls, livelocks, site_orders,
+    explore_with, explore_with_livelocks, least_stalls, site_orders,
 };
 use crate::formats::explore::ExploreReport;
 use crate::lang::near;
@@ -192,15 +192,17 @@ fn search<'m>(
     timer: &Timer,
 ) -> Answer<'m> {
     let context = explore::SearchContext { stop, progress: bar };
-    let found = match preemptions {
-        Some(bound) => explore_with(&plan, &Preemptions::at_most(bound), context),
-        None => explore(&plan, context),
+    // A search in steps of the fast clock proves nothing, so it looks for no livelocks.
+    let (found, livelocks) = match preemptions {
+        Some(bound) => (explore_with(&plan, &Preemptions::at_most(bound), context), None),
+        None if plan.clock == ClockMode::Critical => (explore(&plan, context), None),
+        None => explore_with_livelocks(&plan, context, || bar.phase("possible livelocks")),
     };
     let mut answer = Answer {
         model,
         preemptions,
         stalls: BTreeMap::new(),
-        livelocks: None,
+        livelocks,
         orders: None,
         stopped: false,
         timed_out: false,
@@ -214,9 +216,6 @@ fn search<'m>(
             bar.phase("least stalls");
             answer.stalls = least_stalls(&answer.plan, answer.found.scale, &late, context);
         }
-        bar.phase("possible livelocks");
-        let (livelocks, cut) = livelocks(&answer.plan, context);
-        answer.livelocks = cut.is_none().then_some(livelocks);
     }
     if answer.plan.pairs && answer.found.cut != Some(Cut::Stopped) {
         bar.phase("orders");

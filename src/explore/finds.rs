@@ -1,0 +1,85 @@
+//! What workers find. Merging the findings gives the same result in any order.
+
+use super::ends::SearchEnd;
+use super::table::StateId;
+use crate::detect::Pair;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The place at which something was found first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Sight {
+    /// Fewest steps to it.
+    pub(super) depth: u32,
+    /// Least way among those with the fewest steps.
+    pub(super) rank: u64,
+    /// State in which it was found.
+    pub(super) at: StateId,
+}
+
+/// A transition of the state graph.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Edge {
+    pub(super) from: StateId,
+    pub(super) to: StateId,
+    /// Bit of the actor that acts.
+    pub(super) by: u64,
+    /// Whether the transition begins a task.
+    pub(super) begins: bool,
+}
+
+/// Findings of workers. Merging them gives the same result in any order.
+#[derive(Clone, Default)]
+pub(super) struct Finds {
+    pub(super) transitions: u64,
+    pub(super) ends: BTreeMap<SearchEnd, Sight>,
+    pub(super) adjacent: BTreeMap<Pair, Sight>,
+    /// The first state that the monitor accepts.
+    pub(super) accepted: Option<Sight>,
+    /// Marks of the monitor in all states, if it watches.
+    pub(super) marks: BTreeSet<u64>,
+    /// Edges of the state graph, if it is kept. Actors have the bits of sleep sets; no two actors share a bit, and an
+    /// actor without a bit has 0.
+    pub(super) edges: Vec<Edge>,
+    /// Actors that are open in each state, in the same bits as `edges`.
+    pub(super) open: Vec<(StateId, u64)>,
+    /// Number of states at the bound of depth whose successors were not visited.
+    pub(super) cut_by_depth: u64,
+    /// Number of choices that the monitor refused.
+    pub(super) refused: u64,
+    /// Whether some transition led to a state of the same level or of an earlier one. Without such a transition the
+    /// graph of states has no cycle.
+    pub(super) goes_back: bool,
+    /// Largest number of deadlines that were ahead at once.
+    pub(super) deadlines: usize,
+    /// Greatest common divisor of all durations that were used. If it is less than that of the scale, the scale does
+    /// not fit.
+    pub(super) fits: u64,
+}
+
+impl Finds {
+    pub(super) fn merge(&mut self, other: &mut Finds) {
+        self.transitions += std::mem::take(&mut other.transitions);
+        self.cut_by_depth += std::mem::take(&mut other.cut_by_depth);
+        self.refused += std::mem::take(&mut other.refused);
+        self.goes_back |= other.goes_back;
+        self.deadlines = self.deadlines.max(other.deadlines);
+        self.fits = crate::world::divisor(self.fits, other.fits);
+        self.accepted = self.accepted.into_iter().chain(other.accepted.take()).min();
+        self.marks.append(&mut other.marks);
+        self.edges.append(&mut other.edges);
+        self.open.append(&mut other.open);
+        merge(&mut self.ends, &mut other.ends);
+        merge(&mut self.adjacent, &mut other.adjacent);
+    }
+}
+
+fn merge<K: Ord>(into: &mut BTreeMap<K, Sight>, from: &mut BTreeMap<K, Sight>) {
+    for (key, first) in std::mem::take(from) {
+        note(into, key, first);
+    }
+}
+
+pub(super) fn note<K: Ord>(into: &mut BTreeMap<K, Sight>, key: K, first: Sight) {
+    let known = into.entry(key).or_insert(first);
+    *known = first.min(*known);
+}

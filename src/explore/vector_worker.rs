@@ -1,0 +1,239 @@
+//! The work of a worker on a state that is a vector of numbers.
+
+use super::end_watch::EndWatch;
+use super::ends::{EndCondition, end_condition};
+use super::level::StateNode;
+use super::monitor::{Monitor, ProductState, kept};
+use super::table::{FreshState, StateId, StateWay, Table, VisitTime};
+use super::vectors::VectorWorker;
+use super::worker::{AFTER_TICKS, Visit, Worker, bit, rank};
+use crate::base::Id;
+use crate::base::mutant::{self, Mutant};
+use crate::event::{Actor, Choice};
+use crate::world::{Program, Snapshot, independent};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
+    // Expands a state that is a vector, as `expand_whole` does.
+    pub(super) fn expand_vector(
+        &mut self,
+        table: &Table<StateNode<P::Guest, M>>,
+        vectors: &mut VectorWorker<P::Guest>,
+        vector: &[u32],
+        visit: Visit,
+        stop: &AtomicBool,
+    ) -> bool {
+        self.node_bytes =
+            self.node_bytes.max(size_of_val(vector) as u64 + size_of::<FreshState<StateNode<P::Guest, M>>>() as u64);
+        let look = vectors.look(vector, self.plan.pairs, &mut self.choices, &mut self.here);
+        if look.may_end {
+            vectors.scratch.load(&vectors.shared, vector);
+            if self.end(vectors, visit) {
+                vectors.scratch.forget_all();
+                return true;
+            }
+        }
+        if look.by_machine {
+            let world = &vectors.scratch.machine.world;
+            if self.plan.pairs {
+                self.adjacent(world, visit.first);
+            }
+            if world.clock_open() {
+                self.finds.deadlines = self.finds.deadlines.max(world.deadlines_ahead());
+            }
+        }
+        if visit.depth >= self.plan.bounds.depth {
+            self.finds.cut_by_depth += 1;
+            return true;
+        }
+        if look.by_machine {
+            vectors.take_over(vector, &self.choices);
+        }
+        if self.keeps_graph {
+            vectors.scratch.machine.world.number_declared(&mut self.here);
+            let open = vectors.choices.iter().fold(0, |mask, (c, _)| mask | bit(&self.here, c.actor));
+            self.finds.open.push((visit.id, open));
+        }
+        let digest = table.digest(visit.id);
+        let choices = std::mem::take(&mut vectors.choices);
+        if self.reduces {
+            let world = &vectors.scratch.machine.world;
+            world.number_declared(&mut self.here);
+            world.number_declared(&mut self.there);
+            self.choices.all.clear();
+            self.choices.all.extend(choices.iter().map(|(choice, _)| *choice));
+            self.wake_up(visit.sleep);
+        }
+        let (mut all, mut i) = (true, 0);
+        // Sleep sets as in `expand_whole`.
+        'choices: for of_actor in choices.chunk_by(|(a, _), (b, _)| a.actor == b.actor) {
+            let actor = of_actor[0].0.actor;
+            let mut quiet = true;
+            for (choice, near) in of_actor {
+                if self.is_full(table) || stop.load(Ordering::Relaxed) {
+                    all = false;
+                    break 'choices;
+                }
+                let way = StateWay { digest: 0, parent: visit.id, rank: rank(visit.place, i), sleep: 0 };
+                i += 1;
+                if self.reduces && self.asleep.contains(&actor) {
+                    continue;
+                }
+                if actor == Actor::Clock {
+                    let (has_room, all_quiet) = self.tick_vector(table, vectors, vector, *choice, way, stop);
+                    (all, quiet) = (all && has_room, all_quiet);
+                    continue;
+                }
+                self.finds.transitions += 1;
+                let (to, is_quiet) = match near {
+                    Some(near) => {
+                        let digest = kept(digest.wrapping_add(near.difference));
+                        let is_quiet = self.reduces && vectors.scratch.facts(near.to.thread.1).is_quiet;
+                        let sleep = if is_quiet { self.sleep_from(vectors, vector, actor) } else { 0 };
+                        let way = StateWay { digest, sleep, ..way };
+                        let (seen, to) = table.insert(way, || StateNode::Near(near.to));
+                        self.finds.goes_back |= seen == VisitTime::Before;
+                        (to, is_quiet)
+                    }
+                    None => self.perform(table, vectors, vector, *choice, way),
+                };
+                quiet &= is_quiet;
+                if self.keeps_graph {
+                    let begins = matches!(actor, Actor::Thread(t) if vectors.scratch.facts(vector[t.index()]).begins);
+                    self.note_edge(visit.id, to, actor, begins);
+                }
+            }
+            if quiet && self.reduces && !self.asleep.contains(&actor) {
+                self.asleep.push(actor);
+            }
+        }
+        vectors.choices = choices;
+        self.fits(vectors.scratch.machine.world.scale().fits);
+        all
+    }
+
+    // Performs a choice. Returns the state that it leads to, and whether its step was quiet.
+    fn perform(
+        &mut self,
+        table: &Table<StateNode<P::Guest, M>>,
+        vectors: &mut VectorWorker<P::Guest>,
+        vector: &[u32],
+        choice: Choice,
+        mut way: StateWay,
+    ) -> (StateId, bool) {
+        vectors.scratch.load(&vectors.shared, vector);
+        let watch = self.reduces.then(|| EndWatch::new(&vectors.scratch.machine, choice.actor));
+        vectors.scratch.machine.step(choice);
+        let machine = &vectors.scratch.machine;
+        let unseen = watch.is_some_and(|watch| !watch.sees(machine));
+        let quiet = unseen && vectors.was_quiet(vector, choice.actor);
+        if quiet {
+            way.sleep = self.sleep_from(vectors, vector, choice.actor);
+        }
+        (self.found(table, vectors, vector, way).1, quiet)
+    }
+
+    // Returns the sleep set after a quiet step of an actor from this state.
+    fn sleep_from(&self, vectors: &mut VectorWorker<P::Guest>, vector: &[u32], actor: Actor) -> u64 {
+        if self.asleep.is_empty() { 0 } else { self.sleep_after(vectors.before(vector), actor) }
+    }
+
+    // Records how a run may end in the state of the machine. Returns whether every run ends there.
+    fn end(&mut self, vectors: &mut VectorWorker<P::Guest>, visit: Visit) -> bool {
+        let condition = end_condition(&mut vectors.scratch.machine);
+        let world = &vectors.scratch.machine.world;
+        match condition {
+            EndCondition::Ended(outcome) => self.ended(world, &outcome, 0, visit.first),
+            EndCondition::Rests(outcome) => {
+                self.ended(world, &outcome, 0, visit.first);
+                return false;
+            }
+            EndCondition::Open => return false,
+        }
+        true
+    }
+
+    // Adds the state of the machine to the table, after a step from the state `before`.
+    fn found(
+        &mut self,
+        table: &Table<StateNode<P::Guest, M>>,
+        vectors: &mut VectorWorker<P::Guest>,
+        before: &[u32],
+        mut way: StateWay,
+    ) -> (VisitTime, StateId) {
+        let VectorWorker { shared, scratch, next, .. } = vectors;
+        let is_vector = scratch.intern_all(shared, before, next);
+        scratch.forget_all();
+        if is_vector {
+            way.digest = kept(scratch.digest_of(shared, next));
+            let found = table.insert(way, || StateNode::Vector(next.as_slice().into()));
+            self.finds.goes_back |= found.0 == VisitTime::Before;
+            return found;
+        }
+        let node = ProductState::new(scratch.machine.clone(), self.monitor.clone());
+        way.digest = node.digest(&mut self.there);
+        let found = table.insert(way, || StateNode::Whole(Box::new(node)));
+        self.finds.goes_back |= found.0 == VisitTime::Before;
+        found
+    }
+
+    // Moves the clock from the state `from` by one unit after another, as `tick` does. Returns whether there was room
+    // for all ticks, and whether they were quiet.
+    fn tick_vector(
+        &mut self,
+        table: &Table<StateNode<P::Guest, M>>,
+        vectors: &mut VectorWorker<P::Guest>,
+        from: &[u32],
+        choice: Choice,
+        mut way: StateWay,
+        stop: &AtomicBool,
+    ) -> (bool, bool) {
+        let rank = way.rank;
+        let (mut quiet, mut sleep) = (true, self.asleep.clone());
+        vectors.scratch.load(&vectors.shared, from);
+        let last = vectors.scratch.machine.world.last_instant();
+        let to_deadlines = mutant::is(Mutant::TicksToDeadlines);
+        let first_deadline = vectors.scratch.machine.world.next_deadline();
+        // If there are more ticks in a row than states are allowed, the bound cuts the search anyway.
+        for n in 0..AFTER_TICKS.min(self.plan.bounds.states) {
+            if self.is_full(table) || stop.load(Ordering::Relaxed) {
+                return (false, quiet);
+            }
+            let machine = &mut vectors.scratch.machine;
+            let argument = machine.world.now() + 1;
+            if self.reduces {
+                sleep.retain(|a| independent(&machine.world, Actor::Clock, *a));
+                let watch = EndWatch::new(machine, Actor::Clock);
+                machine.step(Choice { argument, ..choice });
+                if watch.sees(machine) {
+                    sleep.clear();
+                    quiet = false;
+                }
+                way.sleep = sleep.iter().fold(0, |mask, a| mask | bit(&self.there, *a));
+            } else {
+                machine.step(Choice { argument, ..choice });
+            }
+            self.finds.transitions += u64::from(n == 0);
+            if to_deadlines && argument < first_deadline {
+                continue;
+            }
+            way.rank = rank - AFTER_TICKS + n;
+            let (seen, to) = self.found(table, vectors, from, way);
+            if n == 0 && self.keeps_graph {
+                self.note_edge(way.parent, to, Actor::Clock, false);
+            }
+            let machine = &mut vectors.scratch.machine;
+            // A run may end at rest here, and then has no further ticks.
+            if machine.world.rests() {
+                machine.check_rest();
+            }
+            let world = &machine.world;
+            // A state that was visited before, and whose clock moves on, has had its own ticks.
+            let had = seen == VisitTime::Before && world.clock_open();
+            if had || world.outcome().is_some() || world.now() >= last || to_deadlines {
+                break;
+            }
+        }
+        (true, quiet)
+    }
+}
