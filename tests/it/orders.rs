@@ -58,7 +58,10 @@ fn assert_equal(found: &OrderClasses, naive: &Orders, about: &str) {
     }
     assert_eq!(listed, expected, "{about}");
     assert_eq!(found.ordered + open.len(), naive.conflicts.len(), "{about}");
-    assert!(found.classes.first().is_none_or(|trace| trace.iter().all(|turned| !turned)), "{about}");
+    // The trace itself is a run, if it keeps to the rules of its queues.
+    if naive.classes.contains(&vec![false; naive.conflicts.len()]) {
+        assert!(found.classes[0].iter().all(|turned| !turned), "{about}");
+    }
 }
 
 #[test]
@@ -181,6 +184,7 @@ fn the_command_refuses_what_it_cannot_count() {
     let broken = file(&folder, "broken.txt", "1 START\n2 FLY tid:1\n");
     let words = file(&folder, "words.txt", "src:21 dest:27\n21 before 27\n");
     let back = file(&folder, "back.txt", "src:27 dest:21\n");
+    let zero = file(&folder, "zero.txt", "src:0 dest:27\n");
     let none = file(&folder, "none.txt", "src:21 dest:9999\n");
     for (args, says) in [
         (vec![broken.as_str()], "broken.txt:2:3: `FLY` is not an operation"),
@@ -190,6 +194,7 @@ fn the_command_refuses_what_it_cannot_count() {
         ),
         (vec![&trace, "--known", &back], "back.txt:1:1: line 27 is not before line 21"),
         (vec![&trace, "--known", &none], "none.txt:1:1: line 9999 of the trace is no operation of a thread"),
+        (vec![&trace, "--known", &zero], "zero.txt:1:1: lines are counted from 1"),
         (vec![&trace, "--only", "nothing"], "the trace has no location or field `nothing`"),
         (vec![&trace, "--limit", "0"], "0 is not in 1.."),
     ] {

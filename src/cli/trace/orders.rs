@@ -153,7 +153,7 @@ fn print_report(report: &OrdersReport, quiet: bool, context: &mut CommandContext
         let sign = |choice| if turned.contains(&choice) { '>' } else { '<' };
         let choices: Vec<String> =
             (0..report.choices.len()).map(|choice| format!("{}{}", letters(choice), sign(choice))).collect();
-        let remark = if i == 0 { "(the trace)" } else { "" };
+        let remark = if turned.is_empty() { "(the trace)" } else { "" };
         writeln!(out, "{:>4}  {}", i + 1, [choices.join(" ").as_str(), remark].join("  ").trim_end());
     }
     for note in &report.notes {

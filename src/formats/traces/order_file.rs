@@ -38,6 +38,9 @@ fn order(text: &str, trace: &Trace) -> Result<Option<(OpNo, OpNo)>, String> {
     else {
         return Err("the line is not an order of two lines".to_owned());
     };
+    if from == 0 {
+        return Err("lines are counted from 1".to_owned());
+    }
     if from >= to {
         return Err(format!("line {from} is not before line {to}"));
     }

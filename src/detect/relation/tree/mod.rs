@@ -212,14 +212,18 @@ impl ClockStore {
 
     /// Returns the clock that knows what one of the two knows: one of them, if that knows everything.
     pub(in crate::detect) fn join(&mut self, a: TreeClock, b: TreeClock) -> TreeClock {
+        // Of two equal clocks the older one is the result, which more clocks share.
+        if a.0 < b.0 { self.join_parts(a, b) } else { self.join_parts(b, a) }
+    }
+
+    // Joins two trees at one place; the first one if both know the same.
+    fn join_parts(&mut self, a: TreeClock, b: TreeClock) -> TreeClock {
         if a == b || b.is_empty() {
             return a;
         }
         if a.is_empty() {
             return b;
         }
-        // Of two equal trees the older one is the result, which more clocks share.
-        let (a, b) = if a.0 < b.0 { (a, b) } else { (b, a) };
         let level = a.level().max(b.level());
         if level == 0 {
             let (x, y) = (self.at(a), self.at(b));
@@ -234,13 +238,16 @@ impl ClockStore {
             return TreeClock(known);
         }
         let (x, y) = (self.numbers(a, level), self.numbers(b, level));
-        let mut node = x;
+        let (mut node, mut is_second) = (x, true);
         for k in (0..WIDTH).filter(|k| x[*k] != y[*k]) {
-            node[k] = self.join(TreeClock(x[k]), TreeClock(y[k])).0;
+            let parts = (TreeClock(x[k]), TreeClock(y[k]));
+            node[k] = self.join_parts(parts.0, parts.1).0;
+            // Two trees with different numbers may know the same.
+            is_second &= node[k] == y[k] || node[k] == x[k] && self.covers(parts.1, parts.0);
         }
         let joined = match () {
             () if node == x => a,
-            () if node == y => b,
+            () if is_second => b,
             () => self.add(node, level),
         };
         self.joined.put([a.0, b.0], joined.0);

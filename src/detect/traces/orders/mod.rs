@@ -103,7 +103,7 @@ pub struct OrderClasses {
     /// Number of conflicts that every run has in the order of the trace.
     pub ordered: usize,
     /// For each class and each conflict whether the second operation comes first. The class of the trace itself is the
-    /// first one.
+    /// first one, if the trace keeps to the rules.
     pub classes: Vec<Vec<bool>>,
     /// Whether these are all classes. Otherwise the search was stopped, or has reached its limit.
     pub complete: bool,

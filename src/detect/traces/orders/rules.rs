@@ -98,7 +98,8 @@ fn tasks_of_one(rows: &mut Rows, a: &TaskNodes, b: &TaskNodes) -> Result<bool, C
             news |= rows.add(later, posted)?;
         }
     }
-    if let Some((posted, _)) = b.post.filter(|_| b.urgency() > a.urgency()) {
+    // An urgent message begins before all others that have not begun when it is posted.
+    if let Some((posted, _)) = b.post.filter(|_| a.post.is_some() && b.urgency() > a.urgency()) {
         if is_first {
             news |= rows.add(a.begin, posted)?;
         }
