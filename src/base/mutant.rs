@@ -90,6 +90,7 @@ pub enum Mutant {
     StaticFrontAtAnyTime,
     StaticWeakClosed,
     StaticQuitSafelyIgnored,
+    StaticReadsUnderLocks,
 }
 
 impl Mutant {
@@ -132,7 +133,7 @@ impl Mutant {
 
     /// All mistakes in static executes-before.
     #[cfg(feature = "mutants")]
-    pub const OF_STATICS: [Mutant; 8] = [
+    pub const OF_STATICS: [Mutant; 9] = [
         Mutant::StaticDelaysIgnored,
         Mutant::StaticLoopsIgnored,
         Mutant::StaticNopreOfMany,
@@ -141,6 +142,7 @@ impl Mutant {
         Mutant::StaticFrontAtAnyTime,
         Mutant::StaticWeakClosed,
         Mutant::StaticQuitSafelyIgnored,
+        Mutant::StaticReadsUnderLocks,
     ];
 
     /// All mistakes that a search can notice, without `None`.

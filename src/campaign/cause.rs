@@ -5,9 +5,11 @@
 //! these run, and fail in ways that one of them shows completely: that one is the *leader* of their group.
 //!
 //! The grouping knows nothing about kinds of findings. A kind takes part if it describes its findings as [`Effect`]s: a
-//! pair has two sides, a cycle of locks has as many sides as threads.
+//! pair has two sides, a cycle of locks has as many sides as threads. A violation of atomicity is wider than all of
+//! them: it leads each effect between its transaction and what comes between ([`ViolationScope`]).
 
 use crate::campaign::report::PairSide;
+use crate::campaign::violation::ViolationScope;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,6 +31,19 @@ impl Effect {
         Self { sides, failures, runs }
     }
 
+    /// Returns whether a violation of atomicity explains the effect: one side runs in its transaction, another side in
+    /// what comes between, and the violation shows all failures of the effect.
+    #[must_use]
+    pub fn is_of(&self, violation: &ViolationScope) -> bool {
+        let ViolationScope { inside, outside, failures, .. } = violation;
+        let mut sides = self.sides.iter().enumerate();
+        let meets = sides.any(|(i, side)| {
+            let mut others = self.sides.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| &other.context);
+            inside.contains(&side.context) && others.any(|other| outside.contains(other))
+        });
+        meets && self.failures.is_subset(failures)
+    }
+
     fn contexts(&self) -> Vec<&str> {
         self.sides.iter().map(|side| side.context.as_str()).collect()
     }
@@ -45,6 +60,30 @@ impl Effect {
         all.sort_unstable();
         all
     }
+}
+
+/// Returns for each harmful violation of atomicity the position of the one that leads it: a violation that has all its
+/// contexts and failures. A violation that leads itself has no other one that does, or is the first of several that
+/// explain one another.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::campaign::{ViolationScope, leading_violations};
+///
+/// let of = |failures: &[&'static str], outside| {
+///     ViolationScope::new(failures.to_vec().into_iter(), 2, [("append", true), (outside, false)].into_iter())
+/// };
+/// let all = [of(&["lost"], "delete"), of(&["lost", "torn"], "delete"), of(&["lost"], "clear")];
+/// assert_eq!(leading_violations(&all), [1, 1, 2]);
+/// ```
+#[must_use]
+pub fn leading_violations(scopes: &[ViolationScope]) -> Vec<usize> {
+    let is_wider = |i: usize, j: usize| scopes[i].explains(&scopes[j]) && (i < j || !scopes[j].explains(&scopes[i]));
+    let is_led = |j: usize| (0..scopes.len()).any(|i| is_wider(i, j));
+    let leads: Vec<usize> = (0..scopes.len()).filter(|i| !is_led(*i)).collect();
+    let leader = |j: usize| leads.iter().copied().find(|i| scopes[*i].explains(&scopes[j]));
+    (0..scopes.len()).map(|j| leader(j).unwrap_or(j)).collect()
 }
 
 /// Groups effects by their cause. A group is a list of positions in `effects`: the leader, and then the others in

@@ -3,11 +3,12 @@
 //! It follows RaceFuzzer's two phases, and adds the flip for two tasks of one looper. Both orders of a confirmed pair
 //! are compared, and searches prove that other pairs are false.
 
+use crate::campaign::confirmation::Confirmation;
 use crate::campaign::drive::pair_trials::PairTrials;
 use crate::campaign::drive::portfolio::try_portfolio;
 use crate::campaign::drive::ring_trials::RingTrials;
 use crate::campaign::find::detection::{add_searched, detect_in, may_add};
-use crate::campaign::finding::{Confirmation, PairFacts, is_explained};
+use crate::campaign::finding::{PairFacts, is_explained};
 use crate::campaign::judge::compare::{compare, seen};
 use crate::campaign::judge::livelocks::endless;
 use crate::campaign::order::StaticOrder;
@@ -186,8 +187,7 @@ impl<'c, P: Program> Campaign<'c, P> {
         let mut pair_trials = PairTrials::new(plan, context, candidate, number, self.longest);
         pair_trials.look_at_detection(self.stream, self.runs);
         if let Some(order) = ordered(plan, candidate) {
-            // Two proofs that contradict each other show a mistake in one of them.
-            assert!(!pair_trials.is_confirmed(), "a run confirms a pair that is in order in every run: {order:?}");
+            refuse_contradiction(plan, &mut pair_trials, &order);
             return PairResult::Decided(Box::new(self.report(candidate, pair_trials, Some(order), None)));
         }
         if plan.search.explore != Explore::Only {
@@ -271,6 +271,21 @@ fn ordered<P>(plan: &CampaignPlan<P>, candidate: &Candidate) -> Option<Proof> {
         _ => return None,
     };
     Some(Proof::Ordered(Box::new(StaticOrder { order, why: statics.why(a, b) })))
+}
+
+// Stops with both proofs if runs have confirmed a pair that is in order in every run: one of the proofs is wrong.
+fn refuse_contradiction<P: Program>(plan: &CampaignPlan<P>, pair_trials: &mut PairTrials<'_, P>, order: &Proof) {
+    let beside = (!pair_trials.hits.is_empty()).then_some(Proof::Adjacent);
+    let Some(proof) = beside.or_else(|| pair_trials.flip().map(|flip| Proof::Flipped(Box::new(flip)))) else { return };
+    let tokens: Vec<String> = shown(pair_trials, &proof).iter().map(|run| evidence(plan, run).token).collect();
+    let why = if let Proof::Ordered(order) = order { order.why.join("; ") } else { String::new() };
+    let [a, b] = [pair_trials.pair.a, pair_trials.pair.b].map(|site| site_text(&plan.setup().sites, site));
+    let how = if let Proof::Adjacent = proof { "side by side" } else { "in both orders" };
+    panic!(
+        "static analysis orders {a} ~ {b} in every run, and runs show it {how}, so that one of the two is wrong. The \
+         order: {why}. The runs (`raceflip replay TOKEN` with the model): {}",
+        tokens.join(", ")
+    );
 }
 
 // Returns the sides of a pair. Its contexts are those of its first occurrence, or of its proof if no run of detection

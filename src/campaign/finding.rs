@@ -4,15 +4,13 @@
 //! The same decisions apply to the result of a campaign ([`PairReport`]) and to a report that was read from a file.
 //! Both implement [`PairFacts`], so that each decision is written once.
 
-use crate::campaign::cause::{Effect, groups};
-use crate::campaign::report::{
-    Coverage, FailureReport, LivelockCycle, PairReport, PairSide, Phase1, Proof, Risk, SearchSize,
-};
+use crate::campaign::cause::{Effect, groups, leading_violations};
+use crate::campaign::report::{FailureReport, PairReport, PairSide, Proof};
 use crate::campaign::ring::{RingFacts, RingReport};
 use crate::campaign::runs::alike::same_failure;
 use crate::campaign::verdict::{Harm, PairStatus, Verdict};
-use crate::campaign::violation::{ConfirmedViolation, ViolationFacts};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::campaign::violation::{ConfirmedViolation, ViolationFacts, ViolationScope, ViolationVerdict};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// Pair with what its verdict rests on.
@@ -201,12 +199,19 @@ impl<P: PairFacts> Copy for Subject<'_, P> {}
 pub struct Finding<'r, P: PairFacts> {
     /// Pair or failure that was found.
     pub subject: Subject<'r, P>,
-    /// Pairs that belong to the finding. For a harmful pair: the other pairs of the same cause, which it leads. For a
-    /// failure: the confirmed pairs in whose runs it occurs.
+    /// Pairs that belong to the finding. For a harmful pair or a harmful violation of atomicity: the other pairs of the
+    /// same cause, which it leads. For a failure: the confirmed pairs in whose runs it occurs.
     pub pairs: Vec<&'r P>,
+    /// For a harmful violation of atomicity: the other violations of the same cause, which it leads.
+    pub violations: Vec<&'r P::Violation>,
 }
 
-impl<P: PairFacts> Finding<'_, P> {
+impl<'r, P: PairFacts> Finding<'r, P> {
+    // A finding that nothing else belongs to.
+    fn of(subject: Subject<'r, P>) -> Self {
+        Self { subject, pairs: Vec::new(), violations: Vec::new() }
+    }
+
     /// Returns the verdict on the pair or the ring, or one that weighs as much as that on a transaction; `None` for a
     /// failure.
     #[must_use]
@@ -227,12 +232,12 @@ impl<P: PairFacts> Finding<'_, P> {
         self.verdict().map_or((Verdict::Harmful, true), |verdict| (verdict, false))
     }
 
-    /// Returns the number of pairs with the verdict of this finding; 1 for a failure.
+    /// Returns the number of pairs, rings and transactions with the verdict of this finding; 1 for a failure.
     #[must_use]
     pub fn count(&self) -> u64 {
         match self.subject {
-            Subject::Pair { .. } => 1 + self.pairs.len() as u64,
-            Subject::Ring(_) | Subject::Violation(_) | Subject::Failure(..) => 1,
+            Subject::Pair { .. } | Subject::Violation(_) => 1 + (self.pairs.len() + self.violations.len()) as u64,
+            Subject::Ring(_) | Subject::Failure(..) => 1,
         }
     }
 }
@@ -258,28 +263,65 @@ impl<'r, P: PairFacts> Results<'r, P> {
     /// Returns the findings in their order: pairs, harmful order pairs, rings, declared transactions, and failures that
     /// are not the harm of any of these, whatever the verdicts of their pairs are. A model that fails in every run has
     /// failed, even if no order causes it. The harmful pairs and order pairs of one cause are one finding, about the
-    /// leader of their [`groups`].
+    /// leader of their [`groups`], or about the first harmful violation of atomicity that explains them.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding<'r, P>> {
         let all = || self.pairs.iter().map(|pair| (pair, false)).chain(harmful(self.orders).map(|pair| (pair, true)));
-        let hurting: Vec<(&'r P, bool)> = all().filter(|(pair, _)| pair.verdict() == Verdict::Harmful).collect();
-        let effects: Vec<Effect> = hurting.iter().map(|(pair, _)| pair.effect()).collect();
+        let mut violations = self.violation_findings();
+        let mut hurting: Vec<&'r P> = Vec::new();
+        for (pair, _) in all().filter(|(pair, _)| pair.verdict() == Verdict::Harmful) {
+            let explains = |of: &&mut Finding<'r, P>| match of.subject {
+                Subject::Violation(of) if of.verdict() == ViolationVerdict::Harmful => pair.effect().is_of(&of.scope()),
+                _ => false,
+            };
+            match violations.iter_mut().find(explains) {
+                Some(of) => of.pairs.push(pair),
+                None => hurting.push(pair),
+            }
+        }
+        let effects: Vec<Effect> = hurting.iter().map(|pair| pair.effect()).collect();
         // The leaders are in the order of the list, which contains the pairs without harm, too.
         let mut groups = groups(&effects).into_iter().peekable();
         let (mut findings, mut at) = (Vec::new(), 0);
         for (pair, order) in all() {
             let mut pairs = Vec::new();
             if pair.verdict() == Verdict::Harmful {
+                if !hurting.get(at).is_some_and(|next| std::ptr::eq(*next, pair)) {
+                    continue;
+                }
                 at += 1;
                 let Some(group) = groups.next_if(|group| group[0] + 1 == at) else { continue };
-                pairs.extend(group[1..].iter().map(|i| hurting[*i].0));
+                pairs.extend(group[1..].iter().map(|i| hurting[*i]));
             }
-            findings.push(Finding { subject: Subject::Pair { pair, order }, pairs });
+            findings.push(Finding { pairs, ..Finding::of(Subject::Pair { pair, order }) });
         }
-        findings.extend(self.rings.iter().map(|ring| Finding { subject: Subject::Ring(ring), pairs: Vec::new() }));
-        let violations = self.violations.iter();
-        findings.extend(violations.map(|of| Finding { subject: Subject::Violation(of), pairs: Vec::new() }));
+        findings.extend(self.rings.iter().map(|ring| Finding::of(Subject::Ring(ring))));
+        findings.extend(violations);
         findings.extend(self.failures());
+        findings
+    }
+
+    // Returns the findings about declared transactions. The harmful ones of one cause are one finding.
+    fn violation_findings(&self) -> Vec<Finding<'r, P>> {
+        let is_harmful = |of: &P::Violation| of.verdict() == ViolationVerdict::Harmful;
+        let harmful: Vec<&'r P::Violation> = self.violations.iter().filter(|of| is_harmful(of)).collect();
+        let scopes: Vec<ViolationScope> = harmful.iter().map(|of| of.scope()).collect();
+        let leaders = leading_violations(&scopes);
+        let (mut findings, mut at) = (Vec::new(), 0);
+        for of in self.violations {
+            let mut finding = Finding::of(Subject::Violation(of));
+            if is_harmful(of) {
+                let own = at;
+                at += 1;
+                if leaders[own] != own {
+                    continue;
+                }
+                let led = leaders.iter().zip(&harmful).enumerate();
+                finding.violations =
+                    led.filter(|(i, (by, _))| **by == own && *i != own).map(|(_, (_, of))| *of).collect();
+            }
+            findings.push(finding);
+        }
         findings
     }
 
@@ -308,7 +350,7 @@ impl<'r, P: PairFacts> Results<'r, P> {
             if !harms.contains(&this) && known.insert(this.clone()) {
                 let has = |p: &&P| p.failures().iter().any(|f| name(f) == this);
                 let pairs = confirmed.iter().copied().filter(has).collect();
-                findings.push(Finding { subject: Subject::Failure(failure, runs), pairs });
+                findings.push(Finding { pairs, ..Finding::of(Subject::Failure(failure, runs)) });
             }
         }
         findings
@@ -335,82 +377,4 @@ pub(super) fn is_explained(
     let of_orders = reported(pairs, orders).flat_map(|p| p.comparison.failures());
     let deadlocks = rings.iter().flat_map(|ring| &ring.deadlocks);
     detection.iter().chain(of_orders).chain(deadlocks).any(|f| f.signature == failure.signature)
-}
-
-/// Result of a whole campaign.
-#[derive(Clone, Debug)]
-pub struct Confirmation {
-    /// Result of detection.
-    pub phase1: Phase1,
-    /// Report of each potential pair, in the order of `phase1.candidates`.
-    pub pairs: Vec<PairReport>,
-    /// Report of each order pair, in the order of `phase1.orders`; empty if order pairs were not driven.
-    pub orders: Vec<PairReport>,
-    /// Report of each deadlock ring, in the order of `phase1.rings`.
-    pub rings: Vec<RingReport>,
-    /// Failures of trials that no order of any pair has, and no detection run either. Of order pairs only the harmful
-    /// ones explain a failure.
-    pub unexplained: Vec<FailureReport>,
-    /// Search of all states; `None` if there was none.
-    pub searched: Option<SearchSize>,
-    /// Possible livelocks; `None` if they were not looked for, or if there are too many states.
-    pub livelocks: Option<Vec<LivelockCycle>>,
-    /// Whether the stop flag was set before the campaign ended. The pair in progress may have a weaker result than it
-    /// would have had.
-    pub interrupted: bool,
-}
-
-impl Confirmation {
-    /// Returns the result of a campaign that looked for no pairs.
-    #[must_use]
-    pub fn empty() -> Self {
-        let coverage = Coverage {
-            risk: Risk { once: 0, walks: 0 },
-            limits: BTreeMap::new(),
-            left_out: BTreeSet::new(),
-            searched: None,
-            complete: true,
-        };
-        let phase1 = Phase1 {
-            runs: 0,
-            candidates: Vec::new(),
-            filtered: Vec::new(),
-            orders: Vec::new(),
-            rings: Vec::new(),
-            failures: Vec::new(),
-            longest: 0,
-            coverage,
-        };
-        Self {
-            phase1,
-            pairs: Vec::new(),
-            orders: Vec::new(),
-            rings: Vec::new(),
-            unexplained: Vec::new(),
-            searched: None,
-            livelocks: None,
-            interrupted: false,
-        }
-    }
-
-    /// Returns whether the campaign is complete: nothing was interrupted or left out.
-    #[must_use]
-    pub fn complete(&self) -> bool {
-        !self.interrupted
-            && self.phase1.coverage.complete
-            && self.pairs.len() == self.phase1.candidates.len()
-            && self.rings.len() == self.phase1.rings.len()
-            && self.pairs.iter().chain(&self.orders).all(|p| p.trials.complete)
-            && self.rings.iter().all(|ring| ring.complete)
-    }
-}
-
-impl Confirmation {
-    /// Returns the findings of the campaign. See [`Results::findings`].
-    #[must_use]
-    pub fn findings(&self) -> Vec<Finding<'_, PairReport>> {
-        let Self { pairs, orders, rings, .. } = self;
-        let (detection, trials) = (&self.phase1.failures, &self.unexplained);
-        Results { pairs, orders, rings, violations: &[], detection, trials }.findings()
-    }
 }

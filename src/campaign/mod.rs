@@ -14,6 +14,7 @@
 
 mod cause;
 mod confirm;
+mod confirmation;
 mod drive;
 mod expect;
 mod find;
@@ -30,8 +31,9 @@ mod violation;
 
 pub use crate::detect::Instance;
 pub use crate::exec::{EndKind, RunResult};
-pub use cause::{Effect, groups};
+pub use cause::{Effect, groups, leading_violations};
 pub use confirm::confirm;
+pub use confirmation::Confirmation;
 pub use drive::ways::{counts, holds};
 pub use expect::ends::{EndMismatch, judge, named};
 pub use expect::race::{RaceMismatch, judge_pairs};
@@ -41,7 +43,7 @@ pub use expect::truth::Truth;
 pub use expect::variant::{RARE, test};
 pub use find::atomicity::{DetectedViolations, ShownViolations, detect_violations};
 pub use find::detection::detect;
-pub use finding::{Confirmation, Finding, PairFacts, Results, RunKind, Subject};
+pub use finding::{Finding, PairFacts, Results, RunKind, Subject};
 pub use judge::claims::{BELOW, CHANCE};
 pub use judge::continuations::SEEDS;
 pub use judge::violations::confirm_violations;
@@ -64,5 +66,5 @@ pub use runs::trial::{RepeatedRun, Trial, remake};
 pub use verdict::{Harm, PairStatus, Verdict};
 pub use violation::{
     ConfirmedViolation, ConfirmedViolations, DirectedRuns, KnownHarm, OpenHarm, SearchAnswer, SerialRuns,
-    ViolationFacts, ViolationHarm, ViolationVerdict,
+    ViolationFacts, ViolationHarm, ViolationScope, ViolationVerdict,
 };

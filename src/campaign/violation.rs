@@ -3,8 +3,11 @@
 
 use crate::campaign::report::{FailureReport, RunEvidence};
 use crate::campaign::ring::GoalTrial;
+use crate::campaign::runs::alike::{role, same_failure};
 use crate::campaign::verdict::Verdict;
 use crate::detect::atomicity::{SeenFinding, Specification};
+use crate::trace::ENVIRONMENT_NAME;
+use std::collections::BTreeSet;
 
 /// Verdict on a declared transaction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -58,6 +61,8 @@ pub struct ViolationHarm {
     pub violated: u32,
     /// Runs that have the transaction in one piece, none of which fails so.
     pub serial: SerialRuns,
+    /// The signatures of the other failures that come with the violation only.
+    pub others: Vec<String>,
 }
 
 /// Numbers of runs that have a transaction in one piece, by the place of the operations that come between otherwise.
@@ -151,6 +156,44 @@ pub struct ConfirmedViolations {
     pub complete: bool,
 }
 
+/// A harmful violation of atomicity, as far as its cause is concerned.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct ViolationScope {
+    /// What the contexts of the transaction run, named as in [`PairSide::context`](crate::campaign::PairSide::context).
+    pub inside: BTreeSet<String>,
+    /// What the contexts run that come between.
+    pub outside: BTreeSet<String>,
+    /// The failures that come with the violation only (by [`same_failure`](crate::campaign::same_failure)).
+    pub failures: BTreeSet<String>,
+    /// The best priority of its cycles. A violation of a worse priority explains none of a better one.
+    pub priority: u8,
+}
+
+impl ViolationScope {
+    /// Returns whether this violation has all contexts and failures of the other one, and no worse priority.
+    #[must_use]
+    pub fn explains(&self, other: &ViolationScope) -> bool {
+        let has = |context: &String| self.inside.contains(context) || self.outside.contains(context);
+        let is_wider = other.inside.iter().chain(&other.outside).all(has);
+        is_wider && other.failures.is_subset(&self.failures) && self.priority <= other.priority
+    }
+
+    /// Describes a violation: the signatures of its failures, its priority, and what runs each of the operations of its
+    /// cycles, with whether that operation belongs to the transaction. The environment is no context: what it fires is.
+    #[must_use]
+    pub fn new<'s>(
+        failures: impl Iterator<Item = &'s str>,
+        priority: u8,
+        operations: impl Iterator<Item = (&'s str, bool)>,
+    ) -> ViolationScope {
+        let mut scope = Self { failures: failures.map(same_failure).collect(), priority, ..Self::default() };
+        for (body, is_inside) in operations.filter(|(body, _)| *body != ENVIRONMENT_NAME) {
+            if is_inside { &mut scope.inside } else { &mut scope.outside }.insert(role(body));
+        }
+        scope
+    }
+}
+
 /// Verdict on a declared transaction with what it rests on.
 pub trait ViolationFacts {
     /// Report of a failure.
@@ -164,6 +207,9 @@ pub trait ViolationFacts {
 
     /// Returns the failure that comes with the violation only.
     fn harm(&self) -> Option<&Self::Failure>;
+
+    /// Returns what the violation explains, if it is harmful: its contexts and its failures.
+    fn scope(&self) -> ViolationScope;
 
     /// Returns whether the violation counts as a finding: it is harmful, or real and not made by the transaction itself
     /// (priority 3). With `strict`, these and joint ones count as well.
@@ -193,5 +239,14 @@ impl ViolationFacts for ConfirmedViolation {
             KnownHarm::Needed(harm) => Some(&harm.failure),
             KnownHarm::Open(_) => None,
         }
+    }
+
+    fn scope(&self) -> ViolationScope {
+        let Some(KnownHarm::Needed(harm)) = &self.harm else { return ViolationScope::default() };
+        let failures = std::iter::once(&harm.failure.signature).chain(&harm.others).map(String::as_str);
+        let edges = self.seen.iter().flat_map(|seen| &seen.finding.cycles).flat_map(|cycle| &cycle.edges);
+        let moments = edges.flat_map(|edge| [&edge.from, &edge.to]);
+        let priority = self.priority().unwrap_or(u8::MAX);
+        ViolationScope::new(failures, priority, moments.map(|moment| (moment.body.as_str(), moment.inside)))
     }
 }

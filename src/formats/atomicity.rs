@@ -316,6 +316,11 @@ impl FoundMoment {
         }
     }
 
+    // The name of what runs: a task, or a thread outside tasks.
+    pub(super) fn running(&self) -> &str {
+        self.task.as_ref().unwrap_or(&self.thread)
+    }
+
     pub(super) fn text(&self, about: &str) -> String {
         let indent = if self.inside { "   " } else { "      " };
         let place = match &self.task {

@@ -162,6 +162,9 @@ pub struct Pair {
     /// For a harmful pair: the pair that leads the group of its cause, as `SITE~SITE`. Older files lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leader: Option<String>,
+    /// Index of the harmful violation of atomicity that leads the group of a harmful pair, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub violation: Option<u32>,
     /// The detectors, only if no detection run showed the pair: then `exhaustive search`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub detectors: Vec<String>,
@@ -357,6 +360,7 @@ fn pair_entry(plan: &CampaignPlan, report: &PairReport) -> Pair {
         contexts: discovery.kinds.iter().map(context).collect(),
         between: discovery.sides.iter().map(|side| side.context.clone()).collect(),
         leader: None,
+        violation: None,
         detectors: if discovery.searched { names(&[DetectorId::SEARCH]) } else { Vec::new() },
         proof: proof(plan, &report.proof),
         harm: report.harm().into(),

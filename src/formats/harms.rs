@@ -3,7 +3,7 @@
 
 use super::campaign::{Access, ConfirmReport, Failure, Pair, Proof};
 use super::ring::JudgedRing;
-use super::violations::JudgedViolation;
+use super::violations::{JudgedViolation, ViolationsReport};
 use crate::campaign::{self, CHANCE, Claim, FailureReport, First, PairReport};
 use crate::campaign::{Finding, PairFacts, PairSide, PairStatus, Results, Subject, Verdict};
 use serde::{Deserialize, Serialize};
@@ -173,19 +173,39 @@ impl ConfirmReport {
         Results { pairs, orders, rings, violations, detection, trials }.findings()
     }
 
-    /// Returns the report with the pair that leads the group of its cause noted in each harmful pair.
+    /// Returns the report with these verdicts on declared transactions.
+    #[must_use]
+    pub fn with_atomicity(self, found: ViolationsReport) -> Self {
+        Self { atomicity: Some(found), ..self }.with_leaders()
+    }
+
+    /// Returns the report with what leads the group of its cause noted in each harmful pair: a pair, or a violation of
+    /// atomicity.
     pub(super) fn with_leaders(mut self) -> Self {
-        let mut leaders = BTreeMap::new();
+        let (mut leaders, mut of_violations) = (BTreeMap::new(), BTreeMap::new());
+        let mut led = BTreeMap::new();
+        let all = self.atomicity.as_ref().map_or(&[][..], |of| &of.violations);
+        let position = |of: &JudgedViolation| all.iter().position(|other| std::ptr::eq(of, other)).unwrap_or(0) as u32;
         for finding in self.findings() {
-            if let Subject::Pair { pair, .. } = finding.subject
-                && pair.verdict() == Verdict::Harmful
-            {
-                let members = std::iter::once(pair).chain(finding.pairs);
-                leaders.extend(members.map(|member| (member.sites(), pair.sites())));
+            match finding.subject {
+                Subject::Pair { pair, .. } if pair.verdict() == Verdict::Harmful => {
+                    let members = std::iter::once(pair).chain(finding.pairs);
+                    leaders.extend(members.map(|member| (member.sites(), pair.sites())));
+                }
+                Subject::Violation(of) => {
+                    let own = position(of);
+                    of_violations.extend(finding.pairs.iter().map(|member| (member.sites(), own)));
+                    led.extend(finding.violations.iter().map(|member| (position(member), own)));
+                }
+                Subject::Pair { .. } | Subject::Ring(_) | Subject::Failure(..) => {}
             }
         }
         for pair in self.pairs.iter_mut().chain(&mut self.order_pairs) {
             pair.leader = leaders.get(&pair.sites()).cloned();
+            pair.violation = of_violations.get(&pair.sites()).copied();
+        }
+        for (i, of) in self.atomicity.iter_mut().flat_map(|of| &mut of.violations).enumerate() {
+            of.leader = led.get(&(i as u32)).copied();
         }
         self
     }

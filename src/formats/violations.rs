@@ -6,7 +6,7 @@ use super::timeline::{Marks, TransactionMarks};
 use crate::base::counted;
 use crate::campaign::{
     self, CampaignPlan, ConfirmedViolation, ConfirmedViolations, KnownHarm, SearchAnswer, ViolationFacts,
-    ViolationHarm, ViolationVerdict,
+    ViolationHarm, ViolationScope, ViolationVerdict,
 };
 use crate::detect::atomicity::{SeenFinding, Specification};
 use crate::event::by_trace_name;
@@ -57,6 +57,9 @@ pub struct JudgedViolation {
     /// Of `HARMFUL`: the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub harm: Option<HarmOfViolation>,
+    /// Of `HARMFUL`: the index of the violation that leads it, since it has all its contexts and failures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leader: Option<u32>,
     /// Of `REAL`: the most frequent failure of the runs that violate it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_harm: Option<OpenHarm>,
@@ -71,6 +74,9 @@ pub struct HarmOfViolation {
     /// Number of runs that violate the transaction.
     pub violated: u32,
     pub in_one_piece: SerialRuns,
+    /// The signatures of the other failures that come with the violation only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<String>,
 }
 
 /// Numbers of runs that have a transaction in one piece, by the place of what comes between otherwise.
@@ -117,14 +123,14 @@ impl ViolationsReport {
         self.violations.iter().filter(|of| of.counts(strict)).count() as u64
     }
 
-    /// Returns the verdicts that a text lists: with `all` each of them. Otherwise, of the findings about one name those
-    /// that say less than the first one are left out: joint ones, those of priority 3, and likely harmless ones, unless
-    /// they show another failure.
+    /// Returns the verdicts that a text lists: with `all` each of them. Otherwise those of another one's cause are left
+    /// out, and of the findings about one name those that say less than the first one: joint ones, those of priority 3,
+    /// and likely harmless ones, unless they show another failure.
     #[must_use]
     pub fn listed(&self, all: bool) -> Vec<&JudgedViolation> {
         let mut names = BTreeSet::new();
         let mut listed = Vec::new();
-        for of in &self.violations {
+        for of in self.violations.iter().filter(|of| all || of.leader.is_none()) {
             let name = (&of.specification, &of.transaction);
             let is_first = names.insert((name, None));
             let shows_failure = of.harm().is_some_and(|failure| names.insert((name, Some(&failure.signature))));
@@ -160,6 +166,15 @@ impl ViolationFacts for JudgedViolation {
     fn harm(&self) -> Option<&Failure> {
         self.harm.as_ref().map(|harm| &harm.failure)
     }
+
+    fn scope(&self) -> ViolationScope {
+        let Some(harm) = &self.harm else { return ViolationScope::default() };
+        let failures = std::iter::once(&harm.failure.signature).chain(&harm.others).map(String::as_str);
+        let cycles = self.finding.iter().flat_map(|finding| &finding.cycles);
+        let moments = cycles.flat_map(|cycle| &cycle.edges).flat_map(|edge| [&edge.from, &edge.to]);
+        let priority = self.priority().unwrap_or(u8::MAX);
+        ViolationScope::new(failures, priority, moments.map(|moment| (moment.running(), moment.inside)))
+    }
 }
 
 impl JudgedViolation {
@@ -188,6 +203,7 @@ impl JudgedViolation {
                 Some(KnownHarm::Needed(harm)) => Some(HarmOfViolation::new(plan, harm)),
                 _ => None,
             },
+            leader: None,
             open_harm: match &of.harm {
                 Some(KnownHarm::Open(campaign::OpenHarm { signature, either_way })) => {
                     Some(OpenHarm { signature: signature.clone(), either_way: *either_way })
@@ -256,7 +272,7 @@ impl JudgedViolation {
                 false => format!("too few runs in one piece to rule out the same failure: {signature}"),
             });
         }
-        let HarmOfViolation { failure, violated, in_one_piece } = self.harm.as_ref()?;
+        let HarmOfViolation { failure, violated, in_one_piece, .. } = self.harm.as_ref()?;
         let SerialRuns { before, after, other } = *in_one_piece;
         let runs = |n: u64| counted(n, "run");
         let mut serial = vec![format!("{before} before"), format!("{after} after")];
@@ -289,6 +305,9 @@ impl JudgedViolation {
             None => lines.push(format!("{number}  {:<11}  atomicity of {}", self.verdict, self.transaction)),
         }
         lines.extend(self.facts().into_iter().map(|fact| format!("   {fact}")));
+        // With all cycles the numbers are those of the list.
+        let leader = self.leader.filter(|_| all).map(|by| format!("   the same cause as number {}", by + 1));
+        lines.extend(leader);
         let shown = self.shown().map(replay).unwrap_or_default();
         lines.extend(shown.into_iter().map(|command| format!("   {command}")));
         lines
@@ -316,7 +335,8 @@ impl HarmOfViolation {
     fn new(plan: &CampaignPlan, harm: &ViolationHarm) -> Self {
         let campaign::SerialRuns { before, after, other } = harm.serial;
         let in_one_piece = SerialRuns { before, after, other };
-        Self { failure: fails(plan, &harm.failure), violated: harm.violated, in_one_piece }
+        let others = harm.others.clone();
+        Self { failure: fails(plan, &harm.failure), violated: harm.violated, in_one_piece, others }
     }
 }
 

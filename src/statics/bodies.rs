@@ -2,7 +2,7 @@
 
 use super::Statics;
 use super::bits::Bits;
-use super::graph::{APP, Ctx, Graph};
+use super::graph::{APP, ContextKind, Ctx, Graph};
 use crate::base::Id;
 use crate::event::BodyId;
 use std::collections::BTreeMap;
@@ -59,7 +59,9 @@ impl Statics {
                 over.iter().filter(meets).filter_map(|bit| places[bit]).for_each(|first| some.add(first));
             }
             some.remove(place);
-            let all = some.iter().filter(|first| {
+            // A job ends when all jobs that belong to it have ended, which its parts do not tell.
+            let is_job = |ctx: &Ctx| graph.context(*ctx).kind == ContextKind::Job;
+            let all = some.iter().filter(|first| !bodies[*first].1.iter().any(is_job)).filter(|first| {
                 let firsts = &bodies[*first].1;
                 let ordered = |a: &Ctx| thens.iter().all(|b| is_over(*a, *b) || never_both(*a, *b));
                 (firsts.len() == 1 && thens.len() == 1) || firsts.iter().all(ordered)

@@ -5,6 +5,7 @@ use super::flow::Flow;
 use super::graph::{Ctx, Graph, Node, NodeKind};
 use super::points::Points;
 use super::program_facts::ProgramFacts;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The facts when a node is pending. Rows of contexts, except `must`.
@@ -81,26 +82,29 @@ pub(super) struct Known {
     facts: Vec<Facts>,
     /// Contexts below a place where ways part, or with one.
     parted: Bits,
+    /// The nodes where ways come together at which the facts grow, each with the ends of these ways.
+    ways: BTreeMap<Node, Vec<Node>>,
 }
 
 impl Known {
     pub(super) fn new(graph: Graph, flow: Flow, points: Points, program: ProgramFacts) -> Self {
         let mut nearest = vec![0; graph.nodes.len()];
+        let mut ways = BTreeMap::new();
         let mut places = 0;
         for ctx in graph.ids() {
             let entry = graph.context(ctx).entry();
             let first = places;
             graph.nodes_of(ctx).for_each(|node| nearest[node.0 as usize] = first);
             places += 1;
+            let mut ends = flow.forward_ends(&graph, ctx);
             for node in flow.order(&graph, ctx).filter(|node| *node != entry) {
-                nearest[node.0 as usize] = match (graph.node(node).kind, flow.idom(node)) {
-                    (NodeKind::Sync(_), _) => {
-                        places += 1;
-                        places - 1
-                    }
-                    (_, Some(up)) => nearest[up.0 as usize],
-                    (_, None) => first,
-                };
+                let up = flow.idom(node).map_or(first, |up| nearest[up.0 as usize]);
+                // Where all ways come from one place, they know the same.
+                let ends = ends.remove(&node).filter(|ends| ends.iter().any(|end| nearest[end.0 as usize] != up));
+                let is_sync = matches!(graph.node(node).kind, NodeKind::Sync(_));
+                nearest[node.0 as usize] = if is_sync || ends.is_some() { places } else { up };
+                places += u32::from(is_sync || ends.is_some());
+                ways.extend(ends.filter(|_| !is_sync).map(|ends| (node, ends)));
             }
         }
         let facts = vec![Facts::default(); places as usize];
@@ -112,7 +116,33 @@ impl Known {
                 parted.add(ctx.0 as usize);
             }
         }
-        Self { graph, flow, points, program, nearest, facts, parted }
+        Self { graph, flow, points, program, nearest, facts, parted, ways }
+    }
+
+    /// Returns the ends of the ways that come together at a node, if they know different things.
+    pub(super) fn ways(&self, node: Node) -> Option<&[Node]> {
+        self.ways.get(&node).map(Vec::as_slice)
+    }
+
+    /// Replaces all facts: by everything, whether it is true or not, or by those of another time. Returns the former
+    /// ones.
+    pub(super) fn exchange(&mut self, facts: Option<Vec<Facts>>) -> Vec<Facts> {
+        let facts = facts.unwrap_or_else(|| {
+            let contexts = Arc::new((0..self.graph.contexts.len()).collect());
+            let [over, posts, begun, ended] = std::array::from_fn(|_| Arc::clone(&contexts));
+            vec![Facts { over, posts, begun, ended, must: Arc::new(self.points.all()) }; self.facts.len()]
+        });
+        std::mem::replace(&mut self.facts, facts)
+    }
+
+    /// Returns the facts at a node of this list for all places.
+    pub(super) fn among<'f>(&self, facts: &'f [Facts], node: Node) -> &'f Facts {
+        &facts[self.nearest[node.0 as usize] as usize]
+    }
+
+    /// Returns the number of places at which the facts grow.
+    pub(super) fn size(&self) -> usize {
+        self.facts.len()
     }
 
     /// Returns the node at which the facts of this one were last seen to grow: it, or one that dominates it.
@@ -218,7 +248,9 @@ impl Known {
     /// Iterates over the nodes of a context at which its facts grow, in the order in which they depend on each other.
     pub(super) fn places(&self, ctx: Ctx) -> Vec<Node> {
         let entry = self.graph.context(ctx).entry();
-        let grows = |node: &Node| *node == entry || matches!(self.graph.node(*node).kind, NodeKind::Sync(_));
+        let grows = |node: &Node| {
+            *node == entry || matches!(self.graph.node(*node).kind, NodeKind::Sync(_)) || self.ways.contains_key(node)
+        };
         self.flow.order(&self.graph, ctx).filter(grows).collect()
     }
 

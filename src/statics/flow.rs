@@ -132,6 +132,30 @@ impl Flow {
         self.order[from..].iter().take_while(move |n| nodes.contains(n)).map(|n| Node(*n))
     }
 
+    /// Returns for the nodes of a context to which several ways lead their last nodes before it, without the ways that
+    /// lead back: of these all come through the node itself.
+    pub(super) fn forward_ends(&self, graph: &Graph, ctx: Ctx) -> BTreeMap<Node, Vec<Node>> {
+        let mut ends: BTreeMap<Node, Vec<Node>> = BTreeMap::new();
+        for node in self.order(graph, ctx) {
+            graph.successors(node).for_each(|next| ends.entry(next).or_default().push(node));
+        }
+        // A node of very long loops is left out when too many dominators have been looked at.
+        let mut left = MOST_LOOKS + 8 * graph.context(ctx).nodes.len();
+        ends.retain(|node, ends| {
+            if ends.len() > 1 && self.cyclic(*node) {
+                ends.retain(|end| {
+                    let above = std::iter::successors(Some(*end), |node| self.idom(*node)).take(left);
+                    let mut looked = 0;
+                    let leads_back = above.inspect(|_| looked += 1).any(|above| above == *node);
+                    left -= looked;
+                    !leads_back
+                });
+            }
+            ends.len() > 1 && left > 0
+        });
+        ends
+    }
+
     /// Whether `then` can be performed after `first`, by a way of at least one edge. Both are of one context.
     pub(super) fn may_follow(&self, graph: &Graph, first: Node, then: Node) -> bool {
         let (a, b) = (self.component[first.0 as usize], self.component[then.0 as usize]);
@@ -272,6 +296,9 @@ impl Flow {
         found.into_iter().for_each(|(node, idom)| self.idom[node as usize] = idom);
     }
 }
+
+/// Number of dominators that are looked at for the ways of a context, besides those that its size allows.
+const MOST_LOOKS: usize = 10_000;
 
 /// Marks a node whose component is known.
 const DONE: u32 = u32::MAX - 1;

@@ -64,16 +64,48 @@ pub(super) enum ContextKind {
     Thread,
     Task,
     Firing(EventId),
-    /// An async task. No rule of queues names it, because it leaves and enters loopers.
+    /// A part of an async task: from its begin, or from a suspension point, up to the next ones. Nothing else runs on
+    /// its looper meanwhile, as for a task.
     Job,
-    /// A callback of a component. Nothing is known of when it comes.
+    /// A callback of a component: a message of its looper. Nothing is known of when it comes.
     Row,
+}
+
+/// How a context begins on its looper.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Start {
+    /// With a message that the maker posts.
+    Message,
+    /// With a message that is posted some time behind the maker.
+    Later,
+    /// Inside the operation that makes it, which goes on when this context is over.
+    Called,
+    /// With a message, or at once behind the maker.
+    Either,
+}
+
+/// A suspension point of an async task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Pause {
+    /// The rest is queued at once.
+    Yield,
+    /// The rest is queued after some time, which is more than 0.
+    Sleep,
+    /// The rest goes on at another place.
+    Switch,
+    /// The task waits, unless what it waits for has happened.
+    Other,
 }
 
 /// A context.
 #[derive(Clone, Debug)]
 pub(super) struct Context {
     pub(super) kind: ContextKind,
+    pub(super) start: Start,
+    /// The first part of the async task that this one is a part of; the context itself for all others.
+    pub(super) whole: Ctx,
+    /// Whether the job belongs to the one that launches it, and ends before that one.
+    pub(super) belongs: bool,
     /// `None` for the app, and for a looper without a block.
     pub(super) body: Option<BodyId>,
     pub(super) args: Vec<Val>,
@@ -157,10 +189,12 @@ pub(super) struct AccessData {
     pub(super) races: bool,
 }
 
-/// A condition on the value of a global: `global op constant` is `wanted`.
+/// A condition on the value of a cell of a global: `global[cell] op constant` is `wanted`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Test {
     pub(super) global: GlobalId,
+    /// The number of the cell: 0 if the global has only one.
+    pub(super) cell: i64,
     pub(super) op: TestOp,
     pub(super) constant: i64,
     pub(super) wanted: bool,
@@ -201,7 +235,7 @@ impl TestOp {
 impl Test {
     /// Returns whether every value that satisfies this condition satisfies the other one.
     pub(super) fn implies(self, other: Self) -> bool {
-        let exact = self.op == TestOp::Eq && self.wanted && self.global == other.global;
+        let exact = self.op == TestOp::Eq && self.wanted && (self.global, self.cell) == (other.global, other.cell);
         self == other || (exact && other.holds(self.constant))
     }
 
@@ -216,13 +250,26 @@ impl Test {
     }
 }
 
+/// Who reads a condition, as far as it matters.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Reader {
+    /// The blocks around the read, an index in [`Graph::around`].
+    pub(super) around: u32,
+    /// The context. The app if no block holds a lock, so that equal conditions are one.
+    pub(super) ctx: Ctx,
+    /// Whether others may have run since the condition came out.
+    pub(super) is_stale: bool,
+}
+
 /// What has happened where the facts about a context grow.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Sync {
-    /// A thread has been joined.
+    /// A thread or job has been joined.
     Join(Ctx),
+    /// A job has run up to its first suspension point.
+    Called(Ctx),
     /// A condition has come out.
-    Flag(Test),
+    Flag(Test, Reader),
     /// The queue of this thread has been left.
     LoopLeft,
     /// This looper has been told to quit.
@@ -245,6 +292,8 @@ pub(super) enum NodeKind {
     /// An access, by its index in [`Graph::accesses`].
     Access(u32),
     Make(Ctx),
+    /// A suspension point. Only while a job is unfolded: then it makes the next part of the job.
+    Suspend(Pause),
     Quit {
         looper: Option<Ctx>,
         safely: bool,
@@ -296,6 +345,10 @@ pub(super) struct Graph {
     pub(super) around: Vec<Blocks>,
     /// Acquisitions of blocks of which the nodes inside are not all known.
     pub(super) busy: BTreeSet<SiteId>,
+    /// Contexts in which calls share a copy of a body. The locks around these calls are not known inside of the copy.
+    pub(super) shares: BTreeSet<Ctx>,
+    /// Bodies that something runs, or registers as a callback.
+    pub(super) runs: BTreeSet<BodyId>,
     /// Globals that `init` writes.
     pub(super) init_writes: BTreeSet<GlobalId>,
     /// Whether something was folded because of a limit.
@@ -317,6 +370,61 @@ impl Graph {
 
     pub(super) fn access(&self, node: Node) -> Option<&AccessData> {
         if let NodeKind::Access(i) = self.node(node).kind { self.accesses.get(i as usize) } else { None }
+    }
+
+    /// Returns the known locks of the blocks around a node.
+    pub(super) fn held(&self, node: Node) -> &[Held] {
+        self.around.get(self.node(node).around as usize).map_or(&[], |blocks| &blocks.locks)
+    }
+
+    /// Whether an operation of one context may be performed while another one is in the middle of its own on the same
+    /// thread: it is the same context, or may be called by it.
+    pub(super) fn may_run_inside(&self, inner: Ctx, outer: Ctx) -> bool {
+        let mut open = vec![inner];
+        let mut seen = BTreeSet::from([inner]);
+        while let Some(ctx) = open.pop() {
+            if ctx == outer {
+                return true;
+            }
+            let context = self.context(ctx);
+            let is_called = match context.kind {
+                ContextKind::Job => matches!(context.start, Start::Called | Start::Either) || context.looper.is_none(),
+                ContextKind::Task => context.looper.is_none() && context.class.is_none(),
+                _ => false,
+            };
+            if is_called {
+                open.extend(context.makers.iter().map(|maker| self.node(*maker).ctx).filter(|ctx| seen.insert(*ctx)));
+            }
+        }
+        false
+    }
+
+    /// Returns the contexts that may be in the middle of an operation on the same thread when this one runs.
+    pub(super) fn around_start(&self, ctx: Ctx) -> BTreeSet<Ctx> {
+        let (mut open, mut seen, mut around) = (vec![ctx], BTreeSet::from([ctx]), BTreeSet::new());
+        while let Some(ctx) = open.pop() {
+            let context = self.context(ctx);
+            if matches!(context.start, Start::Message | Start::Later) {
+                continue;
+            }
+            for maker in context.makers.iter().map(|maker| self.node(*maker).ctx) {
+                // An earlier part of the job has come to its end.
+                if context.start == Start::Called {
+                    around.insert(maker);
+                }
+                if seen.insert(maker) {
+                    open.push(maker);
+                }
+            }
+        }
+        around
+    }
+
+    /// Whether all operations of two contexts are of one instance of one thread, task or job, so that they are in the
+    /// order of its program.
+    pub(super) fn are_one(&self, a: Ctx, b: Ctx) -> bool {
+        let whole = self.context(a).whole;
+        whole == self.context(b).whole && self.context(whole).unique
     }
 
     /// Iterates over all contexts.

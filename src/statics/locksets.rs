@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Default, Debug)]
 pub(super) struct LockSets {
     by_hand: BTreeMap<u32, Vec<Held>>,
-    /// Locks that a context releases by hand, so that a block of it need not hold them to its end. `None` for any lock.
+    /// Locks that a context may release by hand inside a block that holds them, so that its blocks need not hold them
+    /// to their ends. `None` for any lock.
     released: BTreeSet<(Ctx, Option<LockId>)>,
 }
 
@@ -18,9 +19,7 @@ impl LockSets {
         let mut sets = Self::default();
         for ctx in graph.ids() {
             for node in graph.nodes_of(ctx) {
-                if let NodeKind::Release(lock) = graph.node(node).kind {
-                    sets.released.insert((ctx, lock.map(|(lock, _)| lock)));
-                }
+                sets.released.extend(released_inside(graph, node).map(|lock| (ctx, lock)));
             }
             if graph.nodes_of(ctx).any(|node| matches!(graph.node(node).kind, NodeKind::Acquire(Some(_)))) {
                 sets.walk(graph, flow, ctx);
@@ -73,11 +72,19 @@ impl LockSets {
     /// Returns the known locks that are held when a node is pending.
     pub(super) fn at<'s>(&'s self, graph: &'s Graph, node: Node) -> impl Iterator<Item = &'s Held> + Clone {
         let ctx = graph.node(node).ctx;
-        let around = graph.around.get(graph.node(node).around as usize).map_or(&[][..], |blocks| &blocks.locks);
         let any = self.released.contains(&(ctx, None));
         let kept = move |held: &&Held| !any && !self.released.contains(&(ctx, Some(held.0)));
-        around.iter().filter(kept).chain(self.by_hand.get(&node.0).map_or(&[][..], Vec::as_slice))
+        graph.held(node).iter().filter(kept).chain(self.by_hand.get(&node.0).map_or(&[][..], Vec::as_slice))
     }
+}
+
+/// Returns the locks that a node may release by hand inside a block that holds them. `None` for any lock.
+pub(super) fn released_inside(graph: &Graph, node: Node) -> Option<Option<LockId>> {
+    let NodeKind::Release(lock) = graph.node(node).kind else { return None };
+    let lock = lock.map(|(lock, _)| lock);
+    let held = |lock: LockId| graph.held(node).iter().any(|(held, _)| *held == lock);
+    let is_inside = graph.shares.contains(&graph.node(node).ctx) || lock.map_or(!graph.held(node).is_empty(), held);
+    is_inside.then_some(lock)
 }
 
 // What both lists have, as often as both have it.

@@ -10,11 +10,15 @@ pub(super) enum Rule {
     Fifo,
     Firings,
     Nopre,
+    /// What begins inside of an operation has come to its end.
+    Inside,
     Front,
     /// A task has come to its end, since it had begun.
     Ended(Ctx),
     /// A task has come to its end, since it was posted.
     Sure(Ctx),
+    /// Ways come together that know different things.
+    Ways(Node),
     /// The thread of this node runs messages.
     Loop(Node),
     /// A place at which the facts grow.

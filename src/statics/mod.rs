@@ -20,6 +20,7 @@ mod bodies;
 mod facts;
 mod flow;
 mod graph;
+mod idle;
 mod locksets;
 mod log;
 mod mistakes;
@@ -31,6 +32,7 @@ mod protected;
 mod redundant;
 mod report;
 mod rules;
+mod sections;
 mod settled;
 mod unfold;
 mod why;
@@ -42,6 +44,7 @@ use bodies::{Bodies, bodies_of};
 use facts::Known;
 use flow::Flow;
 use graph::Node;
+pub use idle::idle;
 use locksets::LockSets;
 use log::Log;
 pub use mistakes::mistakes;
@@ -62,6 +65,9 @@ pub struct StaticsOptions {
     pub operations: usize,
     /// Whether to keep what the reasons of claims need ([`Statics::why`]). It takes more time and memory.
     pub reasons: bool,
+    /// Whether a condition that is read under a lock tells that the block of its writer is over, if that holds the lock
+    /// too. Without it less is claimed: for measurements of how far that goes.
+    pub locked_flags: bool,
 }
 
 impl StaticsOptions {
@@ -74,7 +80,7 @@ impl StaticsOptions {
 
 impl Default for StaticsOptions {
     fn default() -> Self {
-        Self { contexts: 16_000, operations: 1_000_000, reasons: false }
+        Self { contexts: 16_000, operations: 1_000_000, reasons: false, locked_flags: true }
     }
 }
 
@@ -121,7 +127,7 @@ pub struct Statics {
 pub fn analyze(program: &Program, options: &StaticsOptions) -> Statics {
     let graph = unfold::unfold(program, options);
     let flow = Flow::of(&graph);
-    let facts = ProgramFacts::of(program, &graph, &flow);
+    let facts = ProgramFacts::of(program, &graph, &flow, options.locked_flags);
     let named: BTreeSet<Node> = facts.one_of.values().chain(facts.all_of.values()).flatten().copied().collect();
     let points = Points::of(&graph, &flow, &named);
     let locks = LockSets::of(&graph, &flow);

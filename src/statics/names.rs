@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub(super) struct Names {
     contexts: Vec<String>,
-    globals: Vec<String>,
+    /// The names of globals, and whether they have several cells.
+    globals: Vec<(String, bool)>,
 }
 
 impl Names {
@@ -26,15 +27,17 @@ impl Names {
             if from_start && let Some((_, thread)) = declared.next() {
                 return thread.name.clone();
             }
+            let part = if context.whole == ctx { "" } else { ", continued," };
             let body = context.body.and_then(|body| program.bodies.get(body.index()));
-            body.map_or_else(|| "the looper".to_owned(), |body| body.name.clone())
+            body.map_or_else(|| "the looper".to_owned(), |body| format!("{}{part}", body.name))
         };
         let mut contexts: Vec<String> = graph.ids().map(plain).collect();
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         contexts.iter().for_each(|name| *counts.entry(name.clone()).or_default() += 1);
         for (i, name) in contexts.iter_mut().enumerate() {
             let spawned = graph.contexts[i].body.is_none() && i > 0;
-            if (counts.get(name).is_some_and(|count| *count > 1) || spawned)
+            let is_part = graph.contexts[i].whole.0 as usize != i;
+            if (counts.get(name).is_some_and(|count| *count > 1) || spawned || is_part)
                 && let Some(line) =
                     graph.contexts[i].makers.first().and_then(|maker| line(program, graph.node(*maker).site))
             {
@@ -44,15 +47,23 @@ impl Names {
         if let Some(app) = contexts.first_mut() {
             *app = "the app".to_owned();
         }
-        Self { contexts, globals: program.globals.iter().map(|global| global.name.clone()).collect() }
+        Self {
+            contexts,
+            globals: program.globals.iter().map(|global| (global.name.clone(), global.cells > 1)).collect(),
+        }
     }
 
     pub(super) fn context(&self, ctx: Ctx) -> &str {
         self.contexts.get(ctx.0 as usize).map_or("", String::as_str)
     }
 
-    pub(super) fn global(&self, id: crate::event::GlobalId) -> &str {
-        self.globals.get(id.index()).map_or("", String::as_str)
+    /// `ready`, or `ready[2]` if the global has several cells, which are numbered row by row.
+    pub(super) fn cell(&self, id: crate::event::GlobalId, cell: i64) -> String {
+        match self.globals.get(id.index()) {
+            Some((name, true)) => format!("{name}[{cell}]"),
+            Some((name, false)) => name.clone(),
+            None => String::new(),
+        }
     }
 }
 

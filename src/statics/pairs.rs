@@ -71,14 +71,14 @@ pub(super) fn conflict(a: &AccessData, b: &AccessData) -> bool {
 
 /// Returns how two occurrences that conflict are related.
 pub(super) fn relation(known: &Known, locks: &LockSets, x: Node, y: Node) -> Relation {
-    // Most pairs are decided by one bit.
+    // Most pairs are decided by two bits.
     if !known.may_exclude(x, y) {
         let over = |first: Node, then: Node| known.at(then).over.has(known.graph.node(first).ctx.0 as usize);
-        if over(x, y) {
-            return Relation::Before;
-        }
-        if over(y, x) {
-            return Relation::After;
+        match (over(x, y), over(y, x)) {
+            (true, true) => return Relation::Never,
+            (true, false) => return Relation::Before,
+            (false, true) => return Relation::After,
+            (false, false) => {}
         }
     }
     match (known.is_past_before(x, y), known.is_past_before(y, x)) {
@@ -102,8 +102,7 @@ fn runner(known: &Known, node: Node) -> Option<Ctx> {
     let context = known.graph.context(ctx);
     match context.kind {
         ContextKind::Thread | ContextKind::App => context.unique.then_some(ctx),
-        ContextKind::Task | ContextKind::Firing(_) => context.looper,
-        ContextKind::Job | ContextKind::Row => None,
+        ContextKind::Task | ContextKind::Firing(_) | ContextKind::Job | ContextKind::Row => context.looper,
     }
 }
 
@@ -119,9 +118,10 @@ impl Statics {
             let mut next = if a == b { i } else { 0 };
             while let Some(y) = seconds.get(next) {
                 next += 1;
-                if at == graph.node(*y).ctx && graph.context(at).unique {
+                if graph.are_one(at, graph.node(*y).ctx) {
                     // Occurrences are in the order of contexts, and one context may have very many.
-                    next = seconds.partition_point(|node| graph.node(*node).ctx <= at);
+                    let here = graph.node(*y).ctx;
+                    next = seconds.partition_point(|node| graph.node(*node).ctx <= here);
                     continue;
                 }
                 if graph.access(*y).is_some_and(|theirs| conflict(mine, theirs)) {

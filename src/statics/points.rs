@@ -79,6 +79,11 @@ impl Points {
         up.find_map(|node| above.get(&node.0).cloned()).unwrap_or_default()
     }
 
+    /// All points, and the numbers of contexts with several makers.
+    pub(super) fn all(&self) -> Bits {
+        (0..self.nodes.len()).collect()
+    }
+
     /// The contexts that make some with one maker.
     pub(super) fn makers(&self) -> &Bits {
         &self.makers

@@ -16,7 +16,7 @@ impl Statics {
             for y in self.occurrences(b) {
                 let (at, there) = (graph.node(*x).ctx, graph.node(*y).ctx);
                 let Some((mine, theirs)) = graph.access(*x).zip(graph.access(*y)) else { continue };
-                if (at == there && graph.context(at).unique) || !conflict(mine, theirs) {
+                if graph.are_one(at, there) || !conflict(mine, theirs) {
                     continue;
                 }
                 any = true;

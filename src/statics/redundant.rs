@@ -74,8 +74,7 @@ impl Statics {
                 }
                 for y in self.occurrences(other) {
                     let (at, there) = (graph.node(*x).ctx, graph.node(*y).ctx);
-                    let apart = at == there && graph.context(at).unique;
-                    if apart || !graph.access(*y).is_some_and(|theirs| conflict(mine, theirs)) {
+                    if graph.are_one(at, there) || !graph.access(*y).is_some_and(|theirs| conflict(mine, theirs)) {
                         continue;
                     }
                     match relation(&self.known, &none, *x, *y) {

@@ -32,7 +32,7 @@ impl StaticPair {
 /// The size of an unfolded program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StaticCounts {
-    /// Number of contexts: threads, tasks, firings.
+    /// Number of contexts: threads, tasks, firings, parts of async tasks.
     pub contexts: usize,
     /// Number of operations in all of them.
     pub operations: usize,
@@ -110,6 +110,7 @@ impl Statics {
                 let context = graph.context(child);
                 let arrow = match (context.kind, context.looper) {
                     (ContextKind::App | ContextKind::Thread, _) => "fork".to_owned(),
+                    (ContextKind::Job, _) if context.whole != child => "resume".to_owned(),
                     (ContextKind::Job, _) => "launch".to_owned(),
                     (ContextKind::Row, _) => "row".to_owned(),
                     (_, Some(looper)) => self.names.context(looper).to_owned(),

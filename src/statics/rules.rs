@@ -1,11 +1,17 @@
 //! The rules of static executes-before, run to a fixpoint.
 //!
-//! Every rule concludes true facts from true facts, and the rules start from none, so that nothing proves itself. The
-//! names of the rules are those of `docs/static.md`.
+//! Every rule concludes true facts from true facts, and the rules start from none. Then, in programs of moderate size
+//! that wait for something, the rules are applied once more to all facts, true or not, until only those are left that
+//! the rules uphold. Nothing proves itself by that: take a fact that is wrong in a run, and of all such facts and
+//! instants the earliest one. A rule concludes it from facts about operations that were pending before, or from a fact
+//! about the same instant whose violation comes earlier, and these are right. It orders what waits in a circle: two
+//! threads that take turns, each by a flag of the other one.
+//!
+//! The names of the rules are those of `docs/static.md`.
 
 use super::bits::Bits;
 use super::facts::{Facts, Known};
-use super::graph::{Context, ContextKind, Ctx, Node, NodeKind, Sync};
+use super::graph::{Context, ContextKind, Ctx, Node, NodeKind, Start, Sync};
 use super::log::{Log, Rule};
 use crate::base::mutant::{self, Mutant};
 use crate::world::Time;
@@ -14,6 +20,12 @@ use std::sync::Arc;
 
 /// Maximum number of passes over all contexts. Programs need two or three.
 const MOST_PASSES: usize = 12;
+
+/// Maximum number of passes over all contexts in which facts are taken away.
+const MOST_SHRINKING: usize = 60;
+
+/// Maximum number of contexts, and of places at which facts grow, for that.
+const MOST_SHRUNK: usize = 2_000;
 
 /// Maximum number of makers of a context that has several, for these to be compared one by one.
 const MOST_MAKERS: usize = 8;
@@ -31,12 +43,13 @@ pub(super) fn derive(known: &mut Known, reasons: bool) -> Option<Log> {
     let many: Vec<Ctx> =
         contexts().filter(|ctx| known.graph.context(*ctx).makers.len() <= MOST_MAKERS).take(most_many).collect();
     let log = reasons.then(Log::default);
-    let mut pass = Pass { known, many, meets: BTreeMap::new(), log };
+    let mut pass = Pass { known, many, meets: BTreeMap::new(), log, explained: None };
     for _ in 0..MOST_PASSES {
         if !pass.run() {
             break;
         }
     }
+    pass.shrink();
     pass.log
 }
 
@@ -47,6 +60,8 @@ struct Pass<'k> {
     /// What is known where one of several nodes has happened, in this pass.
     meets: BTreeMap<Sync, Facts>,
     log: Option<Log>,
+    /// The facts whose reasons the log has, if they are not the present ones.
+    explained: Option<Vec<Facts>>,
 }
 
 /// The place that a rule is applied at.
@@ -60,6 +75,26 @@ struct Here {
 }
 
 impl Pass<'_> {
+    // Replaces the facts by the greatest ones that the rules uphold, if that takes little time.
+    fn shrink(&mut self) {
+        let graph = &self.known.graph;
+        let waits = !self.known.program.one_of.is_empty() || !self.known.program.all_of.is_empty();
+        if !waits || graph.contexts.len() > MOST_SHRUNK || self.known.size() > MOST_SHRUNK {
+            return;
+        }
+        let (log, least) = (self.log.take(), self.known.exchange(None));
+        let is_stable = (0..MOST_SHRINKING).any(|_| !self.run());
+        self.log = log;
+        if !is_stable {
+            self.known.exchange(Some(least));
+        } else if self.log.is_some() {
+            // What is added has the rules that uphold it as its reasons. The others stay as they are.
+            self.explained = Some(least);
+            self.run();
+            self.explained = None;
+        }
+    }
+
     fn run(&mut self) -> bool {
         self.meets.clear();
         let mut grown = false;
@@ -73,7 +108,11 @@ impl Pass<'_> {
                     NodeKind::Sync(sync) => {
                         self.by(here, Rule::Sync(sync), &mut facts, |pass, facts| pass.sync(here, sync, facts));
                     }
-                    _ => self.entry(here, &before, &mut facts),
+                    _ if here.is_entry => self.entry(here, &before, &mut facts),
+                    _ => self.by(here, Rule::Ways(node), &mut facts, |pass, facts| {
+                        let ends = pass.known.ways(node).unwrap_or_default();
+                        facts.absorb(&pass.known.behind_one(ends));
+                    }),
                 }
                 self.close(here, &before, &mut facts);
                 grown |= self.known.set(node, facts, Some(&before));
@@ -114,13 +153,17 @@ impl Pass<'_> {
         let before = self.log.is_some().then(|| facts.clone());
         apply(self, facts);
         if let (Some(log), Some(before)) = (&mut self.log, before) {
-            log.note(here.node, rule, (&before, self.known.at(here.node)), facts);
+            let known = match &self.explained {
+                Some(explained) => self.known.among(explained, here.node),
+                None => self.known.at(here.node),
+            };
+            log.note(here.node, rule, (&before, known), facts);
         }
     }
 
     fn entry(&mut self, here: Here, made: &Facts, facts: &mut Facts) {
         self.by(here, Rule::Firings, facts, |pass, facts| pass.firings(here, made, facts));
-        let Some(looper) = here.looper else { return };
+        let Some(looper) = here.looper.filter(|_| self.begins_with_message(here.ctx)) else { return };
         if let Some(node) = self.known.program.loops.get(&looper).copied() {
             // LOOP: messages run where the thread runs them.
             self.by(here, Rule::Loop(node), facts, |pass, facts| facts.absorb(&pass.known.behind(node)));
@@ -135,6 +178,11 @@ impl Pass<'_> {
             }
             sure.remove(bit);
         }
+    }
+
+    // Whether a context begins with a message, and not inside or behind another one.
+    fn begins_with_message(&self, ctx: Ctx) -> bool {
+        matches!(self.context(ctx).start, Start::Message | Start::Later)
     }
 
     /// FIRINGS: the k-th firing belongs to the k-th enable.
@@ -179,6 +227,14 @@ impl Pass<'_> {
 
     fn sync(&mut self, here: Here, sync: Sync, facts: &mut Facts) {
         match sync {
+            Sync::Join(job) if self.context(job).kind == ContextKind::Job => {
+                if self.context(job).unique
+                    && let Some(family) = self.known.program.families.get(&job)
+                {
+                    Arc::make_mut(&mut facts.over).add_all(family);
+                }
+            }
+            Sync::Called(job) => facts.absorb(&self.known.behind(self.context(job).entry())),
             Sync::Join(thread) => {
                 let context = self.context(thread);
                 let (entry, unique) = (context.entry(), context.unique);
@@ -200,7 +256,8 @@ impl Pass<'_> {
                 }
             }
             Sync::HasQuit(looper) => {
-                let quits = here.looper == Some(looper) && self.context(here.ctx).unique;
+                let quits =
+                    here.looper == Some(looper) && self.context(here.ctx).unique && self.begins_with_message(here.ctx);
                 if quits
                     && self.known.program.quits_plainly
                     && let Some(dropped) = self.known.program.dropped.get(&looper)
@@ -210,7 +267,7 @@ impl Pass<'_> {
                     Arc::make_mut(&mut facts.over).add_all(&dropped);
                 }
             }
-            Sync::Flag(_) | Sync::Down(_) | Sync::Woken(_) | Sync::Callback(..) => {
+            Sync::Flag(..) | Sync::Down(_) | Sync::Woken(_) | Sync::Callback(..) => {
                 if !self.meets.contains_key(&sync) {
                     let nodes = self.known.program.one_of.get(&sync).map_or(&[][..], Vec::as_slice);
                     self.meets.insert(sync, self.known.behind_one(nodes));
@@ -239,6 +296,7 @@ impl Pass<'_> {
             self.add_many(here, facts);
             if let Some(looper) = here.looper {
                 self.by(here, Rule::Nopre, facts, |pass, facts| pass.nopre(here, looper, facts));
+                self.by(here, Rule::Inside, facts, |pass, facts| pass.called(here, looper, facts));
                 // ENDED: what has begun on this looper has come to its end.
                 let open = |pass: &Self, facts: &Facts, ended: &Bits| {
                     pass.begun(here, looper, facts).without(&facts.ended).without(ended).last()
@@ -250,7 +308,7 @@ impl Pass<'_> {
                     }
                     ended.add(bit);
                 }
-                if here.is_entry {
+                if here.is_entry && self.begins_with_message(here.ctx) {
                     self.by(here, Rule::Front, facts, |pass, facts| pass.front(here, looper, facts));
                 }
             }
@@ -270,9 +328,25 @@ impl Pass<'_> {
     // The other tasks of this looper that have begun.
     fn begun(&self, here: Here, looper: Ctx, facts: &Facts) -> Bits {
         let Some(on) = self.known.program.on.get(&looper) else { return Bits::default() };
-        let mut begun = facts.begun.and(on);
-        begun.remove(here.ctx.0 as usize);
-        begun
+        self.outside(here, facts.begun.and(on))
+    }
+
+    // Returns the contexts that are not in the middle of an operation when this one runs.
+    fn outside(&self, here: Here, mut others: Bits) -> Bits {
+        others.remove(here.ctx.0 as usize);
+        if !self.begins_with_message(here.ctx) {
+            let around = self.known.graph.around_start(here.ctx);
+            around.iter().for_each(|ctx| others.remove(ctx.0 as usize));
+        }
+        others
+    }
+
+    /// CALLED: what is launched to run at once is over, up to its first suspension, when its looper runs something
+    /// else.
+    fn called(&self, here: Here, looper: Ctx, facts: &mut Facts) {
+        let Some(called) = self.known.program.called.get(&looper) else { return };
+        let over = self.outside(here, facts.posts.and(called));
+        Arc::make_mut(&mut facts.over).add_all(&over);
     }
 
     /// NOPRE: a task that has begun on this looper is over, since this one runs.
@@ -306,6 +380,7 @@ impl Pass<'_> {
             false => facts.posts.and(front),
         };
         first.remove(here.ctx.0 as usize);
+        let is_micro = |bit: usize| self.known.graph.contexts[bit].class.is_some_and(|c| c.time == Time::Micro);
         match class.time {
             Time::Micro | Time::Idle => {}
             // Last in, first out: of two at the front the later post goes first.
@@ -314,7 +389,7 @@ impl Pass<'_> {
                     let makers = &self.context(Ctx(bit as u32)).makers;
                     let mine = &self.context(here.ctx).makers;
                     let later = |theirs: &Node| mine.iter().all(|mine| self.known.is_past_before(*mine, *theirs));
-                    if makers.iter().all(later) {
+                    if is_micro(bit) || makers.iter().all(later) {
                         Arc::make_mut(&mut facts.over).add(bit);
                     }
                 }

@@ -2,8 +2,9 @@
 //! because the order of the tasks decides whether an access is performed at all.
 
 use super::Statics;
-use super::graph::{Ctx, Node, NodeKind, Sync, Test};
+use super::graph::{Ctx, Node, NodeKind, Place, Sync, Test};
 use super::pairs::{Relation, conflict, relation};
+use super::program_facts::may_satisfy;
 use crate::event::SiteId;
 use std::collections::BTreeSet;
 
@@ -35,7 +36,7 @@ impl Statics {
             for y in self.occurrences(b) {
                 let (at, there) = (graph.node(*x).ctx, graph.node(*y).ctx);
                 let (Some(mine), Some(theirs)) = (graph.access(*x), graph.access(*y)) else { continue };
-                if (at == there && graph.context(at).unique) || !conflict(mine, theirs) {
+                if graph.are_one(at, there) || !conflict(mine, theirs) {
                     continue;
                 }
                 match relation(&self.known, &self.locks, *x, *y) {
@@ -67,6 +68,10 @@ impl Statics {
         if graph.context(other).looper != Some(looper) || other == graph.node(x).ctx {
             return None;
         }
+        // What begins inside of the task may fail its guard in the middle.
+        if graph.around_start(other).contains(&graph.node(x).ctx) {
+            return None;
+        }
         if self.known.program.quits_plainly && graph.context(other).unique && self.always_quits(other, looper) {
             let dropped = self.known.program.dropped.get(&looper);
             if dropped.is_some_and(|dropped| dropped.has(graph.node(x).ctx.0 as usize)) {
@@ -77,7 +82,7 @@ impl Statics {
         let value = graph.access(y).filter(|access| access.writes && !access.atomic)?.value?;
         let mut above = std::iter::successors(Some(x), |node| self.known.flow.idom(*node));
         let fails = above.any(|node| match graph.node(node).kind {
-            NodeKind::Sync(Sync::Flag(test)) => self.fails_for_good(test, value, y),
+            NodeKind::Sync(Sync::Flag(test, reader)) => !reader.is_stale && self.fails_for_good(test, value, y),
             _ => false,
         });
         fails.then_some(SettledBy::Guard)
@@ -88,13 +93,12 @@ impl Statics {
         let graph = &self.known.graph;
         let is_of = |node: Node| {
             let place = graph.access(node).filter(|access| access.writes).map(|access| access.place);
-            matches!(place, Some(super::graph::Place::Global { id, .. }) if id == test.global)
+            matches!(place, Some(Place::Global { id, cell }) if (id, cell) == (test.global, Some(test.cell)))
         };
-        let satisfies = |node: Node| graph.access(node).is_some_and(|a| a.value.is_none_or(|value| test.holds(value)));
         let mut writes = self.known.program.writes.get(&test.global).into_iter().flatten();
         is_of(write)
             && !test.holds(value)
-            && writes.all(|other| !satisfies(*other) || self.known.is_past_before(*other, write))
+            && writes.all(|other| !may_satisfy(graph, *other, test) || self.known.is_past_before(*other, write))
     }
 
     // Whether a task tells its looper to quit on every way to its end.

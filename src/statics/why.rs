@@ -12,6 +12,7 @@ use super::pairs::{Relation, relation};
 use super::{SitesClaim, Statics};
 use crate::base::IndexVec;
 use crate::event::{BodyId, Site, SiteId};
+use crate::world::Time;
 use std::collections::BTreeSet;
 
 /// Maximum number of sentences of a reason.
@@ -182,6 +183,14 @@ impl<'s> Why<'s> {
                 self.say(format!("{head}: it has begun before, and {looper} runs one task at a time (NOPRE)"));
                 self.begun(ctx, at);
             }
+            Rule::Inside => {
+                self.say(format!("{head}: it runs inside the launch, up to its first suspension (CALLED)"));
+                self.makers(maker, Some(at));
+            }
+            Rule::Front if graph.context(ctx).class.is_some_and(|class| class.time == Time::Micro) => {
+                self.say(format!("{head}: it is a microtask, which {looper} runs before its next message (FRONT)"));
+                self.makers(maker, Some(at));
+            }
             Rule::Front => {
                 self.say(format!("{head}: it is posted at the front of {looper} before that (FRONT)"));
                 self.makers(maker, Some(at));
@@ -285,6 +294,9 @@ impl<'s> Why<'s> {
                 )
             }
             Rule::Loop(node) => format!("{looper} runs its messages from {} on (LOOP)", self.line(node)),
+            Rule::Sync(Sync::Called(job)) => {
+                format!("{} has run up to its first suspension (CALLED, {})", self.name(job), self.line(at))
+            }
             Rule::Sync(Sync::Join(thread)) => {
                 format!("{} has been joined (JOIN, {})", self.name(thread), self.line(at))
             }
@@ -292,7 +304,8 @@ impl<'s> Why<'s> {
             Rule::Sync(Sync::HasQuit(thread)) => {
                 format!("{} has quit, and begins nothing more (QUIT, {})", self.name(thread), self.line(at))
             }
-            Rule::Sync(Sync::Flag(test)) => {
+            Rule::Ways(_) => "all ways that lead there know of it (WAYS)".to_owned(),
+            Rule::Sync(sync @ Sync::Flag(test, _)) => {
                 let op = match (test.op, test.wanted) {
                     (TestOp::Eq, true) => "==",
                     (TestOp::Eq, false) => "!=",
@@ -301,8 +314,10 @@ impl<'s> Why<'s> {
                     (TestOp::Gt, true) => ">",
                     (TestOp::Gt, false) => "<=",
                 };
-                let (name, value) = (self.names.global(test.global), test.constant);
-                format!("`{name} {op} {value}` holds, which only {} can bring about (FLAG)", self.lines(sources()))
+                let (name, value) = (self.names.cell(test.global, test.cell), test.constant);
+                let writers = self.known.program.writers.get(&sync).map_or(&[][..], Vec::as_slice);
+                let left = if writers == sources() { "" } else { ", and the lock around that is free again" };
+                format!("`{name} {op} {value}` holds, which only {} can bring about{left} (FLAG)", self.lines(writers))
             }
             Rule::Sync(Sync::Down(_)) => format!("a permit has come from {} (UP)", self.lines(sources())),
             Rule::Sync(Sync::Woken(_)) => {
@@ -310,7 +325,7 @@ impl<'s> Why<'s> {
             }
             Rule::Sync(Sync::Callback(..)) => format!("it was registered by {} (REGISTER)", self.lines(sources())),
             Rule::Sync(Sync::Arrived(_)) => "all have arrived at the barrier (BARRIER)".to_owned(),
-            Rule::Fifo | Rule::Firings | Rule::Nopre | Rule::Front => String::new(),
+            Rule::Fifo | Rule::Firings | Rule::Nopre | Rule::Inside | Rule::Front => String::new(),
         }
     }
 
@@ -320,6 +335,8 @@ impl<'s> Why<'s> {
         let nodes: Vec<Node> = match rule {
             Rule::Ended(task) | Rule::Sure(task) => graph.context(task).exit.into_iter().collect(),
             Rule::Loop(node) => vec![node],
+            Rule::Sync(Sync::Called(job)) => vec![graph.context(job).entry()],
+            Rule::Ways(node) => self.known.ways(node).unwrap_or_default().to_vec(),
             Rule::Sync(Sync::Join(thread)) => graph.context(thread).exit.into_iter().collect(),
             Rule::Sync(sync @ Sync::Arrived(_)) => self.known.program.all_of.get(&sync).cloned().unwrap_or_default(),
             Rule::Sync(sync) => self.known.program.one_of.get(&sync).cloned().unwrap_or_default(),

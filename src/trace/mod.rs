@@ -32,6 +32,9 @@ use crate::event::PostTime;
 use crate::world::{PostClass, Time};
 use smallvec::SmallVec;
 
+/// Name of the thread that stands for the environment in recorded runs.
+pub const ENVIRONMENT_NAME: &str = "environment";
+
 crate::define_id! {
     /// A thread of a trace.
     ThreadNo,

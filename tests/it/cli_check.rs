@@ -66,3 +66,36 @@ fn static_analysis_warns_and_can_be_silenced() {
     let ran = call(&["check", &file(&folder, "silent.race", &silent)]);
     assert_eq!(ran.err, "");
 }
+
+/// A task or event that only code names to which nothing comes is reported with that reason. Code that a variant of the
+/// model reaches counts, and a comment silences the warning.
+#[test]
+fn what_no_code_reaches_is_reported() {
+    let folder = scratch("check_idle");
+    let text = |above: &str| {
+        format!(
+            "const FIXED = 0\nvar x = 0\nlooper main\nlistener l\n\
+             thread t {{\n    if FIXED == 1 {{ post once() to main; enable fixed() }}\n    register heard to l\n    called()\n    return\n    \
+             post never() to main\n    enable lost()\n    perform l()\n}}\n\
+             task once() {{ x = 1 }}\nevent fixed on main {{ x = 2 }}\ntask heard() {{ x = 3 }}\ntask called() {{ x = 4 }}\n\
+             {above}task never() {{ post behind() to main }}\n{above}task behind() {{ x = 5 }}\n{above}event lost on main {{ x = 6 }}\n\
+             expect no failure if FIXED == 1\n"
+        )
+    };
+    let path = file(&folder, "a.race", &text(""));
+    let ran = call(&["check", &path]);
+    assert!(ran.status == 0 && ran.out.ends_with(", 3 warnings\n"), "{}{}", ran.out, ran.err);
+    for named in ["nothing runs the task `never`", "nothing runs the task `behind`", "nothing enables the event `lost`"]
+    {
+        assert!(ran.err.contains(&format!("warning: {named}")), "{named}: {}", ran.err);
+    }
+    assert!(ran.err.contains("no thread or task comes to code that enables it"), "{}", ran.err);
+    // Without the line that names the variant, nothing sets the constant.
+    let alone = text("").replace("expect no failure if FIXED == 1\n", "");
+    let ran = call(&["check", &file(&folder, "alone.race", &alone)]);
+    assert!(ran.out.ends_with(", 5 warnings\n"), "{}{}", ran.out, ran.err);
+    let ran = call(&["check", "-D", "FIXED=1", &file(&folder, "alone.race", &alone)]);
+    assert!(ran.out.ends_with(", 3 warnings\n"), "{}{}", ran.out, ran.err);
+    let ran = call(&["check", &file(&folder, "silent.race", &text("// allow: unused\n"))]);
+    assert_eq!(ran.err, "");
+}

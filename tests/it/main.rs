@@ -143,6 +143,7 @@ mod static_harnesses;
 mod static_locks;
 mod static_models;
 mod static_page;
+mod static_parts;
 mod static_printed;
 mod static_proved;
 mod static_rules;

@@ -108,7 +108,7 @@ fn violations(text: &str, report: &ConfirmReport) -> ViolationsReport {
     };
     let failure = report.detection_failures.iter().chain(&report.unexplained).next().expect("a failure");
     let in_one_piece = SerialRuns { before: u32::MAX, after: u32::MAX, other: u32::MAX };
-    let harm = HarmOfViolation { failure: failure.clone(), violated: u32::MAX, in_one_piece };
+    let harm = HarmOfViolation { failure: failure.clone(), violated: u32::MAX, in_one_piece, others: Vec::new() };
     let of = |verdict: &str| JudgedViolation {
         verdict: verdict.to_owned(),
         specification: text.to_owned(),
@@ -119,6 +119,7 @@ fn violations(text: &str, report: &ConfirmReport) -> ViolationsReport {
         hits: u32::MAX,
         states: Some(u64::MAX),
         undecided: Some(text.to_owned()),
+        leader: None,
         harm: (verdict == "HARMFUL").then(|| harm.clone()),
         open_harm: (verdict == "REAL").then(|| OpenHarm { signature: text.to_owned(), either_way: true }),
     };

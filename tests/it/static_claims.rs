@@ -117,7 +117,7 @@ pub(crate) fn judge_with(
     seeds: Range<u64>,
     make: fn(u64) -> Random,
     with_rules: bool,
-    options: fn(u64) -> StaticsOptions,
+    options: impl Fn(u64) -> StaticsOptions,
 ) -> Tally {
     let mut all = Tally::default();
     for seed in seeds {
@@ -132,24 +132,22 @@ pub(crate) fn judge_with(
         if with_rules {
             compare(seed, &program, &model, &statics, &facts, &mut all);
         }
-        all.count(&facts);
-        for (a, b) in conflicting(&model.program) {
-            all.pairs += 1;
-            let claims = matches!(statics.sites(a, b), SitesClaim::Ordered { .. } | SitesClaim::NeverBoth);
-            all.claims += u64::from(claims);
-            if facts.has_one_order(a, b) {
-                all.one_order += 1;
-                all.found += u64::from(claims || statics.settled(a, b).is_some());
-            }
-            if let Some(settled) = statics.settled(a, b) {
-                let then = if settled.first == a { b } else { a };
-                all.settled += 1;
-                all.cut += u64::from(facts.denies(settled.first, then).is_some());
-            }
-            if let Some(what) = contradiction(&statics, &facts, a, b) {
-                all.wrong.push(says(seed, &model, &what, a, b));
-            }
-        }
+        all.judge(seed, &model, &statics, &facts);
+    }
+    all
+}
+
+/// Judges the claims about the models with these seeds, by all their runs.
+pub(crate) fn judge_texts(seeds: Range<u64>, make: fn(u64) -> String) -> Tally {
+    let mut all = Tally::default();
+    for seed in seeds {
+        let text = make(seed);
+        let model = Model::from_text(&format!("random {seed}"), &text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let Some(facts) = order_facts(&model, MOST_STATES) else {
+            all.too_large += 1;
+            continue;
+        };
+        all.judge(seed, &model, &analyze(&model.program, &StaticsOptions::default()), &facts);
     }
     all
 }
@@ -217,6 +215,28 @@ fn claims(rules: &Fixpoint, marks: &[SiteId]) -> Vec<(SiteId, SiteId, Claim)> {
 }
 
 impl Tally {
+    // Compares all claims about a model with all of its runs.
+    fn judge(&mut self, seed: u64, model: &Model, statics: &Statics, facts: &OrderFacts) {
+        self.count(facts);
+        for (a, b) in conflicting(&model.program) {
+            self.pairs += 1;
+            let claims = matches!(statics.sites(a, b), SitesClaim::Ordered { .. } | SitesClaim::NeverBoth);
+            self.claims += u64::from(claims);
+            if facts.has_one_order(a, b) {
+                self.one_order += 1;
+                self.found += u64::from(claims || statics.settled(a, b).is_some());
+            }
+            if let Some(settled) = statics.settled(a, b) {
+                let then = if settled.first == a { b } else { a };
+                self.settled += 1;
+                self.cut += u64::from(facts.denies(settled.first, then).is_some());
+            }
+            if let Some(what) = contradiction(statics, facts, a, b) {
+                self.wrong.push(says(seed, model, &what, a, b));
+            }
+        }
+    }
+
     fn count(&mut self, facts: &OrderFacts) {
         self.programs += 1;
         self.states += facts.states as u64;

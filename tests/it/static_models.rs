@@ -107,6 +107,10 @@ impl Generator {
         if features.contains(&Feature::Cancel) {
             features.extend([Feature::Join; 3]);
         }
+        // A lock matters most where a flag is set under it.
+        if features.contains(&Feature::Lock) {
+            features.extend([Feature::Flag; 2]);
+        }
         let none = Vec::new;
         Self { rng, features, bodies: 0, tasks: none(), events: none(), threads: none(), locals: 0, marks: 0 }
     }
@@ -258,7 +262,12 @@ impl Generator {
             Feature::Lock if !is_deep => {
                 let lock = self.rng.below(LOCKS as u32) as usize;
                 // A block with nothing but accesses may be one that protects nothing.
-                let body = if self.rng.coin() { vec![self.mark()] } else { self.block(place) };
+                let mut body = if self.rng.coin() { vec![self.mark()] } else { self.block(place) };
+                // What the rest of the block does is past only for those who read the flag under the lock.
+                if self.rng.coin() {
+                    let step = if self.rng.coin() { Step::Set(flag, true) } else { Step::Await(flag, true) };
+                    body.insert(0, step);
+                }
                 Some(Step::Lock(lock, body))
             }
             Feature::Cancel => {

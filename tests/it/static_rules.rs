@@ -2,11 +2,16 @@
 //! `raceflip::statics`: the oracle of that analysis.
 //!
 //! `behind` are the nodes of which some instance has been performed when a node is pending, `over` the contexts of
-//! which all instances are over by then. Both start empty and grow until no rule adds anything, so nothing is derived
-//! from itself.
+//! which all instances are over by then. Both start with everything, and shrink until they are what the rules derive
+//! from them: the greatest facts that the rules uphold.
 
-use crate::static_tree::{Random, SEMAPHORES, Step, When};
+use crate::static_tree::{Random, Step, When};
 use crate::static_unfold::{ContextIndex, Does, Kind, NodeIndex, Nodes, RuleContext, Unfolded, unfold};
+use std::collections::BTreeSet;
+
+// Both programs of tests include this file by a path of their own.
+#[path = "static_waits.rs"]
+mod waits;
 
 /// A mistake that can be made in the rules on purpose, to see that the search of random programs notices it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,10 +32,12 @@ pub(crate) enum Mistake {
     WeakClosed,
     /// QUIT also where some looper quits safely.
     QuitSafelyIgnored,
+    /// FLAG takes the block of the write to be over also for a read without its lock.
+    ReadsUnderLocks,
 }
 
 impl Mistake {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::DelaysIgnored,
         Self::LoopsIgnored,
         Self::NoPreemptionOfAny,
@@ -39,10 +46,11 @@ impl Mistake {
         Self::FrontAnytime,
         Self::WeakClosed,
         Self::QuitSafelyIgnored,
+        Self::ReadsUnderLocks,
     ];
 }
 
-/// The facts at the least fixpoint.
+/// The facts at the greatest fixpoint.
 pub(crate) struct Fixpoint {
     of: Unfolded,
     unique: Vec<bool>,
@@ -54,6 +62,8 @@ pub(crate) struct Fixpoint {
     behind: Vec<Nodes>,
     /// For each node the contexts that are over, as bits.
     over: Vec<u64>,
+    /// For each node those right before it.
+    before: Vec<Vec<NodeIndex>>,
     /// Whether a run can come to the node, as far as its graph says.
     reached: Vec<bool>,
     /// For each node its dominators, without itself.
@@ -99,7 +109,9 @@ pub(crate) fn with_mistake(program: &Random, mistake: Option<Mistake>) -> Option
     let of = unfold(program, mistake == Some(Mistake::LoopsIgnored))?;
     let count = of.nodes.len();
     let mut statements = Statements { cancels: Vec::new(), has_safe_quit: false, recurs: false };
-    program.bodies.iter().for_each(|b| collect(&b.steps, &mut statements));
+    // What no thread or task runs cancels and quits nothing.
+    let runs: BTreeSet<usize> = of.contexts.iter().filter_map(|c| c.body).collect();
+    runs.into_iter().for_each(|body| collect(&program.bodies[body].steps, &mut statements));
     if statements.recurs {
         return None;
     }
@@ -109,8 +121,9 @@ pub(crate) fn with_mistake(program: &Random, mistake: Option<Mistake>) -> Option
         unique: vec![true; of.contexts.len()],
         later: vec![Nodes::NONE; count],
         excludes: vec![Nodes::NONE; count],
-        behind: vec![Nodes::NONE; count],
-        over: vec![0; count],
+        behind: vec![Nodes::ALL; count],
+        over: vec![u64::MAX; count],
+        before: vec![Vec::new(); count],
         reached: vec![false; count],
         above: vec![Nodes::NONE; count],
         context_nodes: vec![Nodes::NONE; of.contexts.len()],
@@ -122,7 +135,7 @@ pub(crate) fn with_mistake(program: &Random, mistake: Option<Mistake>) -> Option
     };
     f.graphs();
     // Each round visits all nodes, whatever the first ones do.
-    while (0..count).filter(|node| f.grow(*node)).count() > 0 {}
+    while (0..count).filter(|node| f.derive(*node)).count() > 0 {}
     Some(f)
 }
 
@@ -137,6 +150,9 @@ impl Fixpoint {
         for node in 0..count {
             self.later[node] = self.reach(node, None);
             self.context_nodes[self.of.nodes[node].context].insert(node);
+            for next in self.of.nodes[node].follows.clone() {
+                self.before[next].push(node);
+            }
         }
         for context in 0..self.of.contexts.len() {
             let entry = self.of.contexts[context].entry;
@@ -257,18 +273,14 @@ impl Fixpoint {
         }
     }
 
-    // Applies all rules to a node. Returns whether something was added.
-    fn grow(&mut self, node: NodeIndex) -> bool {
+    // Derives the facts at a node from those at others. Returns whether they are different from what they were.
+    fn derive(&mut self, node: NodeIndex) -> bool {
         if !self.reached[node] {
             return false;
         }
-        let before = (self.behind[node], self.over[node]);
-        let (mut behind, mut over) = (self.behind[node].or(&self.above[node]), self.over[node]);
-        for d in (0..self.of.nodes.len()).filter(|d| self.above[node].contains(*d)) {
-            behind = behind.or(&self.behind[d]);
-            over |= self.over[d];
-        }
-        (self.behind[node], self.over[node]) = (behind, over);
+        let old = (self.behind[node], self.over[node]);
+        // WAYS: what all ways to a node know.
+        let (mut behind, mut over) = self.common(self.before[node].iter().copied());
         let context = self.context(node);
         let c = &self.of.contexts[context];
         let (is_entry, looper) = (c.entry == node, c.looper.filter(|l| self.unique[*l]));
@@ -276,31 +288,39 @@ impl Fixpoint {
         if let Some((_, maker)) = c.maker.filter(|_| is_entry) {
             self.absorb(maker, &mut behind, &mut over);
         }
-        (self.behind[node], self.over[node]) = (behind, over);
-        if let Some(looper) = looper {
-            for a in
-                (0..self.of.contexts.len()).filter(|a| *a != context && self.of.contexts[*a].looper == Some(looper))
-            {
-                let began = behind.meets(&self.context_nodes[a]);
-                // NOPRE
-                if (self.unique[a] || self.makes(Mistake::NoPreemptionOfAny)) && began
-                    || is_entry && self.queue_orders(a, context)
-                {
-                    over |= 1 << a;
-                }
-                // ENDED, SURE
-                if is_entry && (began || self.is_sure(a, context)) {
-                    self.absorb(self.of.contexts[a].exit, &mut behind, &mut over);
-                }
+        loop {
+            (self.behind[node], self.over[node]) = (behind, over);
+            if let Some(looper) = looper {
+                self.queue_rules(node, looper, &mut behind, &mut over);
             }
-            // LOOP
-            if let Some(queue) = self.queue_of(looper).filter(|_| is_entry) {
-                self.absorb(queue, &mut behind, &mut over);
+            self.awaited(node, &mut behind, &mut over);
+            if (self.behind[node], self.over[node]) == (behind, over) {
+                return old != (behind, over);
             }
         }
-        self.awaited(node, &mut behind, &mut over);
-        (self.behind[node], self.over[node]) = (behind, over);
-        before != (behind, over)
+    }
+
+    // The rules about a task of a looper.
+    fn queue_rules(&self, node: NodeIndex, looper: ContextIndex, behind: &mut Nodes, over: &mut u64) {
+        let context = self.context(node);
+        let is_entry = self.of.contexts[context].entry == node;
+        for a in (0..self.of.contexts.len()).filter(|a| *a != context && self.of.contexts[*a].looper == Some(looper)) {
+            let began = behind.meets(&self.context_nodes[a]);
+            // NOPRE
+            if (self.unique[a] || self.makes(Mistake::NoPreemptionOfAny)) && began
+                || is_entry && self.queue_orders(a, context)
+            {
+                *over |= 1 << a;
+            }
+            // ENDED, SURE
+            if is_entry && (began || self.is_sure(a, context)) {
+                self.absorb(self.of.contexts[a].exit, behind, over);
+            }
+        }
+        // LOOP
+        if let Some(queue) = self.queue_of(looper).filter(|_| is_entry) {
+            self.absorb(queue, behind, over);
+        }
     }
 
     // Returns the `loop queue` of a looper, if it has one only, on no cycle.
@@ -332,64 +352,6 @@ impl Fixpoint {
         let ((_, by_a), (_, by_b)) = of_a.maker.zip(of_b.maker).expect("a task has a maker");
         let is_cancelled = self.cancelled[a] && !self.makes(Mistake::CancelsIgnored);
         self.precedes(of_a.kind, of_b.kind) && !is_cancelled && self.behind[by_b].contains(by_a)
-    }
-
-    // The facts after an operation that waits, or that ends what others do.
-    fn awaited(&self, node: NodeIndex, behind: &mut Nodes, over: &mut u64) {
-        let on = |looper: ContextIndex| -> u64 {
-            let of = self.of.contexts.iter().enumerate().filter(|(_, c)| c.looper == Some(looper));
-            of.fold(0, |all, (i, _)| all | 1 << i)
-        };
-        let context = self.context(node);
-        match self.of.nodes[node].does {
-            Does::Looped if self.queue_of(context).is_some() && self.unique[context] => *over |= on(context),
-            Does::Joined(t) => {
-                let RuleContext { entry, exit, .. } = self.of.contexts[t];
-                self.absorb(if self.thread_ends { entry } else { exit }, behind, over);
-                if self.unique[t] {
-                    *over |= 1 << t;
-                    *over |= self.queue_of(t).map_or(0, |_| on(t));
-                }
-            }
-            Does::Quit(looper) => {
-                let has_safe_quit = self.has_safe_quit && !self.makes(Mistake::QuitSafelyIgnored);
-                let is_own = self.of.contexts[context].looper == Some(looper);
-                if is_own && self.unique[context] && self.unique[looper] && !has_safe_quit {
-                    *over |= on(looper) & !(1 << context);
-                }
-            }
-            // A flag starts as false, so only `true` needs a write.
-            Does::Holds(flag, true) => self.meet(Does::Set(flag, true), behind, over),
-            Does::Down(of) if of + 1 != SEMAPHORES => self.meet(Does::Up(of), behind, over),
-            _ => {}
-        }
-    }
-
-    // Adds what holds at all nodes that do this.
-    fn meet(&self, does: Does, behind: &mut Nodes, over: &mut u64) {
-        let mut all: Vec<NodeIndex> =
-            (0..self.of.nodes.len()).filter(|n| self.reached[*n] && self.of.nodes[*n].does == does).collect();
-        // The first write of a flag is not behind the flag.
-        if let Does::Set(flag, value) = does {
-            let is_behind = |n: NodeIndex| {
-                let mut all = (0..self.of.nodes.len()).filter(|d| self.above[n].contains(*d));
-                all.any(|d| self.of.nodes[d].does == Does::Holds(flag, value))
-            };
-            all.retain(|n| !is_behind(*n));
-        }
-        if self.makes(Mistake::OneWriter) && matches!(does, Does::Set(..)) {
-            all.truncate(1);
-        }
-        if all.is_empty() {
-            return;
-        }
-        let common = all.iter().fold((Nodes::ALL, u64::MAX), |(nodes, contexts), n| {
-            let mut of_n = self.behind[*n];
-            of_n.insert(*n);
-            (nodes.and(&of_n), contexts & self.over[*n])
-        });
-        *behind = behind.or(&common.0);
-        *over |= common.1;
     }
 
     /// Returns the nodes of a mark that a run may come to.

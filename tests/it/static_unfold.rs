@@ -64,6 +64,8 @@ pub(crate) struct RuleNode {
     pub(crate) context: ContextIndex,
     pub(crate) does: Does,
     pub(crate) follows: Vec<NodeIndex>,
+    /// The locks of the blocks around it.
+    pub(crate) held: Vec<usize>,
 }
 
 /// What a context is.
@@ -100,8 +102,15 @@ type Locals = BTreeMap<u32, Option<ContextIndex>>;
 /// Unfolds a program. Context 0 is the app, followed by the declared loopers. `once`: loops are performed at most once,
 /// which is a mistake.
 pub(crate) fn unfold(program: &Random, once: bool) -> Option<Unfolded> {
-    let mut u =
-        Unfolder { program, once, contexts: Vec::new(), nodes: Vec::new(), declared: BTreeMap::new(), all: Vec::new() };
+    let mut u = Unfolder {
+        program,
+        once,
+        contexts: Vec::new(),
+        nodes: Vec::new(),
+        declared: BTreeMap::new(),
+        all: Vec::new(),
+        held: Vec::new(),
+    };
     let app = u.context(None, Kind::Thread, None, None);
     // Loopers have the first numbers, so that targets are known; what events have from the start comes before threads.
     let loopers: Vec<ContextIndex> = (0..LOOPERS.len())
@@ -152,12 +161,14 @@ struct Unfolder<'p> {
     declared: BTreeMap<BodyIndex, ContextIndex>,
     /// Heads of the handlers of the enclosing `try`s.
     all: Vec<NodeIndex>,
+    /// The locks of the blocks around.
+    held: Vec<usize>,
 }
 
 impl Unfolder<'_> {
     fn node(&mut self, context: ContextIndex, does: Does, from: &[NodeIndex]) -> NodeIndex {
         let node = self.nodes.len();
-        self.nodes.push(RuleNode { context, does, follows: self.all.clone() });
+        self.nodes.push(RuleNode { context, does, follows: self.all.clone(), held: self.held.clone() });
         from.iter().for_each(|f| self.nodes[*f].follows.push(node));
         node
     }
@@ -170,10 +181,10 @@ impl Unfolder<'_> {
         maker: Option<(ContextIndex, NodeIndex)>,
     ) -> ContextIndex {
         let context = self.contexts.len();
-        let outer = std::mem::take(&mut self.all);
+        let outer = (std::mem::take(&mut self.all), std::mem::take(&mut self.held));
         let entry = self.node(context, Does::Nothing, &[]);
         let exit = self.node(context, Does::Nothing, &[]);
-        self.all = outer;
+        (self.all, self.held) = outer;
         self.contexts.push(RuleContext { body, kind, maker, looper, argument: 0, entry, exit });
         context
     }
@@ -317,9 +328,13 @@ impl Unfolder<'_> {
                 self.nodes[node].follows.push(exit);
                 Vec::new()
             }
-            Step::Lock(_, body) => {
+            Step::Lock(lock, body) => {
                 let first = self.node(context, Does::Nothing, &at);
-                self.steps(context, body, vec![first], locals)
+                self.held.push(*lock);
+                let ends = self.steps(context, body, vec![first], locals);
+                let released = self.node(context, Does::Nothing, &ends);
+                self.held.pop();
+                if ends.is_empty() { Vec::new() } else { vec![released] }
             }
             Step::Set(flag, value) => one(Does::Set(*flag, *value)),
             Step::Up(of) => one(Does::Up(*of)),

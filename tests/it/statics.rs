@@ -4,7 +4,7 @@
 //! the rules of the paper. The mistakes in the rules that `static_rules` knows must be noticed by the same programs.
 //! `cargo test --release --test it statics -- --ignored --nocapture` takes many more of them.
 
-use crate::static_claims::{Tally, contradicted, judge, judge_fixpoint, judge_with, notice};
+use crate::static_claims::{Tally, contradicted, judge, judge_fixpoint, judge_texts, judge_with, notice};
 use crate::static_directed::{DIRECTED, NOTICED, SETTLED};
 use crate::static_models::{of_paper, random, with_cancels, with_delays, with_fronts, with_quits};
 use crate::static_printed::Reading;
@@ -12,6 +12,7 @@ use crate::static_rules::Mistake;
 use crate::static_tasks::{TaskTally, count_printed, of_printed};
 use crate::static_tree::Random;
 use crate::static_truth::order_facts;
+use crate::{component_models, small_jobs, truth_jobs, truth_models};
 use raceflip::event::Site;
 use raceflip::statics::{SitesClaim, StaticsOptions, analyze};
 use raceflip::vm::Model;
@@ -62,6 +63,55 @@ fn no_claim_about_folded_programs_is_wrong() {
 #[ignore = "minutes"]
 fn no_claim_about_thousands_of_folded_programs_is_wrong() {
     no_claim_within_limits_is_wrong(30_000..33_000);
+}
+
+/// No run of models with async tasks, promises, channels, timers, microtasks and idle handlers contradicts a claim.
+fn no_claim_about_models_is_wrong(seeds: Range<u64>, make: fn(u64) -> String) -> Tally {
+    let all = judge_texts(seeds, make);
+    println!("{}", all.counts());
+    let first: Vec<&str> = all.wrong.iter().take(3).map(String::as_str).collect();
+    assert!(all.wrong.is_empty(), "{}\n{}", first.join("\n"), all.counts());
+    all
+}
+
+#[test]
+fn no_claim_about_async_tasks_is_wrong() {
+    let all = no_claim_about_models_is_wrong(0..600, small_jobs::model);
+    assert!(all.programs > 500 && all.claims > 2_000 && all.recall() > 0.25, "{}", all.counts());
+    let all = no_claim_about_models_is_wrong(0..6, truth_jobs::model);
+    assert!(all.programs > 3 && all.claims > 50, "{}", all.counts());
+}
+
+#[test]
+#[ignore = "minutes"]
+fn no_claim_about_hundreds_of_models_with_async_tasks_is_wrong() {
+    no_claim_about_models_is_wrong(10_000..10_800, truth_jobs::model);
+}
+
+#[test]
+#[ignore = "minutes"]
+fn no_claim_about_thousands_of_small_models_with_async_tasks_is_wrong() {
+    let all = no_claim_about_models_is_wrong(10_000..14_000, small_jobs::model);
+    assert!(all.one_order > 500 && all.recall() > 0.33, "{}", all.counts());
+}
+
+/// No run of models with components contradicts a claim.
+#[test]
+fn no_claim_about_components_is_wrong() {
+    let all = no_claim_about_models_is_wrong(0..40, |seed| component_models::generate(seed).text());
+    assert!(all.programs > 20, "{}", all.counts());
+}
+
+#[test]
+#[ignore = "minutes"]
+fn no_claim_about_hundreds_of_models_with_components_is_wrong() {
+    no_claim_about_models_is_wrong(1_000..1_800, |seed| component_models::generate(seed).text());
+}
+
+#[test]
+#[ignore = "minutes"]
+fn no_claim_about_models_of_threads_and_messages_is_wrong() {
+    no_claim_about_models_is_wrong(10_000..11_000, truth_models::model);
 }
 
 /// The fixpoint itself is right about random programs, so that agreement with it means something.

@@ -4,6 +4,7 @@ use crate::cli::{call, file, scratch};
 use crate::load::models;
 use crate::reports::elements;
 use crate::schema::{sarif_schema, valid};
+use raceflip::campaign::same_failure;
 use raceflip::event::SiteId;
 use raceflip::exec::run;
 use raceflip::formats::timeline::{Marks, TimelineRecorder, Window};
@@ -13,6 +14,7 @@ use raceflip::token::Token;
 use raceflip::vm::Model;
 use raceflip::world::Limits;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -190,4 +192,109 @@ fn harmful_runs_are_saved() {
     assert_eq!(fs::read_dir(&seeds).expect("the folder").count(), 1, "{}", saved.err);
     let tested = call(&["test", &model, "--saved", &seeds, "--no-save"]);
     assert!(tested.out.contains(".toml still fails"), "{}{}", tested.out, tested.err);
+}
+
+// What runs an operation of a cycle, without the numbers of its instance and the names of its creators.
+fn body(moment: &Value) -> String {
+    let name = moment["task"].as_str().or(moment["thread"].as_str()).expect("a name");
+    let last = name.rsplit('/').next().unwrap_or(name);
+    last.split(['#', '[']).next().unwrap_or(last).to_owned()
+}
+
+/// Applies the rule of `docs/verdicts.md` to the JSON alone: which violation explains which pair and which violation.
+#[test]
+fn a_harmful_violation_leads_what_it_explains() {
+    let (mut led_pairs, mut led_violations) = (0, 0);
+    for model in ["block", "account", "parent", "seal4", "seal6", "rounds"] {
+        let path = format!("harnesses/atomicity/{model}.race");
+        let report = json(&out(&[&path, "--format", "json"]));
+        let failures = |of: &Value| -> BTreeSet<String> {
+            let harm = &of["harm"];
+            let others = harm["others"].as_array().into_iter().flatten();
+            others.chain([&harm["failure"]["signature"]]).filter_map(|s| Some(same_failure(s.as_str()?))).collect()
+        };
+        let bodies = |of: &Value, inside: bool| -> BTreeSet<String> {
+            let cycles = of["finding"]["cycles"].as_array().into_iter().flatten();
+            let edges = cycles.flat_map(|cycle| cycle["edges"].as_array().into_iter().flatten());
+            let moments = edges.flat_map(|edge| [&edge["from"], &edge["to"]]);
+            moments.filter(|moment| moment["inside"] == inside).map(body).collect()
+        };
+        let violations: Vec<&Value> = report["atomicity"]["violations"].as_array().into_iter().flatten().collect();
+        let leading =
+            || violations.iter().enumerate().filter(|(_, of)| of["verdict"] == "HARMFUL" && of["leader"].is_null());
+        let pairs = ["pairs", "order_pairs"].iter().flat_map(|list| report[*list].as_array().into_iter().flatten());
+        for pair in pairs.filter(|pair| pair["harm"] == "harmful") {
+            let between: Vec<String> = serde_json::from_value(pair["between"].clone()).expect("contexts");
+            let harms = pair["harms"].as_array().into_iter().flatten();
+            let harms: BTreeSet<String> = harms.filter_map(|h| Some(same_failure(h["signature"].as_str()?))).collect();
+            let explains = |of: &Value| {
+                let (inside, outside) = (bodies(of, true), bodies(of, false));
+                let one = |a: usize, b: usize| inside.contains(&between[a]) && outside.contains(&between[b]);
+                (one(0, 1) || one(1, 0)) && harms.is_subset(&failures(of))
+            };
+            let first = leading().find(|(_, of)| explains(of)).map(|(i, _)| i as u64);
+            assert_eq!(pair["violation"].as_u64(), first, "{path}: {pair}");
+            assert_eq!(pair["leader"].is_null(), first.is_some(), "{path}: {pair}");
+            led_pairs += usize::from(first.is_some());
+        }
+        for of in violations.iter().filter(|of| !of["leader"].is_null()) {
+            let leader = violations[of["leader"].as_u64().expect("a number") as usize];
+            assert!(leader["leader"].is_null() && of["verdict"] == "HARMFUL", "{path}: {of}");
+            assert!(failures(of).is_subset(&failures(leader)), "{path}: {of}");
+            let contexts = |of: &Value| -> BTreeSet<String> { &bodies(of, true) | &bodies(of, false) };
+            let environment = BTreeSet::from(["environment".to_owned()]);
+            assert!((&contexts(of) - &environment).is_subset(&contexts(leader)), "{path}: {of}");
+            let priority = |of: &Value| of["finding"]["priority"].as_u64();
+            assert!(priority(leader) <= priority(of), "{path}: {of}");
+            led_violations += 1;
+        }
+    }
+    assert!(led_pairs >= 4 && led_violations >= 1, "{led_pairs} pairs, {led_violations} violations");
+}
+
+/// Each form reports one finding, and names what it leads.
+#[test]
+fn each_form_groups_what_a_violation_explains() {
+    let account = "harnesses/atomicity/account.race";
+    let form = |form: &str| out(&[account, "--format", form]);
+    let few = form("text");
+    assert_eq!(few.matches("HARMFUL      atomicity of transfer").count(), 1, "{few}");
+    assert!(few.contains("   and 1 more violation and 2 more pairs of the same cause (--all shows them)"), "{few}");
+    assert!(!few.contains("HARMFUL order"), "{few}");
+    let all = out(&[account, "--all"]);
+    assert_eq!(all.matches("HARMFUL order").count(), 2, "{all}");
+    assert_eq!(all.matches("  the same cause as with atomicity of transfer, where").count(), 2, "{all}");
+    assert!(all.contains("   the same cause as number 1"), "{all}");
+    let (junit, github, markdown) = (form("junit"), form("github"), form("markdown"));
+    assert_eq!(elements(&junit, "failure"), 1, "{junit}");
+    assert_eq!(github.matches("::error file=").count(), 1, "{github}");
+    assert!(markdown.contains("1 harmful violation of atomicity, 2 harmful order pairs of 1 cause"), "{markdown}");
+    assert_eq!(markdown.matches("| the same cause |").count(), 2, "{markdown}");
+    let sarif = json(&form("sarif"));
+    let results = sarif["runs"][0]["results"].as_array().expect("results");
+    assert_eq!(results.iter().filter(|result| result["level"] == "error").count(), 1, "{sarif}");
+    for text in [junit, github, markdown, sarif.to_string()] {
+        assert_eq!(text.matches("the same cause as with the pair").count(), 2, "{text}");
+        assert_eq!(text.matches("the same cause as with the violation of atomicity of transfer").count(), 1, "{text}");
+    }
+    let campaign = out(&[account, "--all-variants"]);
+    assert!(campaign.contains("    and 1 more violation and 2 more pairs of the same cause"), "{campaign}");
+}
+
+/// A run can be looked at with the transaction that it violates, as a picture too.
+#[test]
+fn a_replay_marks_the_transaction() {
+    let report = json(&out(&[BLOCK, "--format", "json"]));
+    let token = report["atomicity"]["violations"][0]["again"]["token"].as_str().expect("a token");
+    let replay = |more: &[&str]| call(&[&["replay", BLOCK, token][..], more].concat());
+    let text = replay(&["--transaction", "append"]).out;
+    assert!(text.contains("append#1 acts") && text.contains("(cycle: length, from step"), "{text}");
+    let svg = replay(&["--transaction", "append", "--format", "svg"]).out;
+    let bars = |class: &str| svg.matches(&format!("<line class=\"{class}\"")).count();
+    assert!(bars("acts") >= 2 && bars("open") >= 1, "{svg}");
+    assert!(svg.contains("thin bar beside a lane: the transaction is not over"), "{svg}");
+    assert!(!replay(&["--format", "svg"]).out.contains("class=\"acts\""));
+    let wrong = replay(&["--transaction", "apend"]);
+    assert_eq!(wrong.status, 2, "{}", wrong.out);
+    assert!(wrong.err.contains("--transaction apend: the run violates no transaction of this name"), "{}", wrong.err);
 }

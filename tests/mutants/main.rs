@@ -65,15 +65,18 @@ mod truth_orders;
 use agree::{compare, search};
 use component_runs::{ComponentEnd, compare_ends};
 use raceflip::base::mutant::{Mutant, make};
-use raceflip::campaign::{judge, named};
+use raceflip::campaign::{CampaignContext, CampaignPlan, NoProgress, confirm, judge, named};
 use raceflip::explore::{Bounds, SearchPlan};
+use raceflip::statics::{StaticsOptions, analyze};
+use raceflip::token::Token;
 use raceflip::vm::Model;
 use stateless::{Facts, facts, words};
 use static_claims::MOST_STATES;
 use static_truth::{OrderFacts, order_facts};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Number of small models that are compared.
 const MODELS: u64 = 1_200;
@@ -278,6 +281,25 @@ fn each_mistake_in_static_executes_before_is_noticed() {
         println!("{mutant:?}: first program {:?}", noticed.get(&(mutant as u8)).and_then(|seeds| seeds.first()));
     }
     assert_eq!(noticed.len(), Mutant::OF_STATICS.len(), "not all are noticed");
+}
+
+/// A run that contradicts static analysis stops a campaign, which shows both proofs: the order with its reason, and the
+/// token of the run.
+#[test]
+fn a_run_that_contradicts_an_order_is_shown() {
+    let _mistake = MISTAKE.lock().unwrap_or_else(PoisonError::into_inner);
+    let (name, text) = static_directed::DIRECTED.iter().find(|(name, _)| *name == "one writer").expect("a program");
+    let model = model(name, text);
+    make(Mutant::StaticOneWriter);
+    let statics = analyze(&model.program, &StaticsOptions::explained());
+    let plan = CampaignPlan { ordered: Some(Arc::new(statics)), ..CampaignPlan::new(&model) };
+    let context = CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress };
+    let stopped = catch_unwind(AssertUnwindSafe(|| confirm(&plan, context)));
+    make(Mutant::None);
+    let shown = stopped.err().expect("the order is wrong").downcast::<String>().expect("a text");
+    assert!(shown.contains("side by side") && shown.contains("FLAG"), "{shown}");
+    let token = shown.rsplit(' ').next().and_then(|token| token.parse::<Token>().ok());
+    assert!(token.is_some(), "{shown}");
 }
 
 #[test]

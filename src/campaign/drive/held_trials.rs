@@ -9,7 +9,7 @@ use crate::sched::StrategySpec;
 use crate::world::Program;
 
 /// Number of runs of each way before the best one is chosen.
-pub(super) const PILOT: u32 = 4;
+pub(in crate::campaign) const PILOT: u32 = 4;
 
 // Other writes are kept out if fewer than one in so many trials with the write first have no other write between.
 const SELDOM_DIRECT: usize = 4;

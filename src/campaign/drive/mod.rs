@@ -2,7 +2,7 @@
 
 pub(super) mod causes;
 pub(super) mod cuts;
-mod held_trials;
+pub(super) mod held_trials;
 mod holds;
 pub(super) mod pair_trials;
 pub(super) mod portfolio;

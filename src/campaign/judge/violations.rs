@@ -6,23 +6,24 @@
 //!   an order that would violate it ([`candidates`]). Then a search of all states decides, if there are few enough.
 //! - Harm: directed runs let the intruder come between, before and after, from the same seeds. A failure that comes
 //!   with the violation, and in none of so many runs that have the transaction in one piece that it has a probability
-//!   below [`BELOW`] in them (except with probability [`CHANCE`]), is its harm.
+//!   below [`BELOW`](super::claims::BELOW) in them (except with probability [`CHANCE`](super::claims::CHANCE)), is its
+//!   harm.
 
 use super::atomicity::{Searched, search_violation};
-use super::claims::{BELOW, CHANCE};
+use super::harm_tally::{HarmTally, enough};
 use crate::base::mix;
+use crate::campaign::drive::held_trials::PILOT;
 use crate::campaign::drive::ways::holds;
 use crate::campaign::find::atomicity::{RecordedRun, record};
 use crate::campaign::report::RunEvidence;
 use crate::campaign::run::{RunId, RunSource};
 use crate::campaign::runs::endless::bounded;
-use crate::campaign::runs::failures::Failures;
 use crate::campaign::runs::parallel;
 use crate::campaign::runs::stream::{Stream, seed_of};
 use crate::campaign::runs::trial::{Trial, Worker};
 use crate::campaign::violation::{
-    ConfirmedViolation, ConfirmedViolations, DirectedRuns, KnownHarm, OpenHarm, SearchAnswer, SerialRuns,
-    ViolationHarm, ViolationVerdict,
+    ConfirmedViolation, ConfirmedViolations, DirectedRuns, KnownHarm, OpenHarm, SearchAnswer, ViolationHarm,
+    ViolationVerdict,
 };
 use crate::campaign::{CampaignContext, CampaignPlan, Explore};
 use crate::detect::atomicity::{
@@ -32,7 +33,7 @@ use crate::detect::atomicity::{
 use crate::detect::happens_before::OrderQuery;
 use crate::event::{SiteId, by_trace_name};
 use crate::sched::{HoldSpec, StrategySpec};
-use crate::trace::{OpNo, SiteNo};
+use crate::trace::OpNo;
 use crate::world::Program;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -43,8 +44,11 @@ const MOST_CANDIDATES: usize = 16;
 // Maximum number of accesses of a run that are ordered by a table of all pairs, to exclude candidates.
 const MOST_ORDERED: usize = 10_000;
 
-// Number of ways: what comes between does so, or comes after or before.
-const WAYS: usize = 3;
+// Number of orders: what comes between does so, or comes after or before.
+const ORDERS: usize = 3;
+
+// Maximum number of ways to force one of them that are tried: the nearest ones.
+const MOST_WAYS: usize = 4;
 
 // Number of runs of each way in one round, and maximum number of rounds for harm.
 const ROUND: u32 = 40;
@@ -131,11 +135,12 @@ impl<P: Program> Violations<'_, P> {
         done.into_iter().flatten().flatten().collect()
     }
 
-    // The strategy that brings conflicts about in these orders, as the detection run with this number shows them.
-    fn strategy(&self, orders: &[Vec<SiteId>], profile: usize) -> Option<StrategySpec> {
+    // The strategies that bring conflicts about in these orders, as the detection run with this number shows them: one
+    // for each way, the nearest way first.
+    fn strategies(&self, orders: &[Vec<SiteId>], profile: usize) -> Vec<StrategySpec> {
         // Without trials the campaign makes no directed runs.
         if self.plan.search.explore == Explore::Only {
-            return None;
+            return Vec::new();
         }
         let sequences = orders.iter().map(|of| of.iter().map(|site| self.plan.site(*site)).collect()).collect();
         let profile = seed_of(self.plan, profile as u64);
@@ -149,8 +154,29 @@ impl<P: Program> Violations<'_, P> {
             later: 0,
             holds: None,
         };
-        let found = holds(self.plan, &spec).ok().filter(|found| !found.ways.is_empty())?;
-        Some(StrategySpec::Hold(HoldSpec { holds: Some(Arc::new(found)), ..spec }))
+        let Ok(found) = holds(self.plan, &spec) else { return Vec::new() };
+        let found = Arc::new(found);
+        let ways = 1..=found.ways.len().min(MOST_WAYS) as u32;
+        let of = |way| HoldSpec { way: Some(way), holds: Some(Arc::clone(&found)), ..spec.clone() };
+        ways.map(|way| StrategySpec::Hold(of(way))).collect()
+    }
+
+    // Draws a few runs of each strategy. Returns the one with the most runs that are wanted, of equally good ones the
+    // first; `None` without strategies.
+    fn best<'s>(
+        &self,
+        strategies: &'s [StrategySpec],
+        mut is_wanted: impl FnMut(RecordedRun) -> bool,
+    ) -> Option<&'s StrategySpec> {
+        let n = PILOT.min(self.plan.trials.count);
+        let mut best: Option<(&StrategySpec, usize)> = None;
+        for strategy in strategies {
+            let hits = self.draw(strategy, 0, n).into_iter().map(&mut is_wanted).filter(|hit| *hit).count();
+            if best.is_none_or(|(_, most)| hits > most) {
+                best = Some((strategy, hits));
+            }
+        }
+        best.map(|(strategy, _)| strategy)
     }
 
     fn draw(&self, strategy: &StrategySpec, from: u32, n: u32) -> Vec<RecordedRun> {
@@ -190,34 +216,44 @@ impl<P: Program> Violations<'_, P> {
     ) {
         let mut tally = HarmTally::new(n, finding);
         runs.iter().for_each(|run| _ = tally.add(run));
-        let ways: Vec<StrategySpec> =
-            self.ways(finding).iter().filter_map(|way| way.iter().find_map(|of| self.strategy(of, profile))).collect();
-        // Where a way cannot be directed, random walks may come to it.
-        let walks = ways.len() < WAYS && self.plan.search.explore != Explore::Only;
+        let mut directed = Vec::new();
+        for (n, order) in self.orders(finding).iter().enumerate() {
+            let ways = order.iter().map(|of| self.strategies(of, profile)).find(|ways| !ways.is_empty());
+            let best = self.best(ways.as_deref().unwrap_or(&[]), |run| {
+                let violates = tally.add(&run);
+                of.directed([(&run.trial, violates)].into_iter());
+                violates == (n == 0)
+            });
+            directed.extend(best.cloned());
+        }
+        // Where an order cannot be directed, random walks may come to it.
+        let walks = directed.len() < ORDERS && self.plan.search.explore != Explore::Only;
         for round in 0..MOST_ROUNDS {
             let is_decided = tally.serial.all() >= enough() && tally.violated >= ROUND;
             // Harm needs a failure with the violation. Without one in the first rounds there is none to compare, and
             // with few runs in one piece so far all rounds would be too few.
             let has_no_chance =
                 tally.suspects().next().is_none() || tally.serial.all() * MOST_ROUNDS < enough() * round;
-            if ways.is_empty() && !walks || is_decided || round > 2 && has_no_chance {
+            if directed.is_empty() && !walks || is_decided || round > 2 && has_no_chance {
                 break;
             }
+            let from = PILOT + round * ROUND;
             if walks {
-                self.draw(&StrategySpec::default(), round * ROUND, ROUND).iter().for_each(|run| _ = tally.add(run));
+                self.draw(&StrategySpec::default(), from, ROUND).iter().for_each(|run| _ = tally.add(run));
             }
-            for way in &ways {
-                let more = self.draw(way, round * ROUND, ROUND);
+            for strategy in &directed {
+                let more = self.draw(strategy, from, ROUND);
                 of.directed(more.iter().map(|run| (&run.trial, tally.add(run))));
             }
         }
+        let others: Vec<String> = tally.suspects().skip(1).map(str::to_owned).collect();
         let HarmTally { violated, serial, .. } = tally;
         if serial.all() >= enough()
             && let Some(signature) = tally.suspects().next()
             && let Some(failure) = tally.with.clone().finish(self.plan).into_iter().find(|f| f.signature == signature)
         {
             of.verdict = ViolationVerdict::Harmful;
-            of.harm = Some(KnownHarm::Needed(Box::new(ViolationHarm { failure, violated, serial })));
+            of.harm = Some(KnownHarm::Needed(Box::new(ViolationHarm { failure, violated, serial, others })));
         } else {
             let signature = tally.suspects().next().or_else(|| Some(tally.with.counts().next()?.0));
             of.harm = signature.map(|signature| {
@@ -227,9 +263,9 @@ impl<P: Program> Violations<'_, P> {
         }
     }
 
-    // The ways to bring about: the intruder between, after and before. Each is a list of orders of which the first
-    // possible one counts: two statements without a conflict cannot be directed, so those of the cycle's ends stand in.
-    fn ways(&self, finding: &Finding) -> Vec<Vec<Vec<Vec<SiteId>>>> {
+    // The orders to bring about: the intruder between, after and before. Each is a list of which the first possible
+    // one counts: two statements without a conflict cannot be directed, so those of the cycle's ends stand in.
+    fn orders(&self, finding: &Finding) -> Vec<Vec<Vec<Vec<SiteId>>>> {
         let Some(cycle) = finding.cycles.first() else { return Vec::new() };
         let (Some(leaves), Some(back)) = (cycle.edges.first(), cycle.edges.last()) else { return Vec::new() };
         let site = |moment: &Moment| self.sites.get(moment.site.as_deref()?).copied();
@@ -251,13 +287,20 @@ impl<P: Program> Violations<'_, P> {
         (number, run): (usize, &RecordedRun),
     ) -> ConfirmedViolation {
         let mut of = unjudged(specification, name);
+        let shows = |run: &RecordedRun| run.found[n].findings.iter().any(|found| found.is_violation_of(Some(name)));
         for orders in self.candidates(specification, name, run) {
-            let Some(strategy) = self.strategy(&orders, number) else { continue };
-            let more = self.draw(&strategy, 0, self.plan.trials.count.min(ROUND) / 2);
-            let shows =
-                |run: &&RecordedRun| run.found[n].findings.iter().any(|found| found.is_violation_of(Some(name)));
-            of.directed(more.iter().map(|run| (&run.trial, shows(&run))));
-            if let Some(run) = more.iter().find(shows) {
+            let strategies = self.strategies(&orders, number);
+            let mut more = Vec::new();
+            let best = self.best(&strategies, |run| {
+                let hit = shows(&run);
+                more.push(run);
+                hit
+            });
+            let Some(best) = best else { continue };
+            let n_more = (self.plan.trials.count.min(ROUND) / 2).saturating_sub(PILOT);
+            more.extend(self.draw(best, PILOT, n_more));
+            of.directed(more.iter().map(|run| (&run.trial, shows(run))));
+            if let Some(run) = more.iter().find(|run| shows(run)) {
                 let found = run.found[n].findings.iter().find(|found| found.is_violation_of(Some(name)));
                 of.verdict = ViolationVerdict::Real;
                 of.evidence = Some(RunEvidence::of(&self.worker.token(&run.trial.run)));
@@ -316,11 +359,6 @@ impl<P: Program> Violations<'_, P> {
     }
 }
 
-// Number of runs without a failure that bound its probability.
-fn enough() -> u32 {
-    (CHANCE.ln() / (1.0 - BELOW).ln()).ceil() as u32
-}
-
 impl ConfirmedViolation {
     // Notes directed runs, each with whether it violates the transaction.
     fn directed<'r>(&mut self, runs: impl Iterator<Item = (&'r Trial, bool)>) {
@@ -343,81 +381,5 @@ fn unjudged(specification: Specification, name: &str) -> ConfirmedViolation {
         directed: DirectedRuns::default(),
         searched: None,
         harm: None,
-    }
-}
-
-// Runs with a violation and runs that have its transactions in one piece, with their failures.
-struct HarmTally<'f> {
-    // The number of the specification, and the finding.
-    of: (usize, &'f Finding),
-    violated: u32,
-    serial: SerialRuns,
-    // Failures of runs with the violation.
-    with: Failures,
-    // Signatures of the failures of the other runs.
-    without: BTreeSet<String>,
-}
-
-impl<'f> HarmTally<'f> {
-    fn new(n: usize, finding: &'f Finding) -> Self {
-        let (with, without) = (Failures::default(), BTreeSet::new());
-        Self { of: (n, finding), violated: 0, serial: SerialRuns::default(), with, without }
-    }
-
-    // Adds a run. Returns whether it shows the violation.
-    fn add(&mut self, run: &RecordedRun) -> bool {
-        let (n, finding) = self.of;
-        let shown = run.found[n].findings.iter();
-        let violates = shown.clone().any(|other| other.is_same(finding));
-        if violates {
-            self.violated += 1;
-            if run.trial.failed() {
-                self.with.add(&run.trial);
-            }
-        } else if run.found[n].declared.contains(&finding.declared)
-            && !shown.clone().any(|other| other.declared == finding.declared)
-        {
-            *match intruder(finding, run) {
-                Some(Place::Before) => &mut self.serial.before,
-                Some(Place::After) => &mut self.serial.after,
-                None => &mut self.serial.other,
-            } += 1;
-            self.without.extend(run.trial.failed().then(|| run.trial.signature.clone()));
-        }
-        violates
-    }
-
-    // The signatures of the failures that come with the violation only.
-    fn suspects(&self) -> impl Iterator<Item = &str> {
-        self.with.counts().map(|(signature, _)| signature).filter(|signature| !self.without.contains(*signature))
-    }
-}
-
-// Where the intruder of a transaction stands in a run that has it in one piece.
-enum Place {
-    Before,
-    After,
-}
-
-// Returns whether all visits of the statements outside a finding's first cycle come before its statements inside, or
-// all come after them. `None` if neither is so, or if the run does not perform both.
-fn intruder(finding: &Finding, run: &RecordedRun) -> Option<Place> {
-    let moments = finding.cycles.first()?.edges.iter().flat_map(|edge| [&edge.from, &edge.to]);
-    let named = |inside: bool| -> BTreeSet<&str> {
-        moments.clone().filter(|moment| moment.inside == inside).filter_map(|moment| moment.site.as_deref()).collect()
-    };
-    let steps = Steps::of(&run.trace);
-    let span = |sites: BTreeSet<&str>| -> Option<(StepNo, StepNo)> {
-        let is_one = |at: &StepNo| match steps.site_of(*at) {
-            SiteNo::NONE => false,
-            site => sites.contains(&run.trace.sites[site]),
-        };
-        Some((steps.all.ids().find(is_one)?, steps.all.ids().rfind(is_one)?))
-    };
-    let (inside, outside) = (span(named(true))?, span(named(false))?);
-    match () {
-        () if outside.1 < inside.0 => Some(Place::Before),
-        () if inside.1 < outside.0 => Some(Place::After),
-        () => None,
     }
 }

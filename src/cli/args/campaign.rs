@@ -27,8 +27,8 @@ pub(in crate::cli) struct CampaignArgs {
     /// Maximum number of potential pairs of one location; the result says if some are left out
     #[arg(long, value_name = "N", default_value_t = campaign::CampaignPlan::MOST_PAIRS, value_parser = clap::value_parser!(u32).range(1..), help_heading = head::EFFORT)]
     most_pairs: u32,
-    /// Detector of potential pairs (`all`: the union of all); the others report fewer pairs than `hybrid`, more of
-    /// them real
+    /// Detector of potential pairs (`all`: the union of all that observe runs); the others report fewer pairs
+    /// than `hybrid`, more of them real
     #[arg(long, value_enum, default_value_t, value_name = "DETECTOR", help_heading = head::EFFORT)]
     pub(in crate::cli) detector: DetectorArg,
     #[command(flatten)]

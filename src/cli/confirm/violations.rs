@@ -12,6 +12,7 @@ use crate::cli::run::timeline::{self, TimelineView};
 use crate::detect::atomicity::EdgeRules;
 use crate::formats::campaign::{ConfirmReport, Evidence};
 use crate::formats::campaigns::TrialLine;
+use crate::formats::report::atomicity::more_of_violation;
 use crate::formats::violations::ViolationsReport;
 use crate::world::Limits;
 
@@ -53,7 +54,7 @@ pub(super) fn campaign(
     if plan.trials.pairs.is_none() && found.complete() && (asked || model.program.declares_transactions) {
         let all = confirm_violations(plan, &args.atomic.wanted(), args.atomic.options(), context);
         report.about.complete &= all.complete;
-        report.atomicity = Some(ViolationsReport::new(model.name(), plan, &all));
+        report = report.with_atomicity(ViolationsReport::new(model.name(), plan, &all));
         judged = Some(all);
     }
     let wants_trials = args.trials_out.is_some();
@@ -80,12 +81,15 @@ pub(super) fn print(
     let listed = found.listed(args.group.all);
     for (i, of) in listed.iter().enumerate() {
         of.text(i + 1, args.group.all, &mut replay).iter().for_each(|line| writeln!(out, "{line}"));
+        let leads = if args.group.all { None } else { more_of_violation(report, of) };
+        leads.into_iter().for_each(|more| writeln!(out, "   {more}"));
         if let Some((again, marks)) = of.shown().filter(|_| args.timeline).zip(of.marks(model, allowed)) {
             writeln!(out);
             timeline::print_token(out, model, &again.token, marks, &TimelineView::default())?;
         }
     }
-    let left_out = (found.violations.len() - listed.len()) as u64;
+    let of_others = found.violations.iter().filter(|of| of.leader.is_some()).count();
+    let left_out = if args.group.all { 0 } else { (found.violations.len() - of_others - listed.len()) as u64 };
     if left_out > 0 {
         let findings = counted(left_out, "finding");
         writeln!(out);

@@ -4,10 +4,12 @@ use super::output::Output;
 use crate::base::clean;
 use crate::cli::{CommandContext, Refusal};
 use crate::formats::shell;
-use crate::lang::ast::File;
-use crate::lang::{self, MAX_SOURCE, Source, parse, render, render_warnings, syntax_errors};
-use crate::statics::{StaticsOptions, analyze, mistakes};
+use crate::lang::ast::{File, Span};
+use crate::lang::variants::{Defines, variants};
+use crate::lang::{self, Diagnostic, MAX_SOURCE, Program, Source, parse, render, render_warnings, syntax_errors};
+use crate::statics::{StaticsOptions, analyze, idle, mistakes};
 use crate::vm::{self, ModelError};
+use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -93,12 +95,25 @@ pub(in crate::cli) fn warnings(model: &Model, context: &mut CommandContext) -> u
     let Ok(file) = parse(source) else { return 0 };
     let mut warnings = lang::warnings(source, &file);
     warnings.extend(mistakes(&model.program, source, &analyze(&model.program, &StaticsOptions::explained())));
+    // What the text never names has been reported, with a reason of its own.
+    let known: BTreeSet<Span> = warnings.iter().map(|warning| warning.span).collect();
+    let idle = idle_in_all_variants(model, &file);
+    warnings.extend(idle.into_iter().filter(|warning| !known.contains(&warning.span)));
     warnings.sort_by_key(|warning| warning.span.start);
     if !warnings.is_empty() {
         let rendered = render_warnings(source, &warnings, context.out.paints_errors());
         context.out.refuse(&Refusal::Rendered(rendered));
     }
     warnings.len() as u64
+}
+
+// Returns what nothing runs or enables, whatever the `expect` lines set constants to.
+fn idle_in_all_variants(model: &Model, file: &File) -> Vec<Diagnostic> {
+    let Ok(all) = variants(file, &model.program, &Vec::new()) else { return Vec::new() };
+    let load = |defines: &Defines| vm::Model::from_tree(model.source.clone(), file, defines).ok();
+    let Some(models) = all.iter().map(load).collect::<Option<Vec<vm::Model>>>() else { return Vec::new() };
+    let programs: Vec<&Program> = std::iter::once(&model.program).chain(models.iter().map(|m| &m.program)).collect();
+    idle(file, &model.source, &programs)
 }
 
 /// Reads the source of a model.

@@ -35,6 +35,7 @@ Examples:
   raceflip replay app.race rf1-... --until 12 --state          the state after 12 steps
   raceflip replay app.race rf1-... --tolerant                  after an edit of the model
   raceflip replay app.race rf1-... --mark @a --mark @b --format svg > run.svg
+  raceflip replay app.race rf1-... --transaction Player        where a transaction is not in one piece
   raceflip replay app.race rf1-... --beside rf1-... --mark @a --mark @b --format svg > both.svg
                                                                both orders of a pair, side by side
 
@@ -71,6 +72,9 @@ pub(in crate::cli) struct Args {
     /// Draw the run of this token beside the first one: both orders of a pair (with `--format svg`)
     #[arg(long, value_name = "TOKEN", conflicts_with_all = ["tolerant", "until", "trace", "perfetto"], help_heading = head::RESULT)]
     beside: Option<String>,
+    /// Mark the transaction of this name that the run violates: a block, a component, or the root of a tree of tasks
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["tolerant", "beside"], help_heading = head::TIMELINE)]
+    transaction: Option<String>,
 }
 
 pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
@@ -86,9 +90,14 @@ pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<Ex
         let allowed = args.recorded.limits.resolve();
         return beside::perform(&model, [&token, &other], &allowed, &report.view, context);
     }
+    let allowed = args.recorded.limits.resolve();
+    let mut report = Report::resolve(&args.recorded.report, args.state, &model)?;
+    if let Some(name) = &args.transaction {
+        report.view.mark_transaction(&model, &token, &allowed, name)?;
+    }
     let plan = RunPlan {
         limits: token.limits,
-        allowed: args.recorded.limits.resolve(),
+        allowed,
         strategy: token.strategy.clone(),
         seed: token.seed,
         choices: if args.tolerant {
@@ -96,7 +105,7 @@ pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<Ex
         } else {
             ChoiceSource::Replay(Box::new(token))
         },
-        report: Report::resolve(&args.recorded.report, args.state, &model)?,
+        report,
         shrinking: ShrinkMode::Off,
         model,
     };

@@ -4,16 +4,19 @@ use crate::cli::Refusal;
 use crate::cli::args::ViewArgs;
 use crate::cli::io::load::Model;
 use crate::cli::io::output::{BAD, BOLD, DIM, ODD, Output, paint};
+use crate::detect::atomicity::Specification;
 use crate::event::{LimitKind, Outcome};
 use crate::exec::{self, LoopEnd};
 use crate::formats::failure_place;
 use crate::formats::timeline::ascii::ascii;
 use crate::formats::timeline::text::{TimelineRole, lines};
-use crate::formats::timeline::{Column, ColumnId, Marks, Timeline, TimelineRecorder, Window, mermaid as diagram, svg};
+use crate::formats::timeline::{
+    Column, ColumnId, Marks, Timeline, TimelineRecorder, TransactionMarks, Window, mermaid as diagram, svg,
+};
 use crate::sched::{Replay, SiteSpec, StrategySpec};
 use crate::token::Token;
 use crate::vm::Vm;
-use crate::world::Machine;
+use crate::world::{Limits, Machine};
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -26,6 +29,8 @@ pub(in crate::cli) struct TimelineView {
     around: Option<u64>,
     only: Vec<String>,
     marked: Vec<SiteSpec>,
+    // The violated transaction to mark.
+    transaction: Option<TransactionMarks>,
     width: usize,
     ascii: bool,
 }
@@ -39,7 +44,8 @@ const WIDEST: usize = 160;
 
 impl Default for TimelineView {
     fn default() -> Self {
-        Self { window: ENDS, around: None, only: Vec::new(), marked: Vec::new(), width: width(), ascii: false }
+        let (only, marked) = (Vec::new(), Vec::new());
+        Self { window: ENDS, around: None, only, marked, transaction: None, width: width(), ascii: false }
     }
 }
 
@@ -56,7 +62,25 @@ impl TimelineView {
         }
         let width = args.width.map_or_else(width, usize::from);
         let (only, marked) = (args.only.clone(), args.mark.clone());
-        Ok(Self { window, around: args.around, only, marked, width, ascii: args.ascii })
+        Ok(Self { window, around: args.around, only, marked, transaction: None, width, ascii: args.ascii })
+    }
+
+    /// Marks the first transaction of this name that the run of a token violates. Refuses a name without one.
+    pub(in crate::cli) fn mark_transaction(
+        &mut self,
+        model: &Model,
+        token: &Token,
+        allowed: &Limits,
+        name: &str,
+    ) -> Result<(), Refusal> {
+        let of = |of| TransactionMarks::of(model, token, allowed, (of, name), &[]);
+        self.transaction = Specification::ALL.into_iter().find_map(of);
+        let refused = || {
+            Refusal::new(format_args!(
+                "--transaction {name}: the run violates no transaction of this name; `raceflip confirm --detector atomicity` prints the names of the transactions that runs of the model violate, with tokens"
+            ))
+        };
+        self.transaction.is_some().then_some(()).ok_or_else(refused)
     }
 
     /// Returns the accesses to mark: those that the user asked for, or else those that the strategy aims at.
@@ -67,7 +91,7 @@ impl TimelineView {
         };
         let specs = self.marked.iter().chain(&targets);
         let sites = specs.flat_map(|s| s.resolve(&model.code.setup.sites).unwrap_or_default()).collect();
-        Marks { sites, ..Marks::default() }
+        Marks { sites, transaction: self.transaction.clone(), ..Marks::default() }
     }
 
     // Refuses a step that the run does not have.

@@ -20,7 +20,9 @@ use crate::detect::relation::signals::{EventChannels, Signals};
 use crate::event::{
     CANCELLED, Cause, ContextId, Event, EventId, EventKind, LaunchPlace, Op, PostTime, SiteId, Suspension, ThreadId,
 };
-use crate::trace::{Action, Builder, ChannelNo, EventNo, LocationNo, SiteNo, TaskNo, ThreadNo, Trace, TraceError};
+use crate::trace::{
+    Action, Builder, ChannelNo, ENVIRONMENT_NAME, EventNo, LocationNo, SiteNo, TaskNo, ThreadNo, Trace, TraceError,
+};
 use crate::world::World;
 use marks::Tests;
 use pools::PoolTasks;
@@ -74,7 +76,7 @@ impl TraceRecorder {
     pub fn new() -> Self {
         let mut builder = Builder::new();
         builder.free_events();
-        let environment = builder.environment("environment");
+        let environment = builder.environment(ENVIRONMENT_NAME);
         let init = builder.thread("init");
         debug_assert_eq!((environment, init), (ENVIRONMENT, INIT));
         Self {

@@ -1,11 +1,11 @@
 //! Formats verdicts on declared transactions in words, from a report alone. All forms share these texts.
 
 use super::line::ReportLine;
-use super::words::{Example, access, commands, fails};
-use super::{Replays, counted};
+use super::words::{Example, access, commands, fails, more_of_cause};
+use super::{Replays, Subject, counted};
 use crate::base::clean;
-use crate::campaign::{RunKind, ViolationFacts};
-use crate::formats::campaign::{Access, ConfirmReport};
+use crate::campaign::{Finding, RunKind, ViolationFacts};
+use crate::formats::campaign::{Access, ConfirmReport, Pair};
 use crate::formats::violations::{JudgedViolation, verdict_counts};
 
 /// Formats what a verdict is about: `atomicity of Player`.
@@ -59,6 +59,12 @@ pub(super) fn place(of: &JudgedViolation) -> Option<&Access> {
 /// Formats the verdict in small letters.
 pub(super) fn verdict(of: &JudgedViolation) -> String {
     of.verdict().word().to_lowercase()
+}
+
+/// Counts the pairs that a violation of atomicity leads, for a list that leaves them out. `None` if there are none.
+pub(crate) fn more_of_violation(report: &ConfirmReport, violation: &JudgedViolation) -> Option<String> {
+    let is_its = |f: &&Finding<'_, Pair>| matches!(f.subject, Subject::Violation(own) if std::ptr::eq(own, violation));
+    report.findings().iter().find(is_its).and_then(more_of_cause)
 }
 
 /// Counts the verdicts of a report: `atomicity: 1 harmful, 2 refuted`. `None` if nothing was judged.

@@ -55,15 +55,28 @@ impl VerdictCounts {
 /// Counts the harmful pairs and the findings about them: `17 harmful pairs and 1 order pair of 2 causes`. `None` if
 /// each pair is a finding of its own.
 pub(super) fn grouped<'f, 'r: 'f>(findings: impl IntoIterator<Item = &'f Finding<'r, Pair>>) -> Option<String> {
+    let (pairs, all, causes) = harmful(findings);
+    (all > causes).then(|| format!("{pairs} of {}", counted(causes, "cause")))
+}
+
+/// Counts the harmful pairs, with the findings about them where these are fewer.
+pub(super) fn harmful_pairs<'f, 'r: 'f>(findings: impl IntoIterator<Item = &'f Finding<'r, Pair>>) -> String {
+    let (pairs, all, causes) = harmful(findings);
+    if all > causes { format!("{pairs} of {}", counted(causes, "cause")) } else { pairs }
+}
+
+// Counts the harmful pairs: in words, as a number, and the findings that lead them.
+fn harmful<'f, 'r: 'f>(findings: impl IntoIterator<Item = &'f Finding<'r, Pair>>) -> (String, u64, u64) {
     let (mut causes, mut races, mut orders) = (0_u64, 0_u64, 0_u64);
     for finding in findings {
-        let Subject::Pair { pair, .. } = finding.subject else { continue };
-        if pair.verdict() == Verdict::Harmful {
-            causes += 1;
-            let all = std::iter::once(pair).chain(finding.pairs.iter().copied());
-            let of_orders = all.filter(|pair| pair.rank == Rank::Order.letter()).count() as u64;
-            orders += of_orders;
-            races += finding.count() - of_orders;
+        let own = match finding.subject {
+            Subject::Pair { pair, .. } if pair.verdict() == Verdict::Harmful => Some(pair),
+            Subject::Violation(_) if !finding.pairs.is_empty() => None,
+            _ => continue,
+        };
+        causes += 1;
+        for pair in own.into_iter().chain(finding.pairs.iter().copied()) {
+            *if pair.rank == Rank::Order.letter() { &mut orders } else { &mut races } += 1;
         }
     }
     let pairs = match (races, orders) {
@@ -71,5 +84,5 @@ pub(super) fn grouped<'f, 'r: 'f>(findings: impl IntoIterator<Item = &'f Finding
         (0, orders) => counted(orders, "harmful order pair"),
         (races, orders) => format!("{} and {}", counted(races, "harmful pair"), counted(orders, "order pair")),
     };
-    (races + orders > causes).then(|| format!("{pairs} of {}", counted(causes, "cause")))
+    (pairs, races + orders, causes)
 }

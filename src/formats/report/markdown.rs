@@ -5,10 +5,11 @@
 //! in raceflip and a user on GitHub. GitHub accepts comments of 65,536 characters. The least important findings beyond
 //! that are left out, and a line tells how many.
 
-use super::counts::{VerdictCounts, grouped};
+use super::counts::{VerdictCounts, harmful_pairs};
 use super::words::{self, Example};
 use super::{Replays, ReportEntry, Subject, all, atomicity, counted, place, rings};
 use crate::campaign::{PairFacts, RingFacts, Verdict, ViolationFacts, ViolationVerdict};
+use crate::detect::Rank;
 use crate::formats::campaign::ConfirmReport;
 use crate::formats::gate::GateFailure;
 use std::fmt::Write as _;
@@ -55,10 +56,7 @@ fn headline(reports: &[ConfirmReport], found: &[ReportEntry<'_>]) -> String {
     let of = |verdict: Option<Verdict>| found.iter().filter(move |e| e.finding.verdict() == verdict);
     let is_ring = |e: &&ReportEntry<'_>| matches!(e.finding.subject, Subject::Ring(_));
     let is_violation = |e: &&ReportEntry<'_>| matches!(e.finding.subject, Subject::Violation(_));
-    let harmful =
-        of(Some(Verdict::Harmful)).filter(|e| !is_ring(e) && !is_violation(e)).map(|e| e.finding.count()).sum::<u64>();
-    let grouped = grouped(found.iter().map(|e| &e.finding));
-    let mut parts = vec![grouped.unwrap_or_else(|| counted(harmful, "harmful pair"))];
+    let mut parts = vec![harmful_pairs(found.iter().map(|e| &e.finding))];
     let rings = of(Some(Verdict::Harmful)).filter(is_ring).count() as u64;
     if rings > 0 {
         parts.insert(0, counted(rings, "deadlock ring"));
@@ -146,10 +144,11 @@ fn table(text: &mut String, found: &[ReportEntry<'_>], replays: &mut dyn Replays
         };
         let model = code(&variant(entry, replays));
         let mut rows = vec![format!("| {} | {model} | {location} | {pair} | {known} |\n", verdict(finding.subject))];
-        if let Subject::Pair { .. } = finding.subject {
+        if let Subject::Pair { .. } | Subject::Violation(_) = finding.subject {
             rows.extend(finding.pairs.iter().map(|same| {
                 let (location, pair) = (code(&same.location), code(&words::pair(same)));
-                format!("| {} | {model} | {location} | {pair} | the same cause |\n", verdict(finding.subject))
+                let of = Subject::Pair { pair: same, order: same.rank == Rank::Order.letter() };
+                format!("| {} | {model} | {location} | {pair} | the same cause |\n", verdict(of))
             }));
         }
         for row in rows {

@@ -6,10 +6,11 @@ use super::line::{ReportLine, Role};
 use super::text::{TextExtent, verdict};
 use super::{Subject, atomicity, counted, rings, words};
 use crate::base::clean;
-use crate::campaign::{PairFacts, RingFacts, Verdict, ViolationFacts, ViolationVerdict};
+use crate::campaign::{Finding, PairFacts, RingFacts, Verdict, ViolationFacts, ViolationVerdict};
 use crate::formats::campaign::{ConfirmReport, Failure, Pair};
 use crate::formats::campaigns::{CampaignReport, variant_name};
 use crate::formats::shell;
+use crate::formats::violations::JudgedViolation;
 
 /// Renders the result of a variant: one line, and unless it is quiet each harmful pair and each other failure. Of the
 /// pairs of one cause it contains only the leader, unless the extent asks for all.
@@ -23,11 +24,7 @@ pub fn variant(report: &ConfirmReport, extent: TextExtent) -> Vec<ReportLine> {
         match finding.subject {
             Subject::Pair { pair, .. } if pair.verdict() == Verdict::Harmful => {
                 lines.extend(harmful(report, pair));
-                if extent.all {
-                    lines.extend(finding.pairs.iter().map(|same| named(same).and(": the same cause")));
-                } else {
-                    lines.extend(words::more_pairs(&finding).map(|more| ReportLine::new(format!("    {more}"))));
-                }
+                lines.extend(same(&finding, extent));
             }
             Subject::Ring(ring) if ring.verdict() == Verdict::Harmful => {
                 let line = ReportLine::new("  ").join(verdict(ring.verdict())).and(" ring  ");
@@ -41,6 +38,7 @@ pub fn variant(report: &ConfirmReport, extent: TextExtent) -> Vec<ReportLine> {
                 lines.extend(atomicity::cycle(of).into_iter().map(|moment| ReportLine::new(format!(" {moment}"))));
                 lines.extend(of.harm_words().map(|harm| ReportLine::new(format!("    {}", clean(&harm)))));
                 lines.extend(of.harm().map(|fails| replay(report, fails)));
+                lines.extend(same(&finding, extent));
             }
             Subject::Pair { .. } | Subject::Ring(_) | Subject::Violation(_) => {}
             Subject::Failure(other, _) => {
@@ -51,6 +49,19 @@ pub fn variant(report: &ConfirmReport, extent: TextExtent) -> Vec<ReportLine> {
         }
     }
     lines
+}
+
+// Renders the pairs that a finding leads.
+fn same(finding: &Finding<'_, Pair>, extent: TextExtent) -> Vec<ReportLine> {
+    if extent.all {
+        let pairs = finding.pairs.iter().map(|same| named(same).and(": the same cause"));
+        let violation = |of: &&JudgedViolation| {
+            let line = ReportLine::new("  ").join(verdict(of.verdict().weight())).and("  ");
+            line.with(Role::Name, atomicity::name(of)).and(": the same cause")
+        };
+        return pairs.chain(finding.violations.iter().map(violation)).collect();
+    }
+    words::more_of_cause(finding).map(|more| ReportLine::new(format!("    {more}"))).into_iter().collect()
 }
 
 /// Renders the summary of a campaign.

@@ -4,7 +4,7 @@
 use super::counts::{self, VerdictCounts};
 use super::line::{ReportLine, Role};
 use super::words::{self, Example};
-use super::{Replays, Subject, counted, rings};
+use super::{Replays, Subject, atomicity, counted, rings};
 use crate::campaign::{Finding, PairFacts, RingFacts, RunKind, Verdict, same_failure};
 use crate::detect::Rank;
 use crate::formats::campaign::{Access, ConfirmReport, Evidence, Failure, Harm, Pair};
@@ -119,7 +119,7 @@ impl<'r> TextWriter<'r, '_> {
             match lead {
                 Some(lead) => {
                     self.blocks.extend(harm(pair).into_iter().map(TextBlock::Line));
-                    self.line(format!("  the same cause as with {}, where its runs are listed", words::pair(lead)));
+                    self.line(format!("  the same cause as with {lead}, where its runs are listed"));
                 }
                 None => self.runs(pair),
             }
@@ -133,7 +133,7 @@ impl<'r> TextWriter<'r, '_> {
     fn more(&mut self, pair: &Pair) {
         let is_its =
             |f: &&Finding<'_, Pair>| matches!(f.subject, Subject::Pair { pair: own, .. } if std::ptr::eq(own, pair));
-        let more = self.findings.iter().find(is_its).and_then(words::more_pairs);
+        let more = self.findings.iter().find(is_its).and_then(words::more_of_cause);
         more.into_iter().for_each(|more| self.line(format!("  {more}")));
     }
 
@@ -154,10 +154,14 @@ impl<'r> TextWriter<'r, '_> {
         }
     }
 
-    // Returns the pair that leads the group of this one, if it is another pair.
-    fn lead(&self, pair: &Pair) -> Option<&'r Pair> {
+    // Returns what leads the group of this pair, if it is another pair or a violation of atomicity.
+    fn lead(&self, pair: &Pair) -> Option<String> {
         let mut leads = self.findings.iter().filter(|f| f.pairs.iter().any(|p| std::ptr::eq(*p, pair)));
-        leads.find_map(|f| if let Subject::Pair { pair, .. } = f.subject { Some(pair) } else { None })
+        leads.find_map(|f| match f.subject {
+            Subject::Pair { pair, .. } => Some(words::pair(pair)),
+            Subject::Violation(of) => Some(atomicity::name(of)),
+            Subject::Ring(_) | Subject::Failure(..) => None,
+        })
     }
 
     // Renders the verdict, the location, the statements, and where these are in the real app.

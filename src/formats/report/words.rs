@@ -3,7 +3,7 @@
 //! All texts are on one line and contain no control sequences for terminals, whatever a report contains.
 
 use super::line::{ReportLine, Role};
-use super::{Replays, ReportEntry, Subject, counted};
+use super::{Replays, ReportEntry, Subject, atomicity, counted};
 use crate::base::{at_most, clean, interval};
 use crate::campaign::{Finding, PairFacts, RunKind, SEARCHED, Verdict, best_way, failure_key};
 use crate::formats::campaign::{
@@ -343,25 +343,26 @@ pub(super) fn fails<'r>(
     Example { head, commands: commands(report, &fails.again, replays), failing: Some(&fails.again) }
 }
 
-/// Counts the other pairs of a finding about a pair, for a list that leaves them out. `None` if there are none.
-pub(super) fn more_pairs(finding: &Finding<'_, Pair>) -> Option<String> {
-    let more = finding.pairs.len() as u64;
-    (more > 0).then(|| format!("and {} of the same cause (--all shows them)", counted(more, "more pair")))
+/// Counts what a finding leads, for a list that leaves it out. `None` if it leads nothing.
+pub(super) fn more_of_cause(finding: &Finding<'_, Pair>) -> Option<String> {
+    let more = [(finding.violations.len(), "more violation"), (finding.pairs.len(), "more pair")];
+    let more: Vec<String> = more.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| counted(n as u64, what)).collect();
+    (!more.is_empty()).then(|| format!("and {} of the same cause (--all shows them)", more.join(" and ")))
 }
 
 /// Describes how other pairs are related to a finding, one line for each pair. Empty if there are none.
 pub(super) fn belonging(entry: &ReportEntry<'_>) -> Vec<String> {
     let line = |p: &&Pair| match entry.finding.subject {
-        Subject::Pair { .. } => format!("the same cause as with the pair {}", located(p)),
-        Subject::Ring(_) | Subject::Violation(_) | Subject::Failure(..) => {
-            format!("in either order of the pair {}", located(p))
-        }
+        Subject::Pair { .. } | Subject::Violation(_) => format!("the same cause as with the pair {}", located(p)),
+        Subject::Ring(_) | Subject::Failure(..) => format!("in either order of the pair {}", located(p)),
     };
     let others = match entry.finding.subject {
         Subject::Pair { pair, .. } => harm_of_others(entry.report, pair, located),
         Subject::Ring(_) | Subject::Violation(_) | Subject::Failure(..) => Vec::new(),
     };
-    entry.finding.pairs.iter().map(line).chain(others).collect()
+    let violations = entry.finding.violations.iter();
+    let same = violations.map(|of| format!("the same cause as with the violation of {}", atomicity::name(of)));
+    entry.finding.pairs.iter().map(line).chain(same).chain(others).collect()
 }
 
 /// Describes the failures of a pair that are the harm of another pair, which is the one to fix. `name` formats the
@@ -378,8 +379,14 @@ pub(super) fn harm_of_others(report: &ConfirmReport, this: &Pair, name: fn(&Pair
             // A text may leave out the blamed pair, but not its leader, which has the failure as well.
             let mut pairs = report.pairs.iter().chain(&report.order_pairs);
             let other = pairs.find(|p| blamed.leader == Some(p.sites())).unwrap_or(blamed);
-            let (verdict, other, text) = (Verdict::Harmful, name(other), failure(f));
-            lines.push(format!("the same failure as the harm of the {verdict} pair {other}: {text}"));
+            let violations = report.atomicity.as_ref().map_or(&[][..], |of| &of.violations);
+            let leads = blamed.violation.and_then(|i| violations.get(i as usize));
+            let other = match leads {
+                Some(violation) => format!("violation of {}", atomicity::name(violation)),
+                None => format!("pair {}", name(other)),
+            };
+            let (verdict, text) = (Verdict::Harmful, failure(f));
+            lines.push(format!("the same failure as the harm of the {verdict} {other}: {text}"));
         }
     }
     lines

@@ -1,7 +1,7 @@
 //! Draws the lanes of one row: the state of each column, the column that acts, and an arrow to another column.
 
 use super::layout::Layout;
-use super::{ArrowKind, ColumnId, ColumnState, ENVIRONMENT, RowKind, Timeline, TimelineRow, TransactionMarks};
+use super::{ArrowKind, ColumnId, ColumnState, RowKind, Timeline, TimelineRow, TransactionMarks};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const STEP: char = '●';
@@ -42,8 +42,7 @@ pub(super) fn sign(state: ColumnState) -> char {
 impl<'l> Lanes<'l> {
     pub(super) fn new(layout: &'l Layout, timeline: &'l Timeline) -> Self {
         let transaction = timeline.transaction.as_ref();
-        let own = timeline.rows().filter(|row| transaction.is_some_and(|of| of.own.contains(&row.step)));
-        let own = own.filter(|row| row.counts).filter_map(|row| row.column).filter(|column| *column != ENVIRONMENT);
+        let own = timeline.columns_of_transaction().into_iter();
         let own = own.filter_map(|column| layout.lane_of.get(&column).copied()).collect();
         Self { layout, states: BTreeMap::new(), transaction, own, used: BTreeSet::new() }
     }

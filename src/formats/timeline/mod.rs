@@ -291,6 +291,13 @@ impl Timeline {
         shown_rows.chain(&self.ending)
     }
 
+    /// Returns the columns of the violated transaction that is shown, without that of the environment.
+    pub(super) fn columns_of_transaction(&self) -> BTreeSet<ColumnId> {
+        let Some(of) = &self.transaction else { return BTreeSet::new() };
+        let own = self.rows().filter(|row| row.counts && of.own.contains(&row.step));
+        own.filter_map(|row| row.column).filter(|column| *column != ENVIRONMENT).collect()
+    }
+
     /// Returns the columns that some row refers to.
     #[must_use]
     pub fn active(&self) -> BTreeSet<ColumnId> {

@@ -17,6 +17,7 @@ use crate::event::{
 use crate::exec::{Observer, RunSummary};
 use crate::formats::values::Types;
 use crate::lang::Program;
+use crate::trace::ENVIRONMENT_NAME;
 use crate::world::World;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -95,7 +96,7 @@ impl<'s> TimelineRecorder<'s> {
     pub fn finish(mut self, world: &World, summary: &RunSummary) -> Timeline {
         self.flush();
         let ending = self.ending(world, &summary.end);
-        let environment = Column { name: "environment".to_owned(), looper: false };
+        let environment = Column { name: ENVIRONMENT_NAME.to_owned(), looper: false };
         let threads = world.threads().enumerate().map(|(id, t)| Column {
             name: world.contexts().elided_name(world.setup(), t.home),
             looper: world.queue(id).is_some(),

@@ -22,7 +22,9 @@ use crate::event::PostTime;
 use crate::formats::trace::{FORMAT, Row, VERSION};
 use crate::formats::trace_kinds::{is_kind, kinds};
 use crate::lang::near;
-use crate::trace::{Action, Builder, ChannelNo, EventNo, LockNo, SiteNo, TaskNo, ThreadNo, Trace, TraceError};
+use crate::trace::{
+    Action, Builder, ChannelNo, ENVIRONMENT_NAME, EventNo, LockNo, SiteNo, TaskNo, ThreadNo, Trace, TraceError,
+};
 use serde::Deserialize;
 use smallvec::{SmallVec, smallvec};
 use std::collections::{BTreeMap, VecDeque};
@@ -32,9 +34,6 @@ const UPDATE: &str = "a newer raceflip has written it: take that one";
 const NO_TRACE: &str = "give it a file that `raceflip run --trace FILE` or `raceflip trace convert` has written";
 const DAMAGED: &str = "the line is damaged: write the trace again";
 const MISSPELLED: &str = "correct the word; if a newer raceflip has written it, take that one";
-
-/// The name of the thread that stands for the environment.
-const ENVIRONMENT: &str = "environment";
 
 // The relevant fields of the first line.
 #[derive(Deserialize)]
@@ -416,7 +415,7 @@ impl Rows {
     fn environment(&mut self) -> ThreadNo {
         *self.environment.get_or_insert_with(|| {
             self.loopers.push(Looper::default());
-            self.builder.environment(ENVIRONMENT)
+            self.builder.environment(ENVIRONMENT_NAME)
         })
     }
 

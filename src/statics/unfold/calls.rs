@@ -45,6 +45,7 @@ impl<'p> Unfolder<'p> {
 
     /// Walks a body in place.
     pub(super) fn inline(&mut self, body: BodyId, args: Vec<Val>, state: &mut State) -> Val {
+        self.graph.runs.insert(body);
         let outer = std::mem::replace(&mut state.locals, self.locals(body, &args));
         self.frames.push(Frame { body, args, scopes: self.scopes.len(), ends: Vec::new(), value: None });
         self.block(self.statements(body), state);
@@ -82,6 +83,7 @@ impl<'p> Unfolder<'p> {
         let copy = (self.node(NodeKind::Plain, NO_SITE), self.node(NodeKind::Plain, NO_SITE));
         (self.scopes, self.around) = (scopes, around);
         self.copies.insert(body, copy);
+        self.graph.shares.insert(self.ctx);
         self.open.push((body, copy.0, copy.1));
         copy
     }

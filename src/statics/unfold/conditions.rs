@@ -1,11 +1,11 @@
 //! Conditions: which way is taken, and what is known of globals on each way.
 
-use super::super::graph::{NodeKind, Sync, Test, TestOp, Val};
+use super::super::graph::{APP, NodeKind, Reader, Sync, Test, TestOp, Val};
 use super::Unfolder;
 use super::state::{Slot, State};
 use crate::event::{GlobalId, NULL};
 use crate::lang::ast::{BinaryOp, UnaryOp};
-use crate::lang::program::{Expr, ExprKind, NO_SITE, Root, Type};
+use crate::lang::program::{ElementIndex, Expr, ExprKind, NO_SITE, Root, Type};
 
 impl<'p> Unfolder<'p> {
     /// Walks a condition. Returns the states in which it has come out as true and as false.
@@ -32,8 +32,8 @@ impl<'p> Unfolder<'p> {
                     let test = self.test(e, &state);
                     let (mut yes, mut no) = (state.clone(), state);
                     if let Some(test) = test {
-                        self.flag(test, &mut yes);
-                        self.flag(Test { wanted: !test.wanted, ..test }, &mut no);
+                        self.flag(test, false, &mut yes);
+                        self.flag(Test { wanted: !test.wanted, ..test }, false, &mut no);
                     }
                     (yes, no)
                 }
@@ -42,21 +42,25 @@ impl<'p> Unfolder<'p> {
     }
 
     /// Adds a node at which a condition has come out.
-    pub(super) fn flag(&mut self, test: Test, state: &mut State) {
-        self.emit(state, NodeKind::Sync(Sync::Flag(test)), NO_SITE);
+    pub(super) fn flag(&mut self, test: Test, is_stale: bool, state: &mut State) {
+        let reader = match self.blocks.locks[..] {
+            [] => Reader { around: 0, ctx: APP, is_stale },
+            _ => Reader { around: self.around, ctx: self.ctx, is_stale },
+        };
+        self.emit(state, NodeKind::Sync(Sync::Flag(test, reader)), NO_SITE);
     }
 
     /// Returns what a condition without `&&` and `||` says of a global if it is true.
     fn test(&self, e: &Expr, state: &State) -> Option<Test> {
-        if let Some(global) = self.scalar(e) {
-            return Some(Test { global, op: TestOp::Eq, constant: 0, wanted: false });
+        if let Some((global, cell)) = self.cell(e, state) {
+            return Some(Test { global, cell, op: TestOp::Eq, constant: 0, wanted: false });
         }
         let ExprKind::Binary { op, left, right, .. } = &e.kind else { return None };
         let (op, wanted) = TestOp::of(*op)?;
-        let test = |global, constant, op| Test { global, op, constant, wanted };
-        match (self.scalar(left), self.scalar(right)) {
-            (Some(global), None) => Some(test(global, self.peek(right, state).word()?, op)),
-            (None, Some(global)) => Some(test(global, self.peek(left, state).word()?, op.mirrored())),
+        let test = |(global, cell), constant, op| Test { global, cell, op, constant, wanted };
+        match (self.cell(left, state), self.cell(right, state)) {
+            (Some(cell), None) => Some(test(cell, self.peek(right, state).word()?, op)),
+            (None, Some(cell)) => Some(test(cell, self.peek(left, state).word()?, op.mirrored())),
             _ => None,
         }
     }
@@ -76,6 +80,27 @@ impl<'p> Unfolder<'p> {
             }
             _ => into.extend(self.test(e, state).map(|test| Test { wanted: test.wanted == wanted, ..test })),
         }
+    }
+
+    /// Returns the cell of a global that an expression reads, if it is one known cell.
+    fn cell(&self, e: &Expr, state: &State) -> Option<(GlobalId, i64)> {
+        let ExprKind::Read { place, .. } = &e.kind else { return None };
+        let Root::Global(id) = place.root else { return None };
+        if matches!(e.ty, Type::List(_) | Type::Array(..)) {
+            return None;
+        }
+        Some((id, self.known_index(&place.index, state)?))
+    }
+
+    /// Returns the number of an element, if its indices are known and have no operation in them.
+    fn known_index(&self, index: &ElementIndex, state: &State) -> Option<i64> {
+        let mut at = Some(0_i64);
+        for dimension in index {
+            let i = self.peek(&dimension.index, state).word();
+            let i = i.filter(|i| (0..i64::from(dimension.len)).contains(i));
+            at = at.zip(i).map(|(at, i)| at + i * i64::from(dimension.stride));
+        }
+        at
     }
 
     /// Returns the global that an expression reads, if it is one cell.
@@ -105,13 +130,7 @@ impl<'p> Unfolder<'p> {
                 _ => Val::Unknown,
             },
             ExprKind::LocalElement { local, index } => {
-                let mut at = Some(0_i64);
-                for dimension in index {
-                    let i = self.peek(&dimension.index, state).word();
-                    let i = i.filter(|i| (0..i64::from(dimension.len)).contains(i));
-                    at = at.zip(i).map(|(at, i)| at + i * i64::from(dimension.stride));
-                }
-                match (state.locals.get(local.0 as usize), at) {
+                match (state.locals.get(local.0 as usize), self.known_index(index, state)) {
                     (Some(Slot::Many(vals)), Some(at)) => vals.get(at as usize).copied().unwrap_or(Val::Unknown),
                     _ => Val::Unknown,
                 }

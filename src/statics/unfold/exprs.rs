@@ -1,14 +1,12 @@
 //! Walks expressions.
 
-use super::super::graph::{ContextKind, Monitor, NodeKind, Place, Sync, Val};
+use super::super::graph::{ContextKind, Monitor, NodeKind, Pause, Place, Sync, Val};
 use super::Unfolder;
-use super::makers::Made;
+use super::makers::{Launch, Made};
 use super::state::State;
 use crate::event::SiteId;
 use crate::lang::ast::{SyncMode, UnaryOp};
-use crate::lang::program::{
-    Expr, ExprKind, LaunchParentExpr, LaunchPlaceExpr, MemoryPlace, NO_SITE, PlatformExpr, Root, Type,
-};
+use crate::lang::program::{Body, Expr, ExprKind, MemoryPlace, NO_SITE, PlatformExpr, Root, Type};
 
 impl<'p> Unfolder<'p> {
     /// Walks an expression, and returns its value.
@@ -103,23 +101,19 @@ impl<'p> Unfolder<'p> {
                 self.make(made, *site, state).map_or(Val::Unknown, |ctx| Val::Thread(ctx, false))
             }
             ExprKind::Launch { body, args, place, parent, site } => {
-                let args = self.args(args, state);
-                if let LaunchPlaceExpr::On(to) = place {
-                    self.expr(to, state);
-                }
-                if let LaunchParentExpr::In(job) = parent {
-                    self.expr(job, state);
-                }
-                self.make(Made::new(ContextKind::Job, Some(*body), args), *site, state);
-                Val::Unknown
+                self.launch(Launch { body: *body, args, place, parent }, *site, state)
             }
             ExprKind::AskJob { job: of, site, .. }
             | ExprKind::ReadInterrupt { thread: of, site }
             | ExprKind::ChannelRead { channel: of, site, .. }
-            | ExprKind::Receive { channel: of, site }
             | ExprKind::GroupWait { group: of, site } => {
                 self.expr(of, state);
                 self.operation(*site, state)
+            }
+            ExprKind::Receive { channel, site } => {
+                self.expr(channel, state);
+                self.pause(Pause::Other, *site, state);
+                Val::Unknown
             }
             ExprKind::Fence { looper, site } => {
                 self.expr(looper, state);
@@ -140,8 +134,13 @@ impl<'p> Unfolder<'p> {
                 }
                 Val::Unknown
             }
-            ExprKind::DownFor { semaphore: of, timeout, site }
-            | ExprKind::AcquireFor { lock: of, timeout, site, .. }
+            ExprKind::DownFor { semaphore, timeout, site } => {
+                self.expr(semaphore, state);
+                self.expr(timeout, state);
+                self.pause(Pause::Other, *site, state);
+                Val::Unknown
+            }
+            ExprKind::AcquireFor { lock: of, timeout, site, .. }
             | ExprKind::GroupAdd { group: of, delta: timeout, site } => {
                 self.expr(of, state);
                 self.expr(timeout, state);
@@ -149,11 +148,12 @@ impl<'p> Unfolder<'p> {
             }
             ExprKind::Await { cond, timeout, site } => {
                 timeout.iter().for_each(|timeout| self.evaluate(timeout, state));
-                self.operation(*site, state);
+                // An async task goes on some time after the condition has held.
+                let is_stale = self.pause(Pause::Other, *site, state);
                 if timeout.is_none() {
                     let mut tests = Vec::new();
                     self.tests(cond, true, state, &mut tests);
-                    tests.into_iter().for_each(|test| self.flag(test, state));
+                    tests.into_iter().for_each(|test| self.flag(test, is_stale, state));
                 }
                 Val::Unknown
             }
@@ -164,6 +164,16 @@ impl<'p> Unfolder<'p> {
     /// Walks an expression whose value does not matter.
     pub(super) fn evaluate(&mut self, e: &'p Expr, state: &mut State) {
         self.expr(e, state);
+    }
+
+    /// Adds an operation at which an async task is suspended. Anywhere else it is one that no rule names. Returns
+    /// whether it suspends.
+    pub(super) fn pause(&mut self, pause: Pause, site: SiteId, state: &mut State) -> bool {
+        let body = self.frames.last().and_then(|frame| self.program.bodies.get(frame.body.0 as usize));
+        let suspends = self.graph.context(self.ctx).kind == ContextKind::Job && body.is_some_and(Body::is_async);
+        let kind = if suspends { NodeKind::Suspend(pause) } else { NodeKind::Plain };
+        self.emit(state, kind, site);
+        suspends
     }
 
     /// Adds an operation that no rule names.

@@ -1,11 +1,19 @@
 //! What makes contexts: forks, posts, enables.
 
-use super::super::graph::{Context, ContextKind, Ctx, NodeKind, Val};
+use super::super::graph::{Context, ContextKind, Ctx, NodeKind, Start, Sync, Val};
 use super::state::State;
 use super::{MOST_CLONES, Unfolder};
 use crate::event::{BodyId, EventId, PostTime, SiteId};
-use crate::lang::program::{Expr, ExprKind, PostTimeExpr, Type};
+use crate::lang::program::{Expr, ExprKind, LaunchParentExpr, LaunchPlaceExpr, NO_SITE, PostTimeExpr, Type};
 use crate::world::{PostClass, Time};
+
+/// A launch.
+pub(super) struct Launch<'p> {
+    pub(super) body: BodyId,
+    pub(super) args: &'p [Expr],
+    pub(super) place: &'p LaunchPlaceExpr,
+    pub(super) parent: &'p LaunchParentExpr,
+}
 
 /// A context to be made.
 pub(super) struct Made {
@@ -16,11 +24,14 @@ pub(super) struct Made {
     pub(super) class: Option<PostClass>,
     pub(super) returns: bool,
     pub(super) loops: bool,
+    pub(super) start: Start,
+    pub(super) belongs: bool,
 }
 
 impl Made {
     pub(super) fn new(kind: ContextKind, body: Option<BodyId>, args: Vec<Val>) -> Self {
-        Self { kind, body, args, looper: None, class: None, returns: false, loops: false }
+        let (start, belongs) = (Start::Message, false);
+        Self { kind, body, args, looper: None, class: None, returns: false, loops: false, start, belongs }
     }
 }
 
@@ -48,7 +59,8 @@ impl<'p> Unfolder<'p> {
         self.graph.is_cut |= cut;
         // Nothing is known of the arguments of a folded context, as it stands for many.
         made.args = vec![Val::Unknown; made.args.len()];
-        if self.graph.contexts.len() > 2 * self.options.contexts {
+        // Nor of the parts of a folded job.
+        if self.graph.contexts.len() > 2 * self.options.contexts || made.kind == ContextKind::Job {
             (made.looper, made.class) = (None, None);
         }
         let key = (made.kind, made.body, made.looper, made.class);
@@ -98,12 +110,15 @@ impl<'p> Unfolder<'p> {
     }
 
     pub(super) fn add(&mut self, made: Made, folded: bool) -> Ctx {
-        let Made { kind, body, args, looper, class, returns, loops } = made;
+        let Made { kind, body, args, looper, class, returns, loops, start, belongs } = made;
         let ctx = Ctx(self.graph.contexts.len() as u32);
         let (makers, nodes, children) = (Vec::new(), 0..0, Vec::new());
         let (unique, exit) = (false, None);
         self.graph.contexts.push(Context {
             kind,
+            start,
+            whole: ctx,
+            belongs,
             body,
             args,
             makers,
@@ -121,6 +136,40 @@ impl<'p> Unfolder<'p> {
             self.of_body.entry(body).or_default().push(ctx);
         }
         ctx
+    }
+
+    /// Walks a launch, and returns the job.
+    pub(super) fn launch(&mut self, launch: Launch<'p>, site: SiteId, state: &mut State) -> Val {
+        let Launch { body, args, place, parent } = launch;
+        let args = self.args(args, state);
+        let here = self.graph.context(self.ctx);
+        let (kind, own) = (here.kind, here.looper);
+        // In a job that goes to other loopers nothing is known of the place.
+        let own = own.filter(|_| kind != ContextKind::Job || !self.switches);
+        let (start, looper) = match place {
+            LaunchPlaceExpr::On(to) => {
+                let looper = self.expr(to, state).looper().filter(|_| to.ty != Type::Pool);
+                (Start::Message, looper)
+            }
+            LaunchPlaceExpr::Here if kind == ContextKind::Thread => (Start::Message, Some(self.ctx)),
+            LaunchPlaceExpr::Here => (Start::Message, own),
+            LaunchPlaceExpr::Now => (Start::Called, own),
+        };
+        if let LaunchParentExpr::In(job) = parent {
+            self.expr(job, state);
+        }
+        let belongs = matches!(parent, LaunchParentExpr::Caller) && kind == ContextKind::Job;
+        let class = (start == Start::Message).then_some(PostClass { time: Time::Delay(0), is_async: true });
+        let class = class.filter(|_| looper.is_some());
+        let made = Made { start, looper, class, belongs, ..Made::new(ContextKind::Job, Some(body), args) };
+        let Some(ctx) = self.make(made, site, state) else { return Val::Unknown };
+        if start == Start::Called {
+            self.emit(state, NodeKind::Sync(Sync::Called(ctx)), NO_SITE);
+        }
+        if belongs {
+            self.note_child(ctx);
+        }
+        Val::Thread(ctx, false)
     }
 
     /// Walks a post.

@@ -10,6 +10,7 @@ mod exprs;
 mod loops;
 mod makers;
 mod operations;
+mod parts;
 mod scopes;
 mod start;
 mod state;
@@ -18,13 +19,13 @@ mod stmts;
 use super::StaticsOptions;
 use super::flow::Flow;
 use super::graph::{APP, Blocks, Context, ContextKind, Ctx, Graph, Node, NodeData, NodeKind, Val};
-use crate::event::{BodyId, SiteId};
+use crate::event::{BodyId, SiteId, SiteKind};
 use crate::lang::Program;
 use crate::lang::program::{GlobalId, LocalId, NO_SITE};
 use scopes::Scope;
 use smallvec::SmallVec;
 use state::State;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum number of rounds of a loop that are unfolded one by one.
 const MOST_ROUNDS: i64 = 64;
@@ -81,6 +82,10 @@ pub(super) struct Unfolder<'p> {
     /// Contexts of each body.
     of_body: BTreeMap<BodyId, Vec<Ctx>>,
     folded: BTreeMap<FoldKey, Ctx>,
+    /// Whether some statement makes a job go on at another place.
+    switches: bool,
+    /// Contexts whose graph exists already: later parts of jobs.
+    walked: BTreeSet<Ctx>,
 }
 
 /// Unfolds a program.
@@ -121,6 +126,8 @@ impl<'p> Unfolder<'p> {
             open: Vec::new(),
             of_body: BTreeMap::new(),
             folded: BTreeMap::new(),
+            switches: program.sites.iter().any(|site| site.kind == SiteKind::Switch),
+            walked: BTreeSet::new(),
         }
     }
 
@@ -129,7 +136,11 @@ impl<'p> Unfolder<'p> {
         self.app();
         let mut next = 1;
         while next < self.graph.contexts.len() {
-            self.walk(Ctx(next as u32));
+            let ctx = Ctx(next as u32);
+            if !self.walked.contains(&ctx) {
+                self.walk(ctx);
+                self.split(ctx);
+            }
             next += 1;
         }
         Flow::settle(&mut self.graph);

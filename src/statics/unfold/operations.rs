@@ -1,6 +1,6 @@
 //! Walks operations that have no value.
 
-use super::super::graph::{LockId, NodeKind, Sync, Val};
+use super::super::graph::{LockId, NodeKind, Pause, Sync, Val};
 use super::Unfolder;
 use super::state::State;
 use crate::event::{GlobalId, SiteId};
@@ -20,7 +20,7 @@ impl<'p> Unfolder<'p> {
             }
             Simple::Join(e) => {
                 let joined = self.expr(e, state);
-                self.emit(state, NodeKind::Plain, site);
+                self.pause(Pause::Other, site, state);
                 match joined {
                     Val::Thread(ctx, _) => NodeKind::Sync(Sync::Join(ctx)),
                     _ => return,
@@ -46,7 +46,7 @@ impl<'p> Unfolder<'p> {
             }
             Simple::Down(e) => {
                 let semaphore = self.expr(e, state).word();
-                self.emit(state, NodeKind::Plain, site);
+                self.pause(Pause::Other, site, state);
                 match semaphore {
                     Some(semaphore) => NodeKind::Sync(Sync::Down(semaphore)),
                     None => return,
@@ -56,7 +56,8 @@ impl<'p> Unfolder<'p> {
             Simple::Send { channel, value } => {
                 self.expr(channel, state);
                 self.expr(value, state);
-                NodeKind::Plain
+                self.pause(Pause::Other, site, state);
+                return;
             }
             Simple::LoopQueue => {
                 self.emit(state, NodeKind::LoopQueue, site);
@@ -83,24 +84,33 @@ impl<'p> Unfolder<'p> {
                 self.enable(*event, args, site, state);
                 return;
             }
-            Simple::Register { body, listener } => NodeKind::Register(*listener, *body),
+            Simple::Register { body, listener } => {
+                self.graph.runs.insert(*body);
+                NodeKind::Register(*listener, *body)
+            }
             Simple::Perform { listener, args } => {
                 let args = self.args(args, state);
                 return self.perform(*listener, &args, site, state);
             }
-            Simple::Lift(e)
-            | Simple::Interrupt(e)
-            | Simple::Announce(e)
-            | Simple::Close(e)
-            | Simple::Sleep(e)
-            | Simple::Switch(e)
-            | Simple::CancelJob(e) => {
+            Simple::Lift(e) | Simple::Interrupt(e) | Simple::Announce(e) | Simple::Close(e) | Simple::CancelJob(e) => {
                 self.expr(e, state);
                 NodeKind::Plain
             }
-            Simple::Skip | Simple::Yield | Simple::AttachQueue | Simple::Disable(_) | Simple::Unregister { .. } => {
-                NodeKind::Plain
+            Simple::Sleep(e) => {
+                let lasts = self.expr(e, state).word().is_some_and(|delay| delay > 0);
+                self.pause(if lasts { Pause::Sleep } else { Pause::Other }, site, state);
+                return;
             }
+            Simple::Switch(e) => {
+                self.expr(e, state);
+                self.pause(Pause::Switch, site, state);
+                return;
+            }
+            Simple::Yield => {
+                self.pause(Pause::Yield, site, state);
+                return;
+            }
+            Simple::Skip | Simple::AttachQueue | Simple::Disable(_) | Simple::Unregister { .. } => NodeKind::Plain,
         };
         let site = if let NodeKind::Sync(_) = kind { NO_SITE } else { site };
         self.emit(state, kind, site);

@@ -1,10 +1,10 @@
 //! Blocks with something to do on every way out: locks, `try`, loops.
 
-use super::super::graph::{Blocks, Held, Node, NodeKind};
+use super::super::graph::{Blocks, Ctx, Held, Node, NodeKind, Pause, Sync};
 use super::Unfolder;
 use super::state::{Slot, State};
 use crate::event::SiteId;
-use crate::lang::program::{ExceptionId, Stmt};
+use crate::lang::program::{ExceptionId, NO_SITE, Stmt};
 
 /// A block that control is in.
 #[derive(Debug)]
@@ -19,8 +19,8 @@ pub(super) enum Scope<'p> {
         release: SiteId,
         outer: (Blocks, u32),
     },
-    /// A block of an async task, with the site of its end.
-    Jobs(SiteId),
+    /// A block of an async task, with the site of its end, and the jobs that are launched inside.
+    Jobs(SiteId, Vec<Ctx>),
     /// What is inside may throw to this node.
     Handler(Node),
 }
@@ -47,7 +47,12 @@ impl<'p> Unfolder<'p> {
                 self.emit(state, NodeKind::Plain, *release);
                 (self.blocks, self.around) = outer.clone();
             }
-            Scope::Jobs(close) => _ = self.emit(state, NodeKind::Plain, *close),
+            Scope::Jobs(close, jobs) => {
+                self.pause(Pause::Other, *close, state);
+                for job in jobs {
+                    self.emit(state, NodeKind::Sync(Sync::Join(*job)), NO_SITE);
+                }
+            }
         }
     }
 
@@ -82,11 +87,20 @@ impl<'p> Unfolder<'p> {
     /// Walks a block of an async task, which waits at its end.
     pub(super) fn job_block(&mut self, body: &'p [Stmt], (open, close): (SiteId, SiteId), state: &mut State) {
         self.emit(state, NodeKind::Plain, open);
-        self.scopes.push(Scope::Jobs(close));
+        self.scopes.push(Scope::Jobs(close, Vec::new()));
         self.block(body, state);
         if let Some(scope) = self.scopes.pop() {
             self.leave(&scope, state);
         }
+    }
+
+    /// Notes a job that belongs to the innermost block around, if there is one.
+    pub(super) fn note_child(&mut self, child: Ctx) {
+        let block = self.scopes.iter_mut().rev().find_map(|scope| match scope {
+            Scope::Jobs(_, jobs) => Some(jobs),
+            _ => None,
+        });
+        block.into_iter().for_each(|jobs| jobs.push(child));
     }
 
     /// Walks a `try`. Every node inside has a way to its handlers.

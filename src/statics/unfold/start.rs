@@ -1,12 +1,13 @@
 //! The begin of a program: what `init` writes, what starts with the app, and the walk of a context.
 
-use super::super::graph::{APP, ContextKind, Ctx, NodeKind, Place, Sync, Val};
+use super::super::graph::{APP, ContextKind, Ctx, NodeKind, Place, Start, Sync, Val};
 use super::Unfolder;
 use super::makers::Made;
 use super::state::State;
 use crate::base::Id;
 use crate::event::EventId;
 use crate::lang::program::{Init, NO_SITE};
+use crate::world::{PostClass, Time};
 use std::collections::BTreeSet;
 
 /// Maximum number of firings that are unfolded one by one of those that an event has from the start.
@@ -71,7 +72,10 @@ impl<'p> Unfolder<'p> {
         for event in self.program.events.iter().filter(|event| event.row.is_some()) {
             let params = self.program.bodies.get(event.body.0 as usize).map_or(0, |body| body.params);
             let made = Made::new(ContextKind::Row, Some(event.body), vec![Val::Unknown; params as usize]);
-            let ctx = self.add(Made { returns: true, ..made }, false);
+            // The platform posts it some time, any number of times.
+            let looper = self.threads.get(event.looper).copied().flatten();
+            let class = looper.map(|_| PostClass { time: Time::Delay(0), is_async: false });
+            let ctx = self.add(Made { looper, class, start: Start::Later, returns: true, ..made }, false);
             self.start(ctx, &mut state);
         }
         self.finish(APP, &mut state);
@@ -100,6 +104,7 @@ impl<'p> Unfolder<'p> {
         let (kind, body, args, loops) = (context.kind, context.body, context.args.clone(), context.loops);
         self.this = match kind {
             ContextKind::Thread => Val::Thread(ctx, false),
+            ContextKind::Job if self.switches => Val::Unknown,
             _ => context.looper.map_or(Val::Unknown, |looper| Val::Thread(looper, false)),
         };
         let start = self.node(NodeKind::Plain, NO_SITE);

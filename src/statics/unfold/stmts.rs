@@ -1,6 +1,6 @@
 //! Walks statements.
 
-use super::super::graph::{AccessData, Held, LockId, NodeKind, Place, Val};
+use super::super::graph::{AccessData, Held, LockId, NodeKind, Pause, Place, Val};
 use super::Unfolder;
 use super::state::{Slot, State};
 use crate::event::SiteId;
@@ -83,7 +83,12 @@ impl<'p> Unfolder<'p> {
             }
             Stmt::ForChannel { local, channel, body, site } => {
                 self.expr(channel, state);
-                self.for_each(*local, Some((NodeKind::Plain, *site)), body, state);
+                self.cycle(body, Some(*local), state, |walk, state| {
+                    walk.pause(Pause::Other, *site, state);
+                    let out = state.clone();
+                    walk.block(body, state);
+                    out
+                });
             }
             Stmt::SyncFor(sync) => self.sync_for(sync, state),
             Stmt::Select(select, site) => self.select(select, *site, state),
@@ -185,7 +190,7 @@ impl<'p> Unfolder<'p> {
             case.sends.iter().for_each(|value| self.evaluate(value, state));
         }
         select.after.iter().for_each(|(delay, _)| self.evaluate(delay, state));
-        self.emit(state, NodeKind::Plain, site);
+        self.pause(Pause::Other, site, state);
         for local in select.cases.iter().flat_map(|case| [case.value, case.received]).flatten() {
             self.set(local, Val::Unknown, state);
         }

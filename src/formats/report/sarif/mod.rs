@@ -219,9 +219,9 @@ impl SarifWriter<'_> {
                 let first = all.next();
                 let at = places(first.and_then(|a| a.from.as_deref()), uri, first.map(|a| (a.line, a.column)));
                 let others = all.flat_map(|a| related(uri, a, &format!("of the cycle: {}", words::access(a))));
-                let mut others: Vec<SarifLocation> = others.collect();
+                let mut others: Vec<SarifLocation> = others.chain(of_pairs(entry, uri)).collect();
                 (1..).zip(&mut others).for_each(|(id, other)| other.id = Some(id));
-                (escape(&format!("{head}.{cycle}")), at, others)
+                (escape(&format!("{head}.{cycle}")) + &same(entry), at, others)
             }
             Subject::Failure(fails, runs) => {
                 let head = words::fails(report, fails, runs, self.replays).head.plain();

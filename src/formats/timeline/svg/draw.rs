@@ -23,6 +23,8 @@ pub(super) enum Sign {
     Delayed,
     Front,
     Refused,
+    Acts,
+    IsOpen,
     Fails,
 }
 
@@ -39,6 +41,8 @@ impl Sign {
             Sign::Delayed => "dashed arrow: a delayed message",
             Sign::Front => "thick arrow: a message to the front",
             Sign::Refused => "arrow to a cross: a refused message",
+            Sign::Acts => "thick bar beside a lane: a step of the transaction",
+            Sign::IsOpen => "thin bar beside a lane: the transaction is not over",
             Sign::Fails => "cross: the failure",
         }
     }
@@ -73,6 +77,8 @@ pub(super) struct Pen<'p> {
     states: BTreeMap<ColumnId, (ColumnState, i64)>,
     tasks: BTreeMap<ColumnId, Open>,
     sent: BTreeMap<ContextId, OpenMessage>,
+    // The columns of the violated transaction that is shown.
+    of_transaction: BTreeSet<ColumnId>,
     used: BTreeSet<Sign>,
 }
 
@@ -91,7 +97,9 @@ impl<'p> Pen<'p> {
         (x, y): (i64, i64),
     ) -> Self {
         let (states, tasks, sent) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Self { frame, timeline, colours, layers, x, y, start: y, states, tasks, sent, used: BTreeSet::new() }
+        let of_transaction = timeline.columns_of_transaction();
+        let used = BTreeSet::new();
+        Self { frame, timeline, colours, layers, x, y, start: y, states, tasks, sent, of_transaction, used }
     }
 
     /// Draws the heads of the lanes.
@@ -159,7 +167,22 @@ impl<'p> Pen<'p> {
             self.layers[FRONT].text("end dim", number, &row.step.to_string());
         }
         self.words(row, &lines, middle + 4);
+        self.bar(row, height);
         self.y += height;
+    }
+
+    // Draws the bar of a violated transaction beside its lanes.
+    fn bar(&mut self, row: &TimelineRow, height: i64) {
+        let Some(of) = self.timeline.transaction.as_ref().filter(|of| of.is_open(row.step)) else { return };
+        for column in &self.of_transaction {
+            let Some(lane) = self.frame.lane(*column) else { continue };
+            let acts = row.column == Some(*column) && of.own.contains(&row.step);
+            let (class, sign) = if acts { ("acts", Sign::Acts) } else { ("open", Sign::IsOpen) };
+            let x = self.x + lane.center + lane.half + 4;
+            let place = [("x1", x), ("y1", self.y), ("x2", x), ("y2", self.y + height)];
+            self.layers[LINES].shape("line", class, place);
+            self.used.insert(sign);
+        }
     }
 
     // Changes the states of the columns. Within the box of a task its column has no line.

@@ -102,7 +102,9 @@ fn together(shared: &Timeline, runs: &[Run]) -> Timeline {
     let items: Vec<Item> = shared.items.iter().cloned().chain(runs.iter().flat_map(of)).collect();
     let ending: Vec<TimelineRow> = runs.iter().flat_map(|run| run.timeline.ending.clone()).collect();
     let (columns, statements, marked) = (first.columns.clone(), first.statements.clone(), first.marked.clone());
-    Timeline { columns, items, ending, statements, marked, ..Timeline::default() }
+    // Two runs beside each other have no transaction in common.
+    let transaction = first.transaction.clone().filter(|_| runs.len() == 1);
+    Timeline { columns, items, ending, statements, marked, transaction, ..Timeline::default() }
 }
 
 /// Colors of the marked statements that some row has: a number for each statement.

@@ -88,6 +88,8 @@ text { font: 11px ui-monospace, SFMono-Regular, Menlo, Consolas, DejaVu Sans Mon
 .step { fill: #1f2328 }
 .wait { fill: #ffffff; stroke: #1f2328; stroke-width: 1.5 }
 .tick { stroke: #1f2328; stroke-width: 2 }
+.acts { stroke: #8250df; stroke-width: 4 }
+.open { stroke: #8250df; stroke-width: 1.2 }
 .cross { stroke: #b3141d; stroke-width: 2.4; fill: none }
 .fails { fill: #ffe2e0 }
 .race0 { fill: #ffe6a3 }
@@ -109,6 +111,8 @@ text { fill: #e6edf3 }
 .step { fill: #e6edf3 }
 .wait { fill: #0d1117; stroke: #e6edf3 }
 .tick { stroke: #e6edf3 }
+.acts { stroke: #c297ff }
+.open { stroke: #c297ff }
 .cross { stroke: #ff8a80 }
 .fails { fill: #4a1a1e }
 .race0 { fill: #5a4300 }
