@@ -107,6 +107,7 @@ mod optimum;
 mod orders;
 mod orders_naive;
 mod orders_table;
+mod orders_traces;
 mod pairs;
 #[path = "../../benches/common/part_traces.rs"]
 mod part_traces;

@@ -3,8 +3,10 @@
 use crate::causal_traces;
 use crate::cli::{REFUSED, call, file, scratch};
 use crate::orders_naive::{self, Orders};
+use crate::orders_traces;
 use crate::traces::logs;
 use raceflip::detect::orders::{NoClasses, OrderClasses, OrderOptions, order_classes};
+use raceflip::event::PostTime;
 use raceflip::formats::orders::OrdersReport;
 use raceflip::formats::traces::{read, read_orders};
 use raceflip::trace::{Action, Builder, OpNo, SiteNo, Trace};
@@ -93,22 +95,23 @@ fn traces_by_hand_have_the_classes_of_all_their_runs() {
 #[test]
 fn generated_traces_have_the_classes_of_all_their_runs() {
     let (mut compared, mut most, mut contradictions, mut fronts) = (0, 0, 0, 0);
-    for seed in 0..4000 {
-        let trace = causal_traces::trace(seed, 34);
+    // Small traces of loopers, and traces with everything, also with queues that break their rules.
+    let loopers = (0..2000).map(|seed| (seed, orders_traces::trace(seed)));
+    for (seed, trace) in loopers.chain((0..2000).map(|seed| (seed, causal_traces::trace(seed, 34)))) {
         if !orders_naive::is_known(&trace) {
             continue;
         }
-        let Some(naive) = orders_naive::orders(&trace, &[], 20_000) else { continue };
+        let Some(naive) = orders_naive::orders(&trace, &[], 5_000) else { continue };
         let about = || format!("seed {seed} {:#?}", trace.ops);
         match classes(&trace, &[]) {
             Ok(found) => {
                 assert_equal(&found, &naive, &about());
                 compared += 1;
                 most = most.max(found.classes.len());
-                let front = |task: &raceflip::trace::Task| task.time == raceflip::event::PostTime::Front;
+                let front = |task: &raceflip::trace::Task| task.time == PostTime::Front && task.begin.is_some();
                 fronts += u32::from(trace.tasks.iter().any(front) && found.classes.len() > 1);
             }
-            // The trace is none that a queue could have made.
+            // No queue could have made such a trace.
             Err(NoClasses::Contradiction) => {
                 assert!(!naive.classes.contains(&vec![false; naive.conflicts.len()]), "{}", about());
                 contradictions += 1;
@@ -116,10 +119,8 @@ fn generated_traces_have_the_classes_of_all_their_runs() {
             Err(error) => panic!("{error}"),
         }
     }
-    assert!(
-        compared > 1000 && most > 20 && contradictions > 0 && fronts > 50,
-        "{compared} {most} {contradictions} {fronts}"
-    );
+    let counts = format!("{compared} {most} {contradictions} {fronts}");
+    assert!(compared > 1000 && most > 20 && fronts > 100, "{counts}");
 }
 
 // Threads that write one variable each way round: n! classes.

@@ -90,7 +90,7 @@ impl<'t> Runs<'t> {
             let mut needed =
                 all(&|other| known.contains(&(other, op)) || trace.ops[other].action == Action::Fork(thread));
             needed |= match operation.action {
-                Action::Join(child) => all(&|other| is(other, child, Action::ThreadExit)),
+                Action::Join(child) => all(&|other| other < op && is(other, child, Action::ThreadExit)),
                 Action::Begin(_) => all(&|other| is(other, thread, Action::Loop)),
                 Action::Leave => all(&|other| {
                     other < op && trace.ops[other].thread == thread && matches!(trace.ops[other].action, Action::End(_))
