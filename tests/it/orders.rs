@@ -74,7 +74,7 @@ fn the_apps_of_em_explorer_have_these_classes() {
         assert_eq!((found.conflicts.len(), found.classes.len(), found.complete), (open, count, true), "{name}");
     }
     // Without the order of the outside world there are more.
-    assert!(classes(&app("music").0, &[]).unwrap().classes.len() > 6);
+    assert!(classes(&app("aarddict").0, &[]).unwrap().classes.len() > 2);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn generated_traces_have_the_classes_of_all_their_runs() {
         }
     }
     let counts = format!("{compared} {most} {contradictions} {fronts}");
-    assert!(compared > 1000 && most > 20 && fronts > 100, "{counts}");
+    assert!(compared > 600 && most > 20 && fronts > 20, "{counts}");
 }
 
 // Threads that write one variable each way round: n! classes.
