@@ -87,7 +87,7 @@ fn page(quick: bool) -> String {
         Shape { name: "nothing shared", shared: 0, ..BASE },
     ];
     let mut page = format!(
-        "# Atomicity: speed of the analysis\n\nMade by `cargo bench --bench atomicity` on {}. Synthetic traces of 10,000 locations, 20,000 tasks on 4 loopers and 1,000 instances, unless the row says otherwise; 2 % of the accesses are to locations of other instances. \
+        "# Atomicity: speed of the analysis\n\nMade by `cargo bench --bench atomicity` on {} Synthetic traces of 10,000 locations, 20,000 tasks on 4 loopers and 1,000 instances, unless the row says otherwise; 2 % of the accesses are to locations of other instances. \
          The time is that of the whole analysis of life cycles, alone and joint, with the search for cycles. `M/s` counts operations in each pass.\n\n\
          | trace | operations | transactions | violated | joint | findings | passes | ms | M/s | bytes an operation |\n|---|---|---|---|---|---|---|---|---|---|\n",
         machine::machine(&[])

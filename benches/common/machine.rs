@@ -11,10 +11,10 @@ pub(crate) fn machine(others: &[String]) -> String {
     let processor = processor.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
     let processor = processor.map_or(std::env::consts::ARCH, |(_, name)| name.trim());
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let tools: String = others.iter().map(|other| format!(", {other}")).collect();
     format!(
-        "raceflip {}, {}; {compiler}, `bench` profile; {processor}, {cores} cores, {}.",
+        "raceflip {}{tools}; {compiler}, `bench` profile; {processor}, {cores} cores, {}.",
         env!("CARGO_PKG_VERSION"),
-        others.join(", "),
         std::env::consts::OS,
     )
 }

@@ -64,7 +64,7 @@ impl Fixpoint {
         let nodes = &self.of.nodes;
         let any = self.makes(Mistake::ReadsUnderLocks);
         let common = nodes[write].held.iter().find(|lock| any || nodes[read].held.contains(lock));
-        // The thread of the write may be in the block still, and one that ends anywhere need not come to an end of it.
+        // The thread of the write may be in the block still, and one that ends anywhere need not reach the end of it.
         let Some(lock) = common.filter(|_| self.context(read) != self.context(write) && !self.thread_ends) else {
             return vec![write];
         };

@@ -297,7 +297,7 @@ fn a_run_that_contradicts_an_order_is_shown() {
     let stopped = catch_unwind(AssertUnwindSafe(|| confirm(&plan, context)));
     make(Mutant::None);
     let shown = stopped.err().expect("the order is wrong").downcast::<String>().expect("a text");
-    assert!(shown.contains("side by side") && shown.contains("FLAG"), "{shown}");
+    assert!(shown.contains("runs show it in both orders") && shown.contains("FLAG"), "{shown}");
     let token = shown.rsplit(' ').next().and_then(|token| token.parse::<Token>().ok());
     assert!(token.is_some(), "{shown}");
 }
