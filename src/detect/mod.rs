@@ -120,5 +120,6 @@ pub use traces::causality;
 pub use traces::detector::Detector;
 pub use traces::fasttrack::fasttrack;
 pub use traces::happens_before;
+pub use traces::orders;
 pub use traces::record::TraceRecorder;
 pub use traces::second_accesses::second_accesses;

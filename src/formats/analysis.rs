@@ -198,8 +198,8 @@ fn race_of(trace: &Trace, parents: &IndexVec<TaskNo, Option<TaskNo>>, race: &Rac
         field: trace.fields[place.field].to_owned(),
         class: race.class.name().to_owned(),
         rank: race.rank.letter(),
-        first: end(trace, parents, (race.first, race.tasks.0), words),
-        second: end(trace, parents, (race.second, race.tasks.1), words),
+        first: End::new(trace, parents, (race.first, race.tasks.0), words),
+        second: End::new(trace, parents, (race.second, race.tasks.1), words),
         seen: race.count,
         covered_by: race.covered_by,
         pair: None,
@@ -218,23 +218,26 @@ fn site(trace: &Trace, op: OpNo) -> Option<String> {
     (site != SiteNo::NONE).then(|| trace.sites[site].to_owned())
 }
 
-fn end(
-    trace: &Trace,
-    parents: &IndexVec<TaskNo, Option<TaskNo>>,
-    (op, task): (OpNo, Option<TaskNo>),
-    words: [&str; 2],
-) -> End {
-    let operation = trace.ops[op];
-    let writes = operation.action.access().is_some_and(|(_, writes)| writes);
-    let chain: Vec<TaskNo> = std::iter::successors(task, |task| parents[*task]).collect();
-    let post = chain.last().and_then(|task| trace.tasks[*task].post);
-    End {
-        access: words[usize::from(writes)].to_owned(),
-        operation: op.0,
-        line: trace.lines[op.0 as usize],
-        site: site(trace, op),
-        thread: trace.threads[operation.thread].name.clone(),
-        tasks: chain.iter().map(|task| trace.tasks[*task].name.clone()).collect(),
-        posted_by: post.map(|post| trace.threads[trace.ops[post].thread].name.clone()),
+impl End {
+    /// Describes an access. `parents` are those of [`Trace::parents`]; `words` are the kinds of a read and of a write.
+    pub(super) fn new(
+        trace: &Trace,
+        parents: &IndexVec<TaskNo, Option<TaskNo>>,
+        (op, task): (OpNo, Option<TaskNo>),
+        words: [&str; 2],
+    ) -> Self {
+        let operation = trace.ops[op];
+        let writes = operation.action.access().is_some_and(|(_, writes)| writes);
+        let chain: Vec<TaskNo> = std::iter::successors(task, |task| parents[*task]).collect();
+        let post = chain.last().and_then(|task| trace.tasks[*task].post);
+        Self {
+            access: words[usize::from(writes)].to_owned(),
+            operation: op.0,
+            line: trace.lines[op.0 as usize],
+            site: site(trace, op),
+            thread: trace.threads[operation.thread].name.clone(),
+            tasks: chain.iter().map(|task| trace.tasks[*task].name.clone()).collect(),
+            posted_by: post.map(|post| trace.threads[trace.ops[post].thread].name.clone()),
+        }
     }
 }

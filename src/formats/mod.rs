@@ -35,6 +35,7 @@ pub mod gate;
 pub mod harms;
 pub mod journal;
 mod limits;
+pub mod orders;
 pub mod pairs;
 mod proof;
 pub mod report;

@@ -125,6 +125,11 @@ impl Builder {
         self.trace.notes.push(text);
     }
 
+    /// Adds a line of the input file that is no operation to [`Trace::silent`].
+    pub fn silent(&mut self, line: u32, thread: ThreadNo) {
+        self.trace.silent.push((line, thread));
+    }
+
     /// Returns the trace that was built so far, without notes.
     #[must_use]
     pub fn so_far(&self) -> &Trace {

@@ -203,6 +203,9 @@ pub struct Trace {
     pub ops: IndexVec<OpNo, Operation>,
     /// For each operation the line of the input file that it comes from, counted from 1, or 0 if there is none.
     pub lines: Vec<u32>,
+    /// Lines of the input file that are no operations, with the threads that they name, for files that refer to lines;
+    /// ascending.
+    pub silent: Vec<(u32, ThreadNo)>,
     /// What accesses have to do with references, where the trace says so.
     pub marks: Marks,
     /// The threads of the trace.

@@ -104,6 +104,10 @@ mod mixed_models;
 mod mutations;
 mod operands;
 mod optimum;
+mod orders;
+mod orders_naive;
+mod orders_table;
+mod orders_traces;
 mod pairs;
 #[path = "../../benches/common/part_traces.rs"]
 mod part_traces;

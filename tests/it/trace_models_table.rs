@@ -58,7 +58,7 @@ States and interleavings are not the same thing: a search visits a state once, w
 ";
 
 /// The traces of EM-Explorer, with what EM-DPOR needs on each.
-const SEARCHES: [(&str, &str); 5] = [
+pub(crate) const SEARCHES: [(&str, &str); 5] = [
     ("remind-me", "3, 0.08 s"),
     ("mytracks", "405,013, 101 min"),
     ("charachter-recognition", "756, 12.4 s"),

@@ -1,11 +1,12 @@
 //! `raceflip trace`: works on execution traces, in raceflip's format and in others.
 //!
-//! The room of recorded traces: `trace stat`, `trace convert` and `trace to-model`, and `analyze`, which finds the
-//! races of a trace.
+//! The room of recorded traces: `trace stat`, `trace convert`, `trace orders` and `trace to-model`, and `analyze`,
+//! which finds the races of a trace.
 
 pub(super) mod analyze;
 mod atomicity;
 mod convert;
+mod orders;
 mod stat;
 mod to_model;
 mod verdicts;
@@ -32,9 +33,10 @@ Examples:
   raceflip trace stat --format json run.jsonl abc_log.txt
   raceflip trace convert abc_log.txt --out app.jsonl
   raceflip trace convert run.jsonl --to std --map names.tsv --out run.std
+  raceflip trace orders abc_log.txt                 which orders can come about together
   raceflip trace to-model abc_log.txt -o app.trace.race";
 
-/// Count the contents of execution traces, convert them, and make models of them
+/// Count the contents of execution traces, convert them, count their orders, and make models of them
 #[derive(clap::Args, Debug)]
 #[command(long_about = ABOUT, after_help = AFTER)]
 pub(super) struct Args {
@@ -46,6 +48,7 @@ pub(super) struct Args {
 enum TraceCommand {
     Stat(stat::Args),
     Convert(convert::Args),
+    Orders(orders::Args),
     ToModel(to_model::Args),
 }
 
@@ -53,6 +56,7 @@ pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus
     match args.command {
         TraceCommand::Stat(args) => stat::run(&args, context),
         TraceCommand::Convert(args) => convert::run(&args, context),
+        TraceCommand::Orders(args) => orders::run(&args, context),
         TraceCommand::ToModel(args) => to_model::run(&args, context),
     }
 }

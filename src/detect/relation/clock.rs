@@ -96,23 +96,6 @@ impl Clock {
         Arc::make_mut(block)[i % WIDTH] = point.epoch;
     }
 
-    /// Learns everything that a block knows.
-    pub(in crate::detect) fn learn_block(&mut self, number: usize, theirs: &Arc<ClockBlock>) {
-        if self.block(number).is_none_or(|mine| !block_covers(mine, theirs)) {
-            join_block(&mut self.page(number / PAGE)[number % PAGE], theirs);
-        }
-    }
-
-    /// Forgets everything about a chain.
-    pub(in crate::detect) fn forget(&mut self, chain: ChainId) {
-        let i = chain.0 as usize;
-        if self.get(chain) > 0
-            && let Some(block) = &mut self.page(i / WIDTH / PAGE)[i / WIDTH % PAGE]
-        {
-            Arc::make_mut(block)[i % WIDTH] = 0;
-        }
-    }
-
     fn page(&mut self, number: usize) -> &mut Page {
         if self.pages.len() <= number {
             self.pages.resize(number + 1, None);
@@ -141,23 +124,6 @@ impl Clock {
     }
 }
 
-/// Learns everything that a shared clock knows. Returns whether anything was new. An empty clock shares `theirs`
-/// instead of copying it.
-pub(in crate::detect) fn join(mine: &mut Arc<Clock>, theirs: &Arc<Clock>) -> bool {
-    if Arc::ptr_eq(mine, theirs) || theirs.len() == 0 {
-        return false;
-    }
-    if mine.len() == 0 {
-        *mine = theirs.clone();
-        return true;
-    }
-    let grows = !mine.covers(theirs);
-    if grows {
-        Arc::make_mut(mine).join(theirs);
-    }
-    grows
-}
-
 fn page_covers(mine: &Arc<Page>, theirs: &Arc<Page>) -> bool {
     Arc::ptr_eq(mine, theirs)
         || mine.iter().zip(theirs.iter()).all(|(mine, theirs)| match (mine, theirs) {
@@ -177,8 +143,8 @@ pub(in crate::detect) fn knows(mine: &ClockBlock, theirs: &ClockBlock) -> bool {
     mine.iter().zip(theirs).fold(0, |less, (m, t)| less | m.wrapping_sub(*t)) >> 31 == 0
 }
 
-/// Learns everything that another block knows.
-pub(in crate::detect) fn join_block(mine: &mut Option<Arc<ClockBlock>>, theirs: &Arc<ClockBlock>) {
+// Learns everything that another block knows.
+fn join_block(mine: &mut Option<Arc<ClockBlock>>, theirs: &Arc<ClockBlock>) {
     match mine {
         Some(mine) if block_covers(mine, theirs) => {}
         Some(mine) if !block_covers(theirs, mine) => {

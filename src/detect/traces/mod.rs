@@ -6,6 +6,7 @@ pub(super) mod detector;
 pub(super) mod fasttrack;
 pub mod happens_before;
 pub(super) mod hybrid_trace;
+pub mod orders;
 pub(super) mod record;
 pub(super) mod second_accesses;
 mod thread_order;

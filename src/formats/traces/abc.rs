@@ -154,6 +154,9 @@ impl LogContent {
         let Some(meaning) = events::meaning(line, &mut self.services)? else { return Ok(false) };
         let thread = self.thread(meaning.tid);
         self.previous = Some(thread);
+        if meaning.enables.is_empty() {
+            self.builder.silent(place.line, thread);
+        }
         for event in meaning.enables {
             let event = self.builder.event(&event);
             self.add(thread, LineKind::Do(Action::Enable(event)), place);
@@ -243,7 +246,9 @@ impl LogContent {
             "START" => drop(line.fields([])?),
             "NOP" => {
                 let [tid] = line.fields(["tid"])?;
-                self.previous = Some(self.thread(tid.number()?));
+                let thread = self.thread(tid.number()?);
+                self.builder.silent(place.line, thread);
+                self.previous = Some(thread);
             }
             "ACCESS" => {
                 let [tid, access] = line.fields(["tid", "accessId"])?;

@@ -14,11 +14,13 @@ mod events;
 mod grammar;
 mod lines;
 mod log_notes;
+mod order_file;
 mod rapid;
 mod rows;
 pub mod stat;
 mod write;
 
+pub use order_file::read_orders;
 pub use rapid::write::{StdText, write as write_std};
 pub use write::write;
 

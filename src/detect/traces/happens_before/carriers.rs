@@ -2,6 +2,7 @@
 //! no order is carried back into its own thread.
 
 use super::state::ContextState;
+use crate::detect::relation::tree::{ClockStore, TreeClock};
 use crate::trace::ThreadNo;
 
 /// The states that were sent, joined for each sending thread.
@@ -12,11 +13,11 @@ pub(super) struct SendStates {
 }
 
 impl SendStates {
-    pub(super) fn send(&mut self, thread: ThreadNo, state: ContextState) {
+    pub(super) fn send(&mut self, clocks: &mut ClockStore, thread: ThreadNo, state: ContextState) {
         let at = self.by.iter().rposition(|(t, _)| *t == thread);
         let state = match at.map(|at| self.by.remove(at)) {
             Some((_, mut known)) => {
-                known.join(&state);
+                known.join(clocks, &state);
                 known
             }
             None => state,
@@ -26,6 +27,11 @@ impl SendStates {
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &(ThreadNo, ContextState)> {
         self.by.iter()
+    }
+
+    /// Shows each clock, to be changed.
+    pub(super) fn visit(&mut self, each: &mut dyn FnMut(&mut TreeClock)) {
+        self.by.iter_mut().for_each(|(_, state)| state.visit(each));
     }
 }
 
@@ -56,13 +62,18 @@ impl ReleaseStates {
     }
 
     /// Records that a thread releases the lock in a context.
-    pub(super) fn release(&mut self, thread: ThreadNo, context: u32, state: ContextState) {
+    pub(super) fn release(&mut self, clocks: &mut ClockStore, (thread, context): (ThreadNo, u32), state: ContextState) {
         self.broken |= self.acquired.take() != Some((thread, context, self.releases));
         self.releases += 1;
-        self.sent.send(thread, state);
+        self.sent.send(clocks, thread, state);
         let len = self.sent.by.len();
         if !self.broken && len > 2 {
             self.sent.by.drain(..len - 2);
         }
+    }
+
+    /// Shows each clock, to be changed.
+    pub(super) fn visit(&mut self, each: &mut dyn FnMut(&mut TreeClock)) {
+        self.sent.visit(each);
     }
 }

@@ -9,13 +9,14 @@
 
 use super::order::TraceOrder;
 use super::queue::{EndedTask, PostedTask};
-use super::state::{ContextState, NOTHING, news};
+use super::state::{ContextState, news};
 use crate::base::{Id, bits_of};
-use crate::detect::relation::clock::{ChainId, Clock, ClockBlock, WIDTH, join};
+use crate::detect::relation::clock::{ChainId, ClockBlock, WIDTH};
 use crate::detect::relation::lanes::Lanes;
+use crate::detect::relation::tree::{NOTHING, TreeClock};
 use crate::trace::{TaskNo, ThreadNo};
 use crate::world::PostClass;
-use std::sync::Arc;
+use smallvec::SmallVec;
 
 // Number of overtaken tasks that are kept as examples.
 const MOST_OVERTAKEN: usize = 16;
@@ -25,24 +26,32 @@ struct PredecessorSearch<'s> {
     looper: ThreadNo,
     task: TaskNo,
     class: PostClass,
+    // How far the post of the task knows each chain: what is before it, and what it knows by a path of any shape.
+    reach: TreeClock,
+    any: SmallVec<[TreeClock; 8]>,
+    // State of the post.
+    posted: &'s ContextState,
     // State of the task, as known from ended tasks so far.
     state: &'s mut ContextState,
-    // The posts for which predecessors were searched.
-    asked: Arc<Clock>,
+    // The posts for which tasks before this one have searched their predecessors, as far as these are predecessors of
+    // this one.
+    asked: TreeClock,
     // Chains of the predecessors.
     followed: Vec<ChainId>,
     // Whether all tasks that should be before this task have ended.
     all_ended: bool,
 }
 
-// Chains of a block that are searched: `own` for NOPRE and firings, `posts` for FIFO of posts. `reach` is how far the
-// post of the task knows each chain.
-struct ChainQuery<'b> {
-    block: usize,
-    own: Lanes,
-    posts: Lanes,
-    reach: &'b ClockBlock,
-    state: &'b ContextState,
+// A part of the clocks of a search: those of `PredecessorSearch`, with the knowledge of the task.
+#[derive(Clone)]
+struct Part {
+    level: u32,
+    // Its number among the parts of this level.
+    place: usize,
+    any: SmallVec<[TreeClock; 8]>,
+    st: TreeClock,
+    reach: TreeClock,
+    asked: TreeClock,
 }
 
 impl TraceOrder<'_> {
@@ -54,84 +63,162 @@ impl TraceOrder<'_> {
         (looper, task): (ThreadNo, TaskNo),
         posted: &PostedTask,
         state: &mut ContextState,
-    ) -> (Vec<ChainId>, Option<Arc<Clock>>) {
+    ) -> (Vec<ChainId>, Option<TreeClock>) {
         let class = self.trace.tasks[task].class();
-        let (asked, followed) = (Arc::default(), Vec::new());
-        let mut now = PredecessorSearch { looper, task, class, state, asked, followed, all_ended: true };
-        if let Some(base) = self.base(looper, class, posted) {
+        let (asked, followed) = Default::default();
+        let reach = posted.state.reach(&mut self.clocks, &self.chains, posted.poster);
+        let (posted_state, any) = (&posted.state, posted.state.all());
+        let mut now = PredecessorSearch {
+            looper,
+            task,
+            class,
+            reach,
+            any,
+            posted: posted_state,
+            state,
+            asked,
+            followed,
+            all_ended: true,
+        };
+        for base in self.bases(looper, class, posted).into_iter().flatten() {
             self.come_after(base, &mut now);
         }
-        for block in (0..posted.state.blocks().min(self.chains.blocks())).rev() {
-            let (mut own, mut posts) = (self.chains.lanes(block, looper), self.chains.posted(block, looper));
-            if own != 0 {
-                // A task that ended before is known up to its end, so that only chains known further than `st` are
-                // searched, and those known in part.
-                let parts = self.chains.parts(block, looper);
-                let parts = if parts == 0 { 0 } else { parts & posted.state.any_news(block, &NOTHING) };
-                own &= parts | posted.state.any_news(block, now.state.st_block(block));
+        self.ask_delayed(&mut now);
+        let mut end = usize::MAX;
+        while let Some(block) = self.next_block(&now, end) {
+            self.follow_block(block, &mut now);
+            if end == usize::MAX {
+                self.ask_delayed(&mut now);
             }
-            if own | posts == 0 {
-                continue;
-            }
-            let reach = posted.state.reach(block, self.chains.owner_of(block, posted.poster));
-            // FIFO can bring something new only for posts that were not searched yet.
-            posts &= match (&reach, now.asked.block(block)) {
-                (None, _) => 0,
-                (Some(reach), Some(known)) if Arc::ptr_eq(reach, known) => 0,
-                (Some(reach), known) => news(reach, known.map_or(&NOTHING, |known| known)),
-            };
-            if let Some(reach) = reach.as_ref().filter(|_| posts != 0) {
-                Arc::make_mut(&mut now.asked).learn_block(block, reach);
-            }
-            let reach = reach.as_deref().unwrap_or(&NOTHING);
-            if own | posts != 0 {
-                self.follow_chains(&ChainQuery { block, own, posts, reach, state: &posted.state }, &mut now);
-            }
+            end = block;
         }
         let PredecessorSearch { asked, followed, all_ended, .. } = now;
-        (followed, all_ended.then_some(asked))
+        (followed, all_ended.then(|| self.clocks.join(asked, reach)))
+    }
+
+    // Returns the last block before this one that can bring something new.
+    fn next_block(&mut self, now: &PredecessorSearch<'_>, end: usize) -> Option<usize> {
+        let (st, any) = (now.state.st(), now.any.clone());
+        let level = any.iter().map(|clock| clock.level()).max().unwrap_or(0);
+        self.next_of(now, Part { level, place: 0, any, st, reach: now.reach, asked: now.asked }, end)
+    }
+
+    fn next_of(&mut self, now: &PredecessorSearch<'_>, part: Part, end: usize) -> Option<usize> {
+        let Part { level, place, any, st, reach, asked } = part;
+        if level == 0 {
+            return (place < end).then_some(place);
+        }
+        let own = self.chains.own(level, place, now.looper);
+        let fired = self.chains.fired(level, place, now.looper);
+        let in_part = self.chains.parts(level, place, now.looper);
+        let posts = self.chains.posted(level, place, now.looper);
+        let parts = |clock: TreeClock| self.clocks.parts(clock, level);
+        let any: SmallVec<[[TreeClock; WIDTH]; 8]> = any.iter().map(|clock| parts(*clock)).collect();
+        let (st, reach, asked) = (parts(st), parts(reach), parts(asked));
+        let blocks = WIDTH.pow(level - 1);
+        for k in (0..WIDTH).rev().filter(|k| (own | posts) >> k & 1 == 1) {
+            let number = place * WIDTH + k;
+            if number * blocks >= end {
+                continue;
+            }
+            let is_news = own >> k & 1 == 1 && !self.clocks.covers(st[k], reach[k])
+                || fired >> k & 1 == 1 && any.iter().any(|any| !self.clocks.covers(st[k], any[k]))
+                || in_part >> k & 1 == 1 && any.iter().any(|any| !any[k].is_empty())
+                || posts >> k & 1 == 1 && !self.clocks.covers(asked[k], reach[k]);
+            if !is_news {
+                continue;
+            }
+            // What the task knows already, or what is empty, brings nothing new in any part.
+            let is_open = |any: &TreeClock| !any.is_empty() && (in_part != 0 || *any != st[k]);
+            let any = any.iter().map(|any| any[k]).filter(is_open).collect();
+            let part = Part { level: level - 1, place: number, any, st: st[k], reach: reach[k], asked: asked[k] };
+            let found = self.next_of(now, part, end);
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
+    }
+
+    // Searches a block of chains.
+    fn follow_block(&mut self, block: usize, now: &mut PredecessorSearch<'_>) {
+        let clocks = &self.clocks;
+        let known = clocks.block(now.state.st(), block);
+        // A task that ended before is known up to its end, so that only chains known further than `st` are searched,
+        // and those known in part. Knowledge by a path of any shape matters for firings alone.
+        let reach = *clocks.block(now.reach, block);
+        let (in_part, fired) = (self.chains.parts(0, block, now.looper), self.chains.fired(0, block, now.looper));
+        let mut own = news(&reach, known);
+        if in_part | fired != 0 {
+            let last = self.chains.last_fired(block);
+            let is_late = bits_of(fired.into()).fold(0, |late, k| late | Lanes::from(last[k] > known[k]) << k);
+            for any in now.any.iter().map(|any| clocks.block(*any, block)) {
+                own |= is_late & news(any, known) | in_part & news(any, &NOTHING);
+            }
+        }
+        own &= self.chains.lanes(block, now.looper);
+        // FIFO can bring something new only for posts that were not searched yet.
+        let posts = self.chains.posted(0, block, now.looper) & news(&reach, clocks.block(now.asked, block));
+        if own | posts != 0 {
+            self.follow_chains((block, own, posts), &reach, now);
+        }
     }
 
     // Records that an ended task is before the one that begins.
-    fn come_after(&self, task: TaskNo, now: &mut PredecessorSearch<'_>) {
+    fn come_after(&mut self, task: TaskNo, now: &mut PredecessorSearch<'_>) {
         let Some(EndedTask { end, state, asked }) = self.ended[task].as_deref() else { return };
-        if now.state.st(end.chain) >= end.epoch {
+        if self.clocks.has(now.state.st(), *end) {
             return;
         }
-        now.state.join(state);
+        now.state.join(&mut self.clocks, state);
         now.followed.push(end.chain);
-        if let Some(asked) = asked.as_ref().filter(|_| self.trace.tasks[task].class().covers(now.class)) {
-            join(&mut now.asked, asked);
+        if let Some(asked) = asked.filter(|_| self.trace.tasks[task].class().covers(now.class)) {
+            now.asked = self.clocks.join(now.asked, asked);
         }
     }
 
-    // Returns a task that ends before this one begins and that has searched for predecessors of all messages that
-    // matter here: the task that was posted before it in the same way, or the task that posted it or enabled its
-    // event.
-    fn base(&self, looper: ThreadNo, class: PostClass, posted: &PostedTask) -> Option<TaskNo> {
+    // Returns tasks that end before this one begins and know most of what is before it: the task that posted it or
+    // enabled its event, and the task that was posted before it in the same way.
+    fn bases(&self, looper: ThreadNo, class: PostClass, posted: &PostedTask) -> [Option<TaskNo>; 2] {
         let same_row = posted.row.and_then(|(chain, row, at)| self.chains[chain].before(row, at));
-        let is_base = |task: &TaskNo| {
-            let about = &self.trace.tasks[*task];
-            let answered = self.ended[*task].as_deref().is_some_and(|ended| ended.asked.is_some());
-            about.looper == looper && answered && about.class().covers(class)
-        };
-        let same_row = same_row.filter(|_| class.is_fifo()).filter(is_base);
-        same_row.or_else(|| posted.parent.filter(is_base))
+        let parent = posted.parent.filter(|task| self.trace.tasks[*task].looper == looper);
+        [parent, same_row.filter(|_| class.is_fifo())]
     }
 
-    // Searches some chains of a block, as far as the post knows them.
-    fn follow_chains(&mut self, asked: &ChainQuery<'_>, now: &mut PredecessorSearch<'_>) {
+    // Finds tasks with a delay that are before this one and have searched their predecessors: for a message with a
+    // delay, the searches of messages without one leave most posts open.
+    fn ask_delayed(&mut self, now: &mut PredecessorSearch<'_>) {
+        if !self.trace.tasks[now.task].is_delayed() {
+            return;
+        }
+        for task in self.threads[now.looper].delayed.iter().rev() {
+            let Some(EndedTask { end, asked: Some(asked), .. }) = self.ended[*task].as_deref() else { continue };
+            if self.trace.tasks[*task].class().covers(now.class) && self.clocks.has(now.state.st(), *end) {
+                now.asked = self.clocks.join(now.asked, *asked);
+                return;
+            }
+        }
+    }
+
+    // Searches some chains of a block, as far as the post knows them (`reach`): `own` for NOPRE and firings, `posts`
+    // for FIFO of posts.
+    fn follow_chains(
+        &mut self,
+        (block, own, posts): (usize, Lanes, Lanes),
+        reach: &ClockBlock,
+        now: &mut PredecessorSearch<'_>,
+    ) {
         let (mut before, mut overtaken) = (Vec::new(), Vec::new());
-        for k in bits_of((asked.own | asked.posts).into()) {
-            let chain = ChainId::new(asked.block * WIDTH + k);
+        for k in bits_of((own | posts).into()) {
+            let chain = ChainId::new(block * WIDTH + k);
             let log = &self.chains[chain];
             let (mut posted, mut fired) = (0, 0);
-            if asked.own >> k & 1 == 1 {
-                before.extend(log.last_begun(asked.reach[k]));
-                fired = asked.state.any(chain, now.looper);
+            if own >> k & 1 == 1 {
+                before.extend(log.last_begun(reach[k]));
+                fired = now.posted.any(&self.clocks, chain, now.looper);
             }
-            if asked.posts >> k & 1 == 1 {
-                posted = asked.reach[k];
+            if posts >> k & 1 == 1 {
+                posted = reach[k];
             }
             let has_ended = |task: TaskNo| self.ended[task].is_some();
             log.fifo((posted, fired), now.looper, (now.task, now.class), has_ended, |other, has_ended| {

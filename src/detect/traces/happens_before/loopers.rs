@@ -6,17 +6,23 @@ use super::state::ContextState;
 use crate::detect::relation::clock::Point;
 use crate::trace::{TaskNo, ThreadNo};
 
+// Number of tasks with a delay that a looper remembers.
+const MOST_DELAYED: usize = 32;
+
 impl TraceOrder<'_> {
     // Adds the knowledge that a post receives (ATTACH-Q-MT, ENABLE-ST, ENABLE-MT).
-    fn causes(&self, poster: ThreadNo, task: TaskNo, into: &mut ContextState) {
+    fn causes(&mut self, poster: ThreadNo, task: TaskNo, into: &mut ContextState) {
         let looper = self.trace.tasks[task].looper;
-        if let Some(attached) = self.threads[looper].attached.as_ref().filter(|_| looper != poster) {
-            self.carry(attached, looper, poster, into);
+        if let Some(attached) = self.threads[looper].attached.take_if(|_| looper != poster) {
+            self.carry(&attached, looper, poster, into);
+            self.threads[looper].attached = Some(attached);
         }
         for event in &self.trace.tasks[task].events {
-            for (from, state) in self.enables[*event].iter() {
+            let enables = std::mem::take(&mut self.enables[*event]);
+            for (from, state) in enables.iter() {
                 self.carry(state, *from, poster, into);
             }
+            self.enables[*event] = enables;
         }
     }
 
@@ -24,7 +30,7 @@ impl TraceOrder<'_> {
         let Some(mut context) = self.threads[poster].context.take() else { return };
         self.causes(poster, task, &mut context.state);
         let Point { chain, epoch } = context.at;
-        let state = context.send();
+        let state = context.send(&mut self.clocks);
         self.threads[poster].context = Some(context);
         self.posts[task] = Some(Point { chain, epoch });
         self.keep_event(task, &state);
@@ -56,7 +62,8 @@ impl TraceOrder<'_> {
     pub(super) fn begin(&mut self, looper: ThreadNo, task: TaskNo) -> Point {
         // The looper's own code up to its loop is before its tasks.
         let mut state = self.threads[looper].looped.clone().unwrap_or_default();
-        let (mut followed, mut asked) = (Vec::new(), None);
+        let fresh = self.clocks.fresh();
+        let (mut followed, mut asked) = Default::default();
         let posted = self.posted[task].take();
         let is_fired = posted.as_ref().is_some_and(|posted| posted.row.is_none());
         if let Some(posted) = posted {
@@ -75,6 +82,11 @@ impl TraceOrder<'_> {
                 self.chains[chain].begin(row, at, |task| ended[task].is_some());
             }
         }
+        // Most nodes were only steps on the way to this knowledge.
+        self.clocks.collect_fresh(fresh, &mut |each| {
+            state.visit(each);
+            asked.iter_mut().for_each(each);
+        });
         self.threads[looper].running = Some(task);
         self.threads[looper].asked = asked;
         let number = self.trace.threads.len() as u32 + task.0;
@@ -83,6 +95,7 @@ impl TraceOrder<'_> {
         log.began(at.epoch, task);
         if is_fired {
             log.fired(at.epoch, looper, (task, self.trace.tasks[task].class()));
+            self.chains.has_fired(at);
         }
         self.begins[task] = Some(at);
         at
@@ -94,6 +107,13 @@ impl TraceOrder<'_> {
             let asked = self.threads[looper].asked.take();
             self.threads[looper].running = None;
             self.ended[task] = Some(Box::new(EndedTask { end, state, asked }));
+            if self.trace.tasks[task].is_delayed() {
+                let delayed = &mut self.threads[looper].delayed;
+                if delayed.len() == MOST_DELAYED {
+                    delayed.pop_front();
+                }
+                delayed.push_back(task);
+            }
         }
     }
 
@@ -102,7 +122,7 @@ impl TraceOrder<'_> {
         let mut state = self.threads[looper].looped.clone().unwrap_or_default();
         for chain in self.chains.of(looper) {
             if let Some(ended) = self.chains[*chain].last_task().and_then(|task| self.ended[task].as_deref()) {
-                state.join(&ended.state);
+                state.join(&mut self.clocks, &ended.state);
             }
         }
         let chains = self.chains.of(looper).to_vec();

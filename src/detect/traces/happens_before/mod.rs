@@ -28,8 +28,9 @@
 //!
 //! # Cost
 //!
-//! The time for an operation that synchronizes grows with the number of chains that its context knows, in blocks of
-//! 32. An access looks once at each unordered entry of its location. `docs/results/analyze.md` has figures.
+//! The time for an operation that synchronizes grows with the number of chains in which its context and what arrives
+//! differ, and with the logarithm of the number of all chains. An access looks once at each unordered entry of its
+//! location. `docs/results/analyze.md` has figures.
 
 mod accesses;
 mod analysis;

@@ -17,9 +17,10 @@ use super::race::RaceClass;
 use super::state::{ContextState, ThreadEdge};
 use crate::base::IndexVec;
 use crate::detect::Rank;
-use crate::detect::relation::clock::{ChainId, Clock, Point};
+use crate::detect::relation::clock::{ChainId, Point};
+use crate::detect::relation::tree::{ClockStore, TreeClock};
 use crate::trace::{Action, ChannelNo, EventNo, LockNo, OpNo, TaskNo, ThreadNo, Trace};
-use std::sync::Arc;
+use std::collections::VecDeque;
 
 /// The edges of the relation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,6 +36,7 @@ pub(super) struct TraceOrder<'t> {
     pub(super) trace: &'t Trace,
     pub(super) edges: TraceEdges,
     pub(super) chains: Chains,
+    pub(super) clocks: ClockStore,
     pub(super) threads: IndexVec<ThreadNo, ThreadProgress>,
     pub(super) posted: IndexVec<TaskNo, Option<Box<PostedTask>>>,
     pub(super) ended: IndexVec<TaskNo, Option<Box<EndedTask>>>,
@@ -67,7 +69,9 @@ pub(super) struct ThreadProgress {
     pub(super) ended: bool,
     pub(super) running: Option<TaskNo>,
     // Posts for which the running task has searched its predecessors, if all of them have ended.
-    pub(super) asked: Option<Arc<Clock>>,
+    pub(super) asked: Option<TreeClock>,
+    // The last tasks with a delay that have ended.
+    pub(super) delayed: VecDeque<TaskNo>,
 }
 
 /// A running context.
@@ -81,9 +85,9 @@ pub(super) struct RunningContext {
 }
 
 impl RunningContext {
-    pub(super) fn send(&mut self) -> ContextState {
+    pub(super) fn send(&mut self, clocks: &mut ClockStore) -> ContextState {
         let mut state = self.state.clone();
-        state.learn(self.at);
+        state.learn(clocks, self.at);
         self.at.epoch += 1;
         state
     }
@@ -105,6 +109,7 @@ impl<'t> TraceOrder<'t> {
             trace,
             edges,
             chains: Chains::new(trace.threads.len()),
+            clocks: ClockStore::default(),
             threads: trace.threads.iter().map(|_| ThreadProgress::default()).collect(),
             posted: tasks().map(|_| None).collect(),
             ended: tasks().map(|_| None).collect(),
@@ -135,7 +140,7 @@ impl<'t> TraceOrder<'t> {
     /// task that the environment has posted.
     #[cfg(test)]
     pub(super) fn is_firing_before(&self, begin: Point, now: &RunningContext) -> bool {
-        begin.chain == now.at.chain || now.state.any(begin.chain, self.owner(begin.chain)) >= begin.epoch
+        begin.chain == now.at.chain || now.state.any(&self.clocks, begin.chain, self.owner(begin.chain)) >= begin.epoch
     }
 
     pub(super) fn poster(&self, task: TaskNo) -> Option<ThreadNo> {
@@ -145,7 +150,7 @@ impl<'t> TraceOrder<'t> {
     // Returns the epoch up to which a chain is before the operations of a thread with this state.
     pub(super) fn reach(&self, state: &ContextState, chain: ChainId, thread: ThreadNo) -> u32 {
         let owner = self.owner(chain);
-        if owner == thread { state.st(chain) } else { state.mt(chain, owner) }
+        if owner == thread { self.clocks.get(state.st(), chain) } else { state.mt(&self.clocks, chain, owner) }
     }
 
     /// Returns examples of pairs of tasks: the first one began although the second one, which by its post should have
@@ -158,6 +163,9 @@ impl<'t> TraceOrder<'t> {
     /// of the environment.
     pub(super) fn step(&mut self, op: OpNo) -> Option<Point> {
         self.now = op;
+        if self.clocks.is_full() {
+            self.collect();
+        }
         let crate::trace::Operation { thread, action, .. } = self.trace.ops[op];
         if self.trace.threads[thread].environment {
             if let Action::Post(task) = action {
@@ -209,7 +217,7 @@ impl<'t> TraceOrder<'t> {
             }
             Action::Enable(event) => {
                 let state = self.send(thread);
-                self.enables[event].send(thread, state);
+                self.enables[event].send(&mut self.clocks, thread, state);
                 if let Some(context) = self.threads[thread].context.as_ref().filter(|_| self.posted_inside[event]) {
                     self.chains.is_known_in_part(context.at.chain);
                 }
@@ -236,11 +244,11 @@ impl<'t> TraceOrder<'t> {
             }
             Action::Release(lock) => {
                 let state = self.send(thread);
-                self.locks[lock].release(thread, context, state);
+                self.locks[lock].release(&mut self.clocks, (thread, context), state);
             }
             Action::Send(channel) => {
                 let state = self.send(thread);
-                self.channels[channel].send(thread, state);
+                self.channels[channel].send(&mut self.clocks, thread, state);
             }
             Action::Receive(channel) => {
                 let sent = std::mem::take(&mut self.channels[channel]);
@@ -254,22 +262,40 @@ impl<'t> TraceOrder<'t> {
     }
 
     pub(super) fn send(&mut self, thread: ThreadNo) -> ContextState {
-        self.threads[thread].context.as_mut().map(RunningContext::send).unwrap_or_default()
-    }
-
-    fn hop(&self, from: ThreadNo, to: ThreadNo) -> ThreadEdge<'_> {
-        let is_environment = |thread: ThreadNo| self.trace.threads[thread].environment;
-        let fleeting = is_environment(from) || is_environment(to) || self.threads[from].ended;
-        ThreadEdge { from, to, fleeting, own: self.chains.of(to) }
+        let clocks = &mut self.clocks;
+        self.threads[thread].context.as_mut().map(|context| context.send(clocks)).unwrap_or_default()
     }
 
     // Carries a state along an edge, within a thread or between two threads.
-    pub(super) fn carry(&self, state: &ContextState, from: ThreadNo, to: ThreadNo, into: &mut ContextState) {
+    pub(super) fn carry(&mut self, state: &ContextState, from: ThreadNo, to: ThreadNo, into: &mut ContextState) {
         if from == to {
-            into.join(state);
-        } else {
-            into.receive(state, self.hop(from, to));
+            into.join(&mut self.clocks, state);
+            return;
         }
+        let is_environment = |thread: ThreadNo| self.trace.threads[thread].environment;
+        let fleeting = is_environment(from) || is_environment(to) || self.threads[from].ended;
+        into.receive(&mut self.clocks, state, ThreadEdge { from, to, fleeting, chains: &self.chains });
+    }
+
+    // Removes the nodes of clocks that are not in use any more.
+    fn collect(&mut self) {
+        let Self { clocks, threads, posted, ended, events, locks, channels, enables, .. } = self;
+        clocks.collect(&mut |each| {
+            for ThreadProgress { forked, context, attached, looped, exit, asked, .. } in threads.iter_mut() {
+                let running = context.as_mut().map(|context| &mut context.state);
+                let kept = [forked, attached, looped, exit].into_iter().flatten();
+                kept.chain(running).for_each(|state| state.visit(each));
+                asked.iter_mut().for_each(&mut *each);
+            }
+            posted.iter_mut().flatten().for_each(|posted| posted.state.visit(each));
+            for EndedTask { state, asked, .. } in ended.iter_mut().flatten().map(|ended| &mut **ended) {
+                state.visit(each);
+                asked.iter_mut().for_each(&mut *each);
+            }
+            events.iter_mut().flatten().for_each(|state| state.visit(each));
+            locks.iter_mut().for_each(|released| released.visit(each));
+            channels.iter_mut().chain(enables.iter_mut()).for_each(|sent| sent.visit(each));
+        });
     }
 
     pub(super) fn learn(&mut self, thread: ThreadNo, from: ThreadNo, state: &ContextState) {
@@ -280,7 +306,7 @@ impl<'t> TraceOrder<'t> {
     }
 
     pub(super) fn open(&mut self, thread: ThreadNo, number: u32, state: ContextState, preferred: &[ChainId]) -> Point {
-        let at = self.chains.place(thread, preferred, |chain| state.st(chain));
+        let at = self.chains.place(thread, preferred, |chain| self.clocks.get(state.st(), chain));
         self.threads[thread].context = Some(RunningContext { since: self.now, number, at, thread, state });
         at
     }
@@ -288,7 +314,7 @@ impl<'t> TraceOrder<'t> {
     // Ends the context of a thread. Returns the state at its end, the end included.
     pub(super) fn close(&mut self, thread: ThreadNo) -> Option<ContextState> {
         let RunningContext { at, mut state, .. } = self.threads[thread].context.take()?;
-        state.learn(at);
+        state.learn(&mut self.clocks, at);
         self.chains.end(at);
         Some(state)
     }
@@ -307,7 +333,8 @@ impl AccessQuery<RunningContext> for TraceOrder<'_> {
     }
 
     fn is_st_before(&self, (point, _): (Point, ThreadNo), now: &RunningContext) -> bool {
-        point.chain == now.at.chain || self.owner(point.chain) == now.thread && now.state.st(point.chain) >= point.epoch
+        point.chain == now.at.chain
+            || self.owner(point.chain) == now.thread && self.clocks.get(now.state.st(), point.chain) >= point.epoch
     }
 
     fn class(&self, classes: &Classes<'_>, (_, old): (OpNo, u32), now: &RunningContext) -> RaceClass {
@@ -328,7 +355,11 @@ impl TraceOrder<'_> {
         let point = if is_fired { self.begins[first] } else { self.posts[first] };
         let is_known = |point: Point| {
             let owner = self.owner(point.chain);
-            let reach = if is_fired { state.any(point.chain, owner) } else { self.reach(state, point.chain, poster) };
+            let reach = if is_fired {
+                state.any(&self.clocks, point.chain, owner)
+            } else {
+                self.reach(state, point.chain, poster)
+            };
             reach >= point.epoch
         };
         first == second || point.is_some_and(is_known)

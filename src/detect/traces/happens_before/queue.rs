@@ -8,10 +8,10 @@
 //! front that the trace does not record).
 
 use super::state::ContextState;
-use crate::detect::relation::clock::{ChainId, Clock, Point};
+use crate::detect::relation::clock::{ChainId, Point};
+use crate::detect::relation::tree::TreeClock;
 use crate::trace::{TaskNo, ThreadNo};
 use crate::world::PostClass;
-use std::sync::Arc;
 
 /// A posted task that has not begun.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ pub(super) struct EndedTask {
     pub(super) state: ContextState,
     /// Posts that were searched for predecessors, if all tasks that should be before this one had ended when it
     /// began. A message of the same class that comes after this task comes after the tasks of these posts.
-    pub(super) asked: Option<Arc<Clock>>,
+    pub(super) asked: Option<TreeClock>,
 }
 
 /// The posts and tasks of one chain.
@@ -68,6 +68,8 @@ struct Post {
 impl ChainLog {
     /// Records that a task begins on the chain.
     pub(super) fn began(&mut self, epoch: u32, task: TaskNo) {
+        // Of unordered tasks each has a chain.
+        self.tasks.reserve_exact(usize::from(self.tasks.is_empty()));
         self.tasks.push((epoch, task));
     }
 
@@ -93,7 +95,9 @@ impl ChainLog {
     fn row(&mut self, looper: ThreadNo, fired: bool, class: PostClass) -> usize {
         let same = |row: &PostRow| row.looper == looper && row.fired == fired && row.class == class;
         self.rows.iter().position(same).unwrap_or_else(|| {
-            self.rows.push(PostRow { looper, fired, class, posts: Vec::new() });
+            // Most chains have one row.
+            self.rows.reserve_exact(usize::from(self.rows.is_empty()));
+            self.rows.push(PostRow { looper, fired, class, posts: Vec::with_capacity(1) });
             self.rows.len() - 1
         })
     }
