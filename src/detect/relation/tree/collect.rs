@@ -79,11 +79,7 @@ impl ClockStore {
 
     /// Removes the nodes that are not in use, of those that were made since the last call of [`fresh`](Self::fresh).
     /// `clocks` shows every clock that uses such nodes to its argument, as for [`collect`](Self::collect).
-    pub(in crate::detect) fn collect_fresh(
-        &mut self,
-        Fresh(first): Fresh,
-        clocks: &mut EachClock<'_>,
-    ) {
+    pub(in crate::detect) fn collect_fresh(&mut self, Fresh(first): Fresh, clocks: &mut EachClock<'_>) {
         if first < self.len {
             self.remove(first, clocks);
         }
