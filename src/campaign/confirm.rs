@@ -11,9 +11,10 @@ use crate::campaign::find::detection::{add_searched, detect_in, may_add};
 use crate::campaign::finding::{PairFacts, is_explained};
 use crate::campaign::judge::compare::{compare, seen};
 use crate::campaign::judge::livelocks::endless;
+use crate::campaign::judge::refute::OrdersFound;
 use crate::campaign::order::StaticOrder;
 use crate::campaign::report::{
-    Comparison, Discovery, MadeTrial, PairReport, PairSide, Proof, SearchSize, Trials, UndecidedReason,
+    Comparison, Discovery, MadeTrial, PairReport, PairSide, Proof, SearchSize, Trials,
 };
 use crate::campaign::ring::{RingProof, RingReport};
 use crate::campaign::run::{RunId, RunSource};
@@ -22,9 +23,12 @@ use crate::campaign::runs::endless::bounded;
 use crate::campaign::runs::failures::{Failures, evidence};
 use crate::campaign::runs::states::{States, states};
 use crate::campaign::runs::stream::Stream;
+use crate::campaign::runs::trial::Worker;
+use crate::campaign::verdict::UndecidedReason;
 use crate::campaign::{CampaignContext, CampaignPlan, Explore};
 use crate::detect::{Candidate, Candidates, DetectorId, Pair, RingCandidate};
 use crate::event::{Outcome, Site, SiteId};
+use crate::exec::NoObserver;
 use crate::sched::site_text;
 use crate::statics::SitesClaim;
 use crate::world::Program;
@@ -78,6 +82,7 @@ pub fn confirm<P: Program>(plan: &CampaignPlan<P>, context: CampaignContext<'_>)
         pairs.extend(campaign.pairs(&others, phase1.candidates.len() + orders.len()));
         phase1.candidates.extend(others);
     }
+    campaign.add_ends();
     let Campaign { states, others, .. } = campaign;
     let searched = states.map(|states| match states {
         Ok(states) => SearchSize { states: states.len(), complete: true },
@@ -181,7 +186,8 @@ impl<'c, P: Program> Campaign<'c, P> {
         }
     }
 
-    // Performs the trials of a pair, and searches for it if they do not confirm it.
+    // Performs the trials of a pair, and searches for it. Where all states are known, the search comes first: a pair
+    // whose orders it refutes needs no trial, and for a pair that it confirms the trials only measure how often.
     fn attempt(&mut self, candidate: &Candidate, number: u64) -> PairResult<'c, P> {
         let (plan, context) = (self.plan, self.context);
         let mut pair_trials = PairTrials::new(plan, context, candidate, number, self.longest);
@@ -190,29 +196,69 @@ impl<'c, P: Program> Campaign<'c, P> {
             refuse_contradiction(plan, &mut pair_trials, &order);
             return PairResult::Decided(Box::new(self.report(candidate, pair_trials, Some(order), None)));
         }
-        if plan.search.explore != Explore::Only {
+        let only = plan.search.explore == Explore::Only;
+        let mut orders = None;
+        if only || matches!(self.states, Some(Ok(_))) {
+            orders = self.orders(candidate, &mut pair_trials);
+        }
+        if let (Some(Ok(OrdersFound::Never { claim, is_never_cut: true })), Some(Ok(states))) = (&orders, &self.states) {
+            let refuted = Some(Proof::Refuted(states.refutation(*claim)));
+            return PairResult::Decided(Box::new(self.report(candidate, pair_trials, refuted, None)));
+        }
+        if !only {
             pair_trials.drive(candidate, self.stream);
         }
-        let (mut refuted, mut undecided) = (None, None);
-        let searches = plan.search.explore != Explore::Off;
-        let asks = plan.search.explore == Explore::Only || !pair_trials.is_confirmed();
-        if asks && searches && pair_trials.complete {
-            self.states = self.states.take().or_else(|| states(plan, plan.search.states, context));
-            match &self.states {
-                Some(Ok(states)) => match states.judge(&mut pair_trials, candidate.is_race()) {
-                    Ok(refutation) => refuted = Some(Proof::Refuted(refutation)),
-                    Err(why) => undecided = Some(why),
-                },
-                Some(Err(_)) => undecided = Some(UndecidedReason::Cut),
-                None => {}
-            }
+        let asks = plan.search.explore != Explore::Off && pair_trials.complete && !pair_trials.is_confirmed();
+        if asks && orders.is_none() {
+            orders = self.orders(candidate, &mut pair_trials);
         }
-        let open =
-            refuted.is_none() && plan.search.explore != Explore::Only && candidate.is_race() && pair_trials.complete;
-        if open && !pair_trials.is_confirmed() {
+        let (mut refuted, mut undecided) = (None, None);
+        match (orders, &self.states) {
+            (Some(Ok(OrdersFound::Never { claim, .. })), Some(Ok(states))) if asks => {
+                match states.refute(&mut pair_trials, claim) {
+                    Ok(refutation) => refuted = refutation.map(Proof::Refuted),
+                    Err(why) => undecided = Some(why),
+                }
+            }
+            (Some(Err(why)), _) => undecided = Some(why),
+            _ => {}
+        }
+        // Where a search has shown which orders there are, no further trial can show another one.
+        let is_open = matches!(undecided, None | Some(UndecidedReason::Cut | UndecidedReason::Instances));
+        let tries = is_open && refuted.is_none() && !only && candidate.is_race() && pair_trials.complete;
+        if tries && !pair_trials.is_confirmed() {
             return PairResult::Open(Box::new(ResistantPair { pair_trials, undecided }));
         }
         PairResult::Decided(Box::new(self.report(candidate, pair_trials, refuted, undecided)))
+    }
+
+    // Searches for the orders of a pair that no run has confirmed. `None` if the states of the program cannot be
+    // searched, or if the pair needs no search.
+    fn orders(
+        &mut self,
+        candidate: &Candidate,
+        pair_trials: &mut PairTrials<'c, P>,
+    ) -> Option<Result<OrdersFound, UndecidedReason>> {
+        let plan = self.plan;
+        if !pair_trials.complete || (pair_trials.is_confirmed() && plan.search.explore != Explore::Only) {
+            return None;
+        }
+        self.states = self.states.take().or_else(|| states(plan, plan.search.states, self.context));
+        match self.states.as_ref()? {
+            Ok(states) => Some(states.orders(pair_trials, candidate.is_race())),
+            Err(_) => Some(Err(UndecidedReason::Cut)),
+        }
+    }
+
+    // Adds the failures that a search of all states has found and no trial has shown.
+    fn add_ends(&mut self) {
+        let Some(Ok(states)) = &self.states else { return };
+        for run in states.failing() {
+            let trial = Worker::new(self.plan).perform(&run, &mut NoObserver, self.context.stop);
+            if trial.failed() && self.others.shown().all(|known| known.signature != trial.signature) {
+                self.others.add(&trial);
+            }
+        }
     }
 
     // Judges a pair and reports it.
