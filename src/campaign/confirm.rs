@@ -13,9 +13,7 @@ use crate::campaign::judge::compare::{compare, seen};
 use crate::campaign::judge::livelocks::endless;
 use crate::campaign::judge::refute::OrdersFound;
 use crate::campaign::order::StaticOrder;
-use crate::campaign::report::{
-    Comparison, Discovery, MadeTrial, PairReport, PairSide, Proof, SearchSize, Trials,
-};
+use crate::campaign::report::{Comparison, Discovery, MadeTrial, PairReport, PairSide, Proof, SearchSize, Trials};
 use crate::campaign::ring::{RingProof, RingReport};
 use crate::campaign::run::{RunId, RunSource};
 use crate::campaign::runs::alike::{role, same_failure};
@@ -62,7 +60,8 @@ pub fn confirm<P: Program>(plan: &CampaignPlan<P>, context: CampaignContext<'_>)
     let stream = Stream::new(plan, context.stop);
     let (mut phase1, states) = detect_in(plan, &stream, context);
     let (runs, longest) = (phase1.runs, phase1.longest);
-    let mut campaign = Campaign { plan, context, stream: &stream, runs, longest, states, others: Failures::default() };
+    let mut campaign =
+        Campaign { plan, context, stream: &stream, runs, longest, states, tried: false, others: Failures::default() };
     let mut pairs = campaign.pairs(&phase1.candidates, 0);
     let mut orders = if plan.trials.orders && plan.search.explore != Explore::Only {
         campaign.pairs(&phase1.orders, phase1.candidates.len())
@@ -108,6 +107,8 @@ struct Campaign<'c, P> {
     // States, once a pair has needed them; their minimum number if there are too many. `None` if the states of the
     // program cannot be searched.
     states: Option<Result<States, u64>>,
+    // Whether a search before the trials was tried.
+    tried: bool,
     // Failures of trials that no order of their pair has.
     others: Failures,
 }
@@ -124,6 +125,9 @@ struct ResistantPair<'d, P: Program> {
     // Reason why a search did not decide the pair.
     undecided: Option<UndecidedReason>,
 }
+
+// Maximum number of states that are searched before the trials of a pair: about what the trials of one pair cost.
+const SEARCHED_FIRST: u64 = 1_000;
 
 // Maximum number of open pairs that share a budget of trials. All their runs are kept until then.
 const MOST_OPEN: usize = 16;
@@ -198,10 +202,11 @@ impl<'c, P: Program> Campaign<'c, P> {
         }
         let only = plan.search.explore == Explore::Only;
         let mut orders = None;
-        if only || matches!(self.states, Some(Ok(_))) {
+        if only || self.knows_all_states(&mut pair_trials) {
             orders = self.orders(candidate, &mut pair_trials);
         }
-        if let (Some(Ok(OrdersFound::Never { claim, is_never_cut: true })), Some(Ok(states))) = (&orders, &self.states) {
+        if let (Some(Ok(OrdersFound::Never { claim, is_never_cut: true })), Some(Ok(states))) = (&orders, &self.states)
+        {
             let refuted = Some(Proof::Refuted(states.refutation(*claim)));
             return PairResult::Decided(Box::new(self.report(candidate, pair_trials, refuted, None)));
         }
@@ -230,6 +235,19 @@ impl<'c, P: Program> Campaign<'c, P> {
             return PairResult::Open(Box::new(ResistantPair { pair_trials, undecided }));
         }
         PairResult::Decided(Box::new(self.report(candidate, pair_trials, refuted, undecided)))
+    }
+
+    // Returns whether all states are known before the trials of a pair. They are searched for the first pair that no
+    // detection run confirms, if they may be few.
+    fn knows_all_states(&mut self, pair_trials: &mut PairTrials<'c, P>) -> bool {
+        let plan = self.plan;
+        let searches = plan.search.explore != Explore::Off && self.states.is_none() && !self.tried;
+        if searches && pair_trials.complete && !pair_trials.is_confirmed() {
+            self.tried = true;
+            // A search that this smaller bound has cut says nothing about the bound of the plan.
+            self.states = states(plan, plan.search.states.min(SEARCHED_FIRST), self.context).filter(Result::is_ok);
+        }
+        matches!(self.states, Some(Ok(_)))
     }
 
     // Searches for the orders of a pair that no run has confirmed. `None` if the states of the program cannot be

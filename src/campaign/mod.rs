@@ -54,8 +54,7 @@ pub use plan::{
 pub(crate) use report::best_way;
 pub use report::{
     Claim, Comparison, Coverage, Discovery, FailureReport, FrequencyDifference, LivelockCycle, MadeTrial, NeverClaim,
-    OrderReport, PairReport, PairSide, Phase1, Proof, Refutation, Risk, RunEvidence, SearchSize, Trials,
-    WayReport,
+    OrderReport, PairReport, PairSide, Phase1, Proof, Refutation, Risk, RunEvidence, SearchSize, Trials, WayReport,
 };
 pub use ring::{GoalTrial, RingFacts, RingProof, RingReport};
 pub use run::{CONTINUED, RunId, RunSource, SEARCHED};

@@ -55,7 +55,8 @@ fn any_pairs(model: &Model, seed: u64) -> Vec<Pair> {
     let pairs = sites.ids().flat_map(|a| sites.ids().map(move |b| Pair::new(a, b)));
     let all: Vec<Pair> = pairs.filter(|p| sites[p.a].can_be_paired(&sites[p.b])).collect();
     let mut rng = Rng::seeded(mix(seed, 0x5e_771e));
-    let drawn: BTreeSet<Pair> = (0..8).filter(|_| !all.is_empty()).map(|_| all[rng.below(all.len() as u32) as usize]).collect();
+    let drawn: BTreeSet<Pair> =
+        (0..8).filter(|_| !all.is_empty()).map(|_| all[rng.below(all.len() as u32) as usize]).collect();
     drawn.into_iter().collect()
 }
 
@@ -100,13 +101,14 @@ fn settled(text: fn(u64) -> String, numbers: Range<u64>) -> Settled {
 
 #[test]
 fn every_pair_of_a_generated_model_is_decided_if_its_states_are_searched() {
-    for (generate, numbers) in [
-        (small::model as fn(u64) -> String, 0..60),
-        (truth_models::model, 0..60),
-        (truth_jobs::model, 0..60),
-    ] {
+    for (generate, numbers) in
+        [(small::model as fn(u64) -> String, 0..60), (truth_models::model, 0..60), (truth_jobs::model, 0..60)]
+    {
         let all = settled(generate, numbers);
-        println!("{} campaigns, {} pairs, {} refuted, {} open by units", all.models, all.pairs, all.refuted, all.unshown);
+        println!(
+            "{} campaigns, {} pairs, {} refuted, {} open by units",
+            all.models, all.pairs, all.refuted, all.unshown
+        );
         assert!(all.open.is_empty(), "{}", all.open.join("\n"));
         assert!(all.pairs > 200 && all.refuted > 50, "{all:?}");
     }
@@ -129,9 +131,7 @@ fn orders_of_long_loops_are_decided() {
         found.pairs.iter().map(|p| (p.proof.clone(), p.undecided_by_search)).collect::<Vec<_>>()
     };
     let never = proofs(&rounds("up back"));
-    let is_turned = |p: &(Proof, Option<UndecidedReason>)| {
-        matches!(&p.0, Proof::Refuted(refutation) if refutation.never == NeverClaim::Turned)
-    };
+    let is_turned = |p: &(Proof, Option<UndecidedReason>)| matches!(&p.0, Proof::Refuted(refutation) if refutation.never == NeverClaim::Turned);
     assert!(!never.is_empty() && never.iter().all(is_turned), "{never:?}");
     // In the fortieth round b does not wait.
     let late = rounds("up back").replace("down go;", "if i != 40 { down go };");
