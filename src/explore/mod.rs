@@ -12,6 +12,7 @@
 //! - **The same answer for any number of workers**: of two ways to a state the lesser one counts (`table`), and
 //!   bounds cut between batches.
 
+mod accepted;
 mod atomicity;
 mod breadth;
 mod choices;
@@ -35,14 +36,15 @@ mod vector_worker;
 mod vectors;
 mod worker;
 
+pub use accepted::{AbandonedTask, is_accepted, search_for};
 pub use atomicity::{Unknown, Violations, violations};
 pub use ends::SearchEnd;
 pub use estimate::Estimate;
 pub use livelock::{Livelock, explore_with_livelocks, livelocks};
 pub use monitor::{Monitor, NoMonitor, Preemptions};
 pub use order::{
-    OrderResult, PairOrders, SiteOrders, StatementInstance, instance_order, site_order, site_orders, witness,
-    write_progress,
+    OrderResult, PairOrders, SiteOrders, StatementInstance, instance_order, site_order, site_orders, whereabouts,
+    witness, write_progress,
 };
 pub use path::RunChoices;
 pub use stall::least_stalls;
@@ -85,11 +87,15 @@ pub struct SearchPlan<'m, P = Model> {
     pub from: Vec<Choice>,
     /// Whether failures with different signatures are different ends ([`SearchEnd::signature`]).
     pub signatures: bool,
+    /// What is abandoned in the state that [`from`](Self::from) leads to. No run reaches the states that follow, so
+    /// that only [`is_accepted`] may search them.
+    pub abandoned: Option<AbandonedTask>,
 }
 
 impl<P> Clone for SearchPlan<'_, P> {
     fn clone(&self) -> Self {
-        Self { observe: self.observe.clone(), from: self.from.clone(), ..*self }
+        let (observe, from, abandoned) = (self.observe.clone(), self.from.clone(), self.abandoned.clone());
+        Self { observe, from, abandoned, ..*self }
     }
 }
 
@@ -109,6 +115,7 @@ impl<'m, P> SearchPlan<'m, P> {
             observe: BTreeSet::new(),
             from: Vec::new(),
             signatures: false,
+            abandoned: None,
         }
     }
 
@@ -337,24 +344,6 @@ fn explored<P: Program<Guest: Snapshot>, M: Monitor>(
     }
 }
 
-/// Searches for a run that a monitor accepts. Returns whether there is one, and the number of visited states of the
-/// product.
-#[must_use]
-pub fn search_for<P: Program<Guest: Snapshot>, M: Monitor>(
-    plan: &SearchPlan<'_, P>,
-    monitor: &M,
-    context: SearchContext<'_>,
-) -> (OrderResult, u64) {
-    let plan = SearchPlan { reduce: false, pairs: false, ..plan.clone() };
-    let (scale, searched) = search(&plan, monitor, SearchStorage::States, context);
-    let order = match (searched.finds.accepted, searched.cut) {
-        (Some(first), _) => OrderResult::Happens(way(&plan, scale, &searched, first)),
-        (None, Some(cut)) => OrderResult::Unknown(cut),
-        (None, None) => OrderResult::Never,
-    };
-    (order, searched.table.len())
-}
-
 // Returns a shortest run to a visited state, continued to an end.
 fn way<P: Program<Guest: Snapshot>, M: Monitor>(
     plan: &SearchPlan<'_, P>,
@@ -385,6 +374,7 @@ fn first<P: Program<Guest: Snapshot>, M: Monitor>(
         let argument = if choice.actor == Actor::Clock { scale.instant(choice.argument) } else { choice.argument };
         node.follow(Choice { argument, ..*choice });
     }
+    plan.abandoned.iter().for_each(|task| task.leave(&mut node.machine));
     node
 }
 

@@ -130,6 +130,7 @@ mod scaling;
 mod scaling_models;
 mod scaling_traces;
 mod schema;
+mod settled;
 mod shown;
 mod shrink;
 mod shrink_table;
