@@ -55,6 +55,13 @@ pub enum Mutant {
     FootprintWithoutSemaphore,
     FootprintWithoutQueue,
     FootprintWithoutThread,
+    // Mistakes in the stubborn sets of a search.
+    LaterPostsCommute,
+    WaitIsRelease,
+    GuardsOfWaiters,
+    NoProviso,
+    FuturesWithoutTasks,
+    OwnersForgotten,
     // Mistakes in the environment of components.
     OpenRowMissed,
     UnderWayForgotten,

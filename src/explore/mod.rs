@@ -9,6 +9,7 @@
 //! - **Reduction**: of choices that commute only one order is followed (sleep sets, kept with the states; a state is
 //!   revisited when its sleep set shrinks: Godefroid, Holzmann and Pirottin, *State-space caching revisited*). It
 //!   leaves out transitions, never states, so it needs no proviso for cycles.
+//! - **Stubborn sets** leave out states as well ([`Stubbornness`], `stubborn`), and with them some answers.
 //! - **The same answer for any number of workers**: of two ways to a state the lesser one counts (`table`), and
 //!   bounds cut between batches.
 
@@ -27,9 +28,13 @@ mod livelock;
 mod monitor;
 mod order;
 mod path;
+mod proviso;
 mod remembered;
 mod searched;
 mod stall;
+mod stubborn;
+#[cfg(debug_assertions)]
+mod stubborn_check;
 mod table;
 mod vector_worker;
 mod vectors;
@@ -46,6 +51,7 @@ pub use order::{
 };
 pub use path::RunChoices;
 pub use stall::least_stalls;
+pub use stubborn::Stubbornness;
 pub use table::MOST_STATES;
 
 use crate::base::mutant::{self, Mutant};
@@ -76,6 +82,10 @@ pub struct SearchPlan<'m, P = Model> {
     /// Whether only one order of commuting choices is followed. States and ends are the same, with fewer transitions;
     /// ways are no longer shortest ways.
     pub reduce: bool,
+    /// Whether a search leaves out states as well, by stubborn sets. Then it tells the ends at which nothing can move,
+    /// with their values, and of all others the kinds and sites; it has no shortest ways. `reduce` is ignored then. A
+    /// search with [`pairs`](Self::pairs), a monitor or the fast clock is never reduced.
+    pub stubborn: Option<Stubbornness>,
     /// Whether the search records which accesses can be side by side. This turns reduction off.
     pub pairs: bool,
     /// Variables whose values distinguish ends.
@@ -105,6 +115,7 @@ impl<'m, P> SearchPlan<'m, P> {
             first: SearchOrder::Nearest,
             clock: ClockMode::Exact,
             reduce: false,
+            stubborn: None,
             pairs: false,
             observe: BTreeSet::new(),
             from: Vec::new(),
@@ -113,7 +124,18 @@ impl<'m, P> SearchPlan<'m, P> {
     }
 
     fn reduces(&self) -> bool {
-        self.reduce && !self.pairs && self.clock == ClockMode::Exact
+        self.reduce && !self.pairs && self.clock == ClockMode::Exact && self.stubborn.is_none()
+    }
+
+    /// Returns how the search leaves out states; `None` if it visits all of them.
+    #[must_use]
+    pub fn stubbornness(&self) -> Option<Stubbornness> {
+        self.stubborn.filter(|_| !self.pairs && self.clock == ClockMode::Exact)
+    }
+
+    // Returns the plan of a search that visits all states and follows all choices.
+    fn in_full(&self) -> Self {
+        Self { reduce: false, stubborn: None, pairs: false, ..self.clone() }
     }
 }
 
@@ -219,6 +241,9 @@ pub struct SearchReport {
     pub states: u64,
     /// Number of choices followed. All ticks in a row from one state count as one.
     pub transitions: u64,
+    /// Number of states in which only the choices of a stubborn set were followed. `None` if the search visits all
+    /// states.
+    pub reduced: Option<u64>,
     /// Steps from the start to the farthest state.
     pub depth: u32,
     /// The bound that cut the search; `None` if it is complete.
@@ -320,10 +345,11 @@ fn explored<P: Program<Guest: Snapshot>, M: Monitor>(
     let visited = |digest| searched.table.contains(digest);
     let work = searched.finds.transitions.saturating_mul(searched.largest.max(searched.first.bytes()));
     let estimate = searched.cut.map(|_| estimate::estimate(plan, &searched.first, work, visited, context.stop));
-    let SearchState { table, finds, depth, cut, frontier, memory, .. } = searched;
+    let SearchState { table, finds, depth, cut, frontier, memory, relations, .. } = searched;
     SearchReport {
         states: table.len(),
         transitions: finds.transitions,
+        reduced: relations.map(|_| finds.reduced),
         depth,
         cut,
         frontier,
@@ -345,7 +371,7 @@ pub fn search_for<P: Program<Guest: Snapshot>, M: Monitor>(
     monitor: &M,
     context: SearchContext<'_>,
 ) -> (OrderResult, u64) {
-    let plan = SearchPlan { reduce: false, pairs: false, ..plan.clone() };
+    let plan = plan.in_full();
     let (scale, searched) = search(&plan, monitor, SearchStorage::States, context);
     let order = match (searched.finds.accepted, searched.cut) {
         (Some(first), _) => OrderResult::Happens(way(&plan, scale, &searched, first)),

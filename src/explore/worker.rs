@@ -7,13 +7,15 @@ use super::finds::{Edge, Finds, Sight, note};
 use super::level::{StateNode, stored};
 use super::monitor::{Monitor, ProductState};
 use super::searched::{SearchState, SearchStorage};
+use super::stubborn::StubbornSets;
 use super::table::{FreshState, StateId, StateWay, Table, VisitTime};
 use super::vectors::VectorWorker;
 use super::{ClockMode, SearchPlan};
 use crate::base::mutant::{self, Mutant};
 use crate::detect::Pair;
 use crate::event::{Actor, Choice, EventId, Op, Outcome, ThreadId};
-use crate::world::{Canonicalizer, Program, Scale, Snapshot, ThreadStage, World, independent, is_quiet};
+use crate::world::{Canonicalizer, Machine, Program, Scale, Snapshot, ThreadStage, World, independent, is_quiet};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A worker, with its buffers.
@@ -41,6 +43,12 @@ pub(super) struct Worker<'p, P: Program<Guest: Snapshot>, M> {
     pub(super) there: Canonicalizer,
     // Actors in the sleep set of the state that is expanded; grows as its actors are followed.
     pub(super) asleep: Vec<Actor>,
+    /// Chooses the actors that are followed, if not all are.
+    pub(super) stubborn: Option<StubbornSets<P::Guest>>,
+    /// States that are expanded in full all the same.
+    pub(super) in_full: BTreeSet<StateId>,
+    /// Whether a step from the state that is expanded has ended the run.
+    pub(super) ended: bool,
 }
 
 /// Rank of the first choice of a state that is not a tick. Smaller ranks belong to ticks in a row.
@@ -94,7 +102,31 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
             here: Canonicalizer::new(),
             there: Canonicalizer::new(),
             asleep: Vec::new(),
+            stubborn: searched.relations.as_ref().map(|relations| {
+                StubbornSets::new(relations.clone(), plan.stubbornness().unwrap_or_default())
+            }),
+            in_full: BTreeSet::new(),
+            ended: false,
         }
+    }
+
+    /// Chooses the actors that are followed from a state. Returns whether some open ones are left out; then
+    /// `stubborn` knows which.
+    pub(super) fn chooses(&mut self, id: StateId, machine: &Machine<P::Guest>) -> bool {
+        self.ended = false;
+        let Some(sets) = &mut self.stubborn else { return false };
+        let chosen = !self.in_full.contains(&id) && sets.choose(machine);
+        self.finds.reduced += u64::from(chosen);
+        #[cfg(debug_assertions)]
+        if chosen {
+            super::stubborn_check::check(sets, machine, self.finds.reduced);
+        }
+        chosen
+    }
+
+    /// Returns whether an actor is followed at once, in a state where `chosen` are.
+    pub(super) fn is_chosen(&self, chosen: bool, actor: Actor) -> bool {
+        !chosen || self.stubborn.as_ref().is_none_or(|sets| sets.has(actor))
     }
 
     /// Learns what other workers have found out in earlier batches.
@@ -189,7 +221,29 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
             let open = self.choices.all.iter().fold(0, |mask, c| mask | bit(&self.here, c.actor));
             self.finds.open.push((visit.id, open));
         }
+        let chosen = self.chooses(visit.id, &node.machine);
         let choices = std::mem::take(&mut self.choices.all);
+        let mut all = true;
+        // After a step that ends the run nothing follows, so that no other actor may wait for it.
+        for at_once in [true, false] {
+            if at_once || chosen && self.ended && all {
+                all &= self.follow_all(table, node, &choices, (visit, chosen, at_once), stop);
+            }
+        }
+        self.choices.all = choices;
+        all
+    }
+
+    // Follows the choices of the actors that are chosen to be followed at once, or of the others. Returns false if some
+    // successors are missing.
+    fn follow_all(
+        &mut self,
+        table: &Table<StateNode<P::Guest, M>>,
+        node: &ProductState<P::Guest, M>,
+        choices: &[Choice],
+        (visit, chosen, at_once): (Visit, bool, bool),
+        stop: &AtomicBool,
+    ) -> bool {
         let mut i = 0;
         let mut all = true;
         // Sleep sets: once all choices of an actor have been followed, the later actors of this state need not try it
@@ -206,7 +260,7 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
                 }
                 let rank = rank(visit.place, i);
                 i += 1;
-                if self.reduces && self.asleep.contains(&actor) {
+                if self.reduces && self.asleep.contains(&actor) || self.is_chosen(chosen, actor) != at_once {
                     continue;
                 }
                 let way = StateWay { digest: 0, parent: visit.id, rank, sleep: 0 };
@@ -221,7 +275,6 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
                 self.asleep.push(actor);
             }
         }
-        self.choices.all = choices;
         all
     }
 
@@ -269,6 +322,7 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
         }
         self.finds.transitions += 1;
         self.fits(self.scratch.machine.world.scale().fits);
+        self.ended |= self.scratch.machine.world.outcome().is_some();
         way.digest = self.scratch.digest(&mut self.there);
         let quiet = self.reduces
             && is_quiet(&from.machine.world, &self.scratch.machine.world, choice.actor)
@@ -329,6 +383,7 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
             if n == 0 {
                 self.edge(&from.machine.world, way.parent, to, Actor::Clock);
             }
+            self.ended |= self.scratch.machine.world.outcome().is_some();
             // A run may end at rest here, and then has no further ticks.
             if self.scratch.machine.world.rests() {
                 self.scratch.machine.check_rest();
@@ -336,7 +391,8 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
             let world = &self.scratch.machine.world;
             // A state that was visited before, and whose clock moves on, has had its own ticks.
             let had = seen == VisitTime::Before && world.clock_open();
-            if had || world.outcome().is_some() || world.now() >= last || to_deadlines {
+            let once = self.stubborn.is_some();
+            if had || once || world.outcome().is_some() || world.now() >= last || to_deadlines {
                 break;
             }
         }

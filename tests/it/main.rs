@@ -120,6 +120,8 @@ mod pos;
 mod races;
 mod readme;
 mod recall;
+mod reduced;
+mod reduced_models;
 mod reports;
 mod reports_hostile;
 mod ring_models;
