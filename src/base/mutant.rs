@@ -159,6 +159,17 @@ impl Mutant {
         Mutant::StaticReadsUnderLocks,
     ];
 
+    /// All mistakes in the stubborn sets of a search.
+    #[cfg(feature = "mutants")]
+    pub const OF_STUBBORN: [Mutant; 6] = [
+        Mutant::LaterPostsCommute,
+        Mutant::WaitIsRelease,
+        Mutant::GuardsOfWaiters,
+        Mutant::NoProviso,
+        Mutant::FuturesWithoutTasks,
+        Mutant::OwnersForgotten,
+    ];
+
     /// All mistakes that a search can notice, without `None`.
     #[cfg(feature = "mutants")]
     pub const ALL: [Mutant; 44] = [

@@ -53,11 +53,7 @@ pub(super) fn search<P: Program<Guest: Snapshot>, M: Monitor>(
 fn go_on<P: Program<Guest: Snapshot>, M: Monitor>(
     plan: &SearchPlan<'_, P>,
     scale: Scale,
-    (searched, workers, level): (
-        &mut SearchState<P::Guest, M>,
-        &mut Vec<Worker<'_, P, M>>,
-        &mut Level<P::Guest, M>,
-    ),
+    (searched, workers, level): (&mut SearchState<P::Guest, M>, &mut Vec<Worker<'_, P, M>>, &mut Level<P::Guest, M>),
     context: SearchContext<'_>,
 ) -> bool {
     while !level.states.is_empty() {

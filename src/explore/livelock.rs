@@ -12,8 +12,8 @@ use super::cycles::{StateGraph, Unknown};
 use super::finds::Edge;
 use super::monitor::{NoMonitor, ProductState};
 use super::searched::{SearchState, SearchStorage};
+use super::sleep::FIRST_EVENT_BIT;
 use super::table::StateId;
-use super::worker::FIRST_EVENT_BIT;
 use super::{ClockMode, Cut, RunChoices, SearchContext, SearchPlan, SearchReport, explored, path, search};
 use crate::event::{Op, ThreadId};
 use crate::world::{Canonicalizer, Program, Scale, Snapshot, ThreadStage};
@@ -49,7 +49,7 @@ pub fn livelocks<P: Program<Guest: Snapshot>>(
 
 /// Like [`explore`](super::explore), and returns the possible livelocks as well, unless the search is cut: it searches
 /// once for both wherever it can. `phase` is called when it begins to look for livelocks. The second result is `None`
-/// if the livelocks are not known.
+/// if the livelocks are not known, as after a search that has left out states.
 #[must_use]
 pub fn explore_with_livelocks<P: Program<Guest: Snapshot>>(
     plan: &SearchPlan<'_, P>,
@@ -57,11 +57,11 @@ pub fn explore_with_livelocks<P: Program<Guest: Snapshot>>(
     phase: impl FnOnce(),
 ) -> (SearchReport, Option<Vec<Livelock>>) {
     let (scale, searched) = search(plan, &NoMonitor, SearchStorage::States, context);
-    if searched.cut.is_some() {
+    if searched.cut.is_some() || searched.relations.is_some() {
         return (explored(plan, scale, searched, context), None);
     }
     phase();
-    let (found, cut) = match plan.reduces() || searched.relations.is_some() {
+    let (found, cut) = match plan.reduces() {
         true => livelocks(plan, context),
         false => of_search(plan, scale, &searched, context),
     };
@@ -161,7 +161,7 @@ fn livelock<P: Program<Guest: Snapshot>>(
     let world = &node.machine.world;
     let lives = |thread: ThreadId| {
         let t = world.thread(thread);
-        let bit = super::worker::bit(&numbers, crate::event::Actor::Thread(thread));
+        let bit = super::sleep::bit(&numbers, crate::event::Actor::Thread(thread));
         let between = world.queue(thread).is_some() && (cycle.begins & bit != 0 || !t_in_task(t));
         t.status == ThreadStage::Alive && !t.daemon && !between
     };
@@ -186,7 +186,7 @@ fn livelock<P: Program<Guest: Snapshot>>(
 // Whether every actor that is open in all states of a component acts in it. Events are exempt, since they need never
 // fire.
 fn is_just(always: u64, acts: u64) -> bool {
-    let events = (1u64 << super::worker::CLOCK_BIT) - (1 << FIRST_EVENT_BIT);
+    let events = (1u64 << super::sleep::CLOCK_BIT) - (1 << FIRST_EVENT_BIT);
     always & !acts & !events == 0
 }
 

@@ -28,9 +28,11 @@ mod livelock;
 mod monitor;
 mod order;
 mod path;
+mod progress;
 mod proviso;
 mod remembered;
 mod searched;
+mod sleep;
 mod stall;
 mod stubborn;
 #[cfg(debug_assertions)]
@@ -50,6 +52,7 @@ pub use order::{
     write_progress,
 };
 pub use path::RunChoices;
+pub use progress::{NoSearchProgress, SearchContext, SearchProgress, SearchStatus};
 pub use stall::least_stalls;
 pub use stubborn::Stubbornness;
 pub use table::MOST_STATES;
@@ -63,7 +66,6 @@ use finds::{Finds, Sight};
 use monitor::ProductState;
 use searched::{SearchState, SearchStorage};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::AtomicBool;
 
 /// The subject of a search, its bounds and its options.
 pub struct SearchPlan<'m, P = Model> {
@@ -194,44 +196,6 @@ pub enum Cut {
     Memory,
     /// The caller stopped the search ([`SearchContext::stop`]).
     Stopped,
-}
-
-/// Progress of a search.
-#[derive(Clone, Copy, Debug)]
-pub struct SearchStatus {
-    /// Number of states found.
-    pub states: u64,
-    /// Number of choices followed.
-    pub transitions: u64,
-    /// Number of states found and not yet visited.
-    pub frontier: u64,
-    /// Memory in bytes, approximately.
-    pub memory: u64,
-    /// Steps from the start to the states that are visited now.
-    pub depth: u32,
-}
-
-/// Receives the progress of a search.
-pub trait SearchProgress: Sync {
-    /// Receives the current status.
-    fn at(&self, status: &SearchStatus);
-}
-
-/// Ignores the progress of a search.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct NoSearchProgress;
-
-impl SearchProgress for NoSearchProgress {
-    fn at(&self, _: &SearchStatus) {}
-}
-
-/// How the caller stops a search and follows its progress.
-#[derive(Clone, Copy)]
-pub struct SearchContext<'c> {
-    /// Stops the search as soon as it is set.
-    pub stop: &'c AtomicBool,
-    /// Receives the progress.
-    pub progress: &'c dyn SearchProgress,
 }
 
 /// Result of a search.

@@ -45,7 +45,11 @@ pub(super) fn left_out<P: Program<Guest: Snapshot>, M: Monitor>(
 }
 
 // Returns a visited state as a node from which the search goes on.
-fn again<G: Snapshot, M: Monitor>(searched: &mut SearchState<G, M>, id: StateId, place: u64) -> FreshState<StateNode<G, M>> {
+fn again<G: Snapshot, M: Monitor>(
+    searched: &mut SearchState<G, M>,
+    id: StateId,
+    place: u64,
+) -> FreshState<StateNode<G, M>> {
     searched.in_full.insert(id);
     let way = searched.table.way(id);
     let choices = path::through(&searched.first, &way, ClockMode::Exact);

@@ -213,9 +213,10 @@ impl<G: Snapshot> StubbornSets<G> {
             }
         }
         if is_open {
-            let rest = self.rests.entry((thread.0, place, begins)).or_insert_with(|| {
-                Arc::new(futures.rest(thread, place, begins))
-            });
+            let rest = self
+                .rests
+                .entry((thread.0, place, begins))
+                .or_insert_with(|| Arc::new(futures.rest(thread, place, begins)));
             actor.acts.add_all(rest);
         } else if let Op::Acquire(lock) = op {
             actor.owner = world.owner(*lock).map(Id::index);
@@ -302,8 +303,8 @@ impl<G: Snapshot> StubbornSets<G> {
 }
 
 // Actors have bits of their own in the graph of states up to these numbers.
-const MOST_THREADS: usize = super::worker::FIRST_EVENT_BIT as usize - 1;
-const MOST_EVENTS: usize = (super::worker::CLOCK_BIT - super::worker::FIRST_EVENT_BIT) as usize;
+const MOST_THREADS: usize = super::sleep::FIRST_EVENT_BIT as usize - 1;
+const MOST_EVENTS: usize = (super::sleep::CLOCK_BIT - super::sleep::FIRST_EVENT_BIT) as usize;
 
 // Number of the act that may be anything.
 const ANYTHING: u32 = 0;

@@ -7,13 +7,14 @@ use super::finds::{Edge, Finds, Sight, note};
 use super::level::{StateNode, stored};
 use super::monitor::{Monitor, ProductState};
 use super::searched::{SearchState, SearchStorage};
+use super::sleep::bit;
 use super::stubborn::StubbornSets;
 use super::table::{FreshState, StateId, StateWay, Table, VisitTime};
 use super::vectors::VectorWorker;
 use super::{ClockMode, SearchPlan};
 use crate::base::mutant::{self, Mutant};
 use crate::detect::Pair;
-use crate::event::{Actor, Choice, EventId, Op, Outcome, ThreadId};
+use crate::event::{Actor, Choice, Op, Outcome, ThreadId};
 use crate::world::{Canonicalizer, Machine, Program, Scale, Snapshot, ThreadStage, World, independent, is_quiet};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -102,9 +103,10 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
             here: Canonicalizer::new(),
             there: Canonicalizer::new(),
             asleep: Vec::new(),
-            stubborn: searched.relations.as_ref().map(|relations| {
-                StubbornSets::new(relations.clone(), plan.stubbornness().unwrap_or_default())
-            }),
+            stubborn: searched
+                .relations
+                .as_ref()
+                .map(|relations| StubbornSets::new(relations.clone(), plan.stubbornness().unwrap_or_default())),
             in_full: BTreeSet::new(),
             ended: false,
         }
@@ -418,26 +420,6 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
             self.finds.fits = crate::world::divisor(self.finds.fits, fits);
         }
     }
-
-    // Sets `asleep` to the open actors that are in the sleep set of this state.
-    pub(super) fn wake_up(&mut self, sleep: u64) {
-        self.asleep.clear();
-        if !self.reduces || sleep == 0 {
-            return;
-        }
-        for choice in &self.choices.all {
-            if sleep & bit(&self.here, choice.actor) != 0 && self.asleep.last() != Some(&choice.actor) {
-                self.asleep.push(choice.actor);
-            }
-        }
-    }
-
-    // Returns the sleep set after a choice: those actors asleep before it that are independent of it.
-    pub(super) fn sleep_after(&self, before: &World, actor: Actor) -> u64 {
-        let still =
-            self.asleep.iter().filter(|a| independent(before, actor, **a) || mutant::is(Mutant::SleepersNeverWake));
-        still.fold(0, |mask, a| mask | bit(&self.there, *a))
-    }
 }
 
 // Copies a node, into a spare one if there is one.
@@ -448,18 +430,5 @@ fn copied<N: Clone>(node: &N, spare: &mut Vec<Box<N>>) -> Box<N> {
             old
         }
         None => Box::new(node.clone()),
-    }
-}
-
-pub(super) const CLOCK_BIT: u32 = 63;
-pub(super) const FIRST_EVENT_BIT: u32 = 48;
-
-/// Returns the bit of an actor in a sleep set of this state; 0 if its number is too large for one.
-pub(super) fn bit(state: &Canonicalizer, actor: Actor) -> u64 {
-    match actor {
-        Actor::Clock => 1 << CLOCK_BIT,
-        Actor::Event(EventId(e)) if FIRST_EVENT_BIT + e < CLOCK_BIT => 1 << (FIRST_EVENT_BIT + e),
-        Actor::Thread(thread) => state.thread(thread).filter(|n| *n < FIRST_EVENT_BIT).map_or(0, |n| 1 << n),
-        Actor::Event(_) | Actor::Stop => 0,
     }
 }

@@ -168,10 +168,9 @@ impl ExploreReport {
             cut: found.cut.map(|cut| word(cut, about.timed_out).to_owned()),
             reproducible: !about.stopped && found.cut != Some(Cut::Memory),
             bounds: plan.program.program.components.bounds.iter().cloned().collect(),
-            reduction: found.reduced.map(|states| ReductionReport {
-                states,
-                not_told: NOT_TOLD.map(str::to_owned).to_vec(),
-            }),
+            reduction: found
+                .reduced
+                .map(|states| ReductionReport { states, not_told: NOT_TOLD.map(str::to_owned).to_vec() }),
             estimate: found.estimate.map(|e| SizeEstimate {
                 states_at_least: e.at_least(found.states),
                 schedules: finite(e.schedules),

@@ -145,7 +145,7 @@ impl World {
             (Thing::Lock(lock), how) if self.is_declared(lock) => match how {
                 How::Acquire => Manner::Take,
                 How::Release => Manner::Give,
-                How::ReleaseForWait if mutant::is(Mutant::WaitIsRelease) => Manner::Give,
+                How::ReleaseForWait if mutant::is(Mutant::WaitIsRelease) => Manner::Read,
                 _ => Manner::Other,
             },
             (Thing::RwLock(lock), how) if self.rwlocks[lock].prefer != Prefer::Readers => match how {
@@ -164,7 +164,7 @@ impl World {
             (Thing::Queue(_), How::PostWith(..) | How::CancelWith(..)) => return Act::Anything,
             (Thing::Queue(_), How::Begin) => Manner::Begin,
             (Thing::End(_), How::Join) => Manner::Share,
-            (Thing::WaitSet(_), How::Wait) if mutant::is(Mutant::WaitIsRelease) => Manner::Read,
+            (Thing::WaitSet(_) | Thing::Interrupts(_), How::Wait) if mutant::is(Mutant::WaitIsRelease) => Manner::Read,
             (Thing::WaitSet(WaitSet::Lock(lock)), _) if self.is_declared(lock) => Manner::Tangled,
             (Thing::WaitSet(WaitSet::Condition(_)), _) | (Thing::Interrupts(_), How::Interrupt) => Manner::Tangled,
             (

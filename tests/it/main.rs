@@ -121,6 +121,7 @@ mod races;
 mod readme;
 mod recall;
 mod reduced;
+mod reduced_compare;
 mod reduced_models;
 mod reports;
 mod reports_hostile;

@@ -201,7 +201,7 @@ fn search<'m>(
     // A search in steps of the fast clock proves nothing, so it looks for no livelocks.
     let (found, livelocks) = match preemptions {
         Some(bound) => (explore_with(&plan, &Preemptions::at_most(bound), context), None),
-        None if plan.clock == ClockMode::Critical || plan.stubbornness().is_some() => (explore(&plan, context), None),
+        None if plan.clock == ClockMode::Critical => (explore(&plan, context), None),
         None => explore_with_livelocks(&plan, context, || bar.phase("possible livelocks")),
     };
     let mut answer = Answer {

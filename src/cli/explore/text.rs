@@ -90,7 +90,9 @@ fn reduction(answer: &Answer<'_>, out: &mut Output) {
     }
     let line = match answer.found.reduced {
         None if answer.plan.clock == ClockMode::Critical => "--reduce leaves nothing out with --clock fast".to_owned(),
-        None => "--reduce leaves nothing out: the model has components, pools or async tasks, or is too large".to_owned(),
+        None => {
+            "--reduce leaves nothing out: the model has components, pools or async tasks, or is too large".to_owned()
+        }
         Some(states) => format!(
             "--reduce followed only some of the open actors in {}; not told: {}",
             many(states, "state"),

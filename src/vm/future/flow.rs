@@ -166,7 +166,9 @@ impl<'b> Flow<'b> {
                 }
                 return;
             }
-            Instr::Return(_) | Instr::Fail { .. } | Instr::Throw { .. } | Instr::Rethrow(_) | Instr::PassOn(_) => return,
+            Instr::Return(_) | Instr::Fail { .. } | Instr::Throw { .. } | Instr::Rethrow(_) | Instr::PassOn(_) => {
+                return;
+            }
             Instr::Call { body, args, dst, .. } => {
                 self.callers.entry(body).or_default().insert(pc);
                 let arguments = r[usize::from(args.first)..][..usize::from(args.count)].to_vec();
@@ -249,7 +251,8 @@ fn set_local(r: &mut Registers, instr: &Instr, thread: Option<ThreadId>) -> bool
         Instr::IsLooper { dst, .. } => (dst, Range { low: 0, high: 1 }),
         Instr::Unary { op: UnaryOp::Not, dst, src } => {
             let src = get(src);
-            let zero = Range { low: Value::from(src == Range::of(0)), high: Value::from(src.low <= 0 && src.high >= 0) };
+            let zero =
+                Range { low: Value::from(src == Range::of(0)), high: Value::from(src.low <= 0 && src.high >= 0) };
             (dst, zero)
         }
         Instr::Unary { op: UnaryOp::Neg, dst, src } => {

@@ -273,9 +273,7 @@ impl Maker<'_, '_, '_> {
             }
         }
         if flow.tasks.contains(&body) {
-            let is_begin = |pc: &u32| {
-                matches!(code.instrs[*pc as usize], Instr::Visible { op: Visible::Begin, .. })
-            };
+            let is_begin = |pc: &u32| matches!(code.instrs[*pc as usize], Instr::Visible { op: Visible::Begin, .. });
             self.of_pc.iter().filter(|(pc, _)| is_begin(pc)).for_each(|(_, place)| next.push(*place));
         }
         if flow.start == body {

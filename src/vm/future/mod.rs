@@ -9,6 +9,8 @@ mod flow;
 mod graph;
 mod order;
 mod range;
+#[cfg(test)]
+mod tests;
 mod touches;
 
 use super::Vm;
@@ -72,14 +74,13 @@ impl ActTable<'_> {
 /// Analyzes a program. `None` if nothing can be told of it.
 pub(super) fn futures(vm: &Vm, world: &World) -> Option<SharedFutures<Vm>> {
     let code: &Code = &vm.code;
-    if !world.has_plain_futures() {
+    let any =
+        |is: fn(&Visible) -> bool| code.instrs.iter().any(|instr| matches!(instr, Instr::Visible { op, .. } if is(op)));
+    if !world.has_plain_futures() || any(|op| matches!(op, Visible::Launch { .. } | Visible::Suspend(_))) {
         return None;
     }
     let bodies = Bodies::new(code);
     let tasks = tasks(&bodies, world)?;
-    let any = |is: fn(&Visible) -> bool| {
-        code.instrs.iter().any(|instr| matches!(instr, Instr::Visible { op, .. } if is(op)))
-    };
     let watches = |cell| crate::world::Guest::watches_cell(vm, cell);
     let mut table = ActTable {
         acts: Vec::new(),

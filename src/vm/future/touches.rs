@@ -2,11 +2,11 @@
 
 use super::flow::through_condition;
 use super::range::Range;
+use crate::base::Id;
 use crate::event::{
     Acquisition, Args, BarrierId, ConditionId, GroupId, HandlerId, Location, LockId, NULL, Op, PostOptions, PostTime,
     RwLockId, SemaphoreId, Target, ThreadId, WaitSet,
 };
-use crate::base::Id;
 use crate::vm::code::Code;
 use crate::vm::instr::{Address, Instr, LockRef, Reg, TargetRef, Time, Visible, WaitRef};
 use crate::world::Setup;
@@ -140,9 +140,7 @@ impl Operands<'_> {
                 let begins = pairs().map(|(on, lock)| Op::Wait { on, lock, timeout: None });
                 each(&mut begins.chain(pairs().map(|(on, lock)| Op::Reacquire { on, lock })))
             }
-            Visible::Notify { on, all } => {
-                each(&mut self.wait_sets(on)?.into_iter().map(|on| Op::Notify { on, all }))
-            }
+            Visible::Notify { on, all } => each(&mut self.wait_sets(on)?.into_iter().map(|on| Op::Notify { on, all })),
             Visible::ReadLock(reg) => each(&mut self.rwlocks(reg)?.into_iter().map(Op::ReadLock)),
             Visible::Announce(reg) => each(&mut self.rwlocks(reg)?.into_iter().map(Op::Announce)),
             Visible::WriteLock(reg) => each(&mut self.rwlocks(reg)?.into_iter().map(Op::WriteLock)),
