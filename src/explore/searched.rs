@@ -4,10 +4,12 @@ use super::components::{Scratch, Shared};
 use super::finds::Finds;
 use super::level::{Arena, StateNode};
 use super::monitor::{Monitor, ProductState};
+use super::stubborn::ActRelations;
 use super::table::{StateId, StateWay, Table};
 use super::vectors::PART_OF_STEPS;
 use super::{Bounds, ClockMode, Cut, SearchContext, SearchPlan, SearchStatus};
 use crate::world::{Canonicalizer, Program, Scale, Snapshot};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -28,6 +30,10 @@ pub(super) struct SearchState<G: Snapshot, M> {
     pub(super) finds: Finds,
     pub(super) first: ProductState<G, M>,
     pub(super) depth: u32,
+    /// What is known of the acts of the program, if the search follows stubborn sets.
+    pub(super) relations: Option<Arc<ActRelations<G>>>,
+    /// The states that are expanded in full, so that no actor is left out forever.
+    pub(super) in_full: BTreeSet<StateId>,
     /// The bound that cut the search, if one did.
     pub(super) cut: Option<Cut>,
     /// Number of states found and not visited.
@@ -84,6 +90,8 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
         shards: usize,
     ) -> Self {
         let first = super::first(plan, scale, monitor);
+        let is_stubborn = M::ALONE && plan.stubbornness().is_some();
+        let relations = if is_stubborn { ActRelations::new(&first.machine).map(Arc::new) } else { None };
         let table = Table::new(plan.reduces(), shards);
         let digest = first.digest(&mut Canonicalizer::new());
         let root = StateWay { digest, parent: StateId::NONE, rank: 0, sleep: 0 };
@@ -105,6 +113,8 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
             finds,
             first,
             depth: 0,
+            relations,
+            in_full: BTreeSet::new(),
             cut: None,
             frontier: 0,
             memory: 0,
@@ -113,6 +123,11 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
             expanded: 0,
             holds: 0,
         }
+    }
+
+    /// Returns whether the search has to keep its graph, to find out which actors it has left out.
+    pub(super) fn needs_graph<P>(&self, plan: &SearchPlan<'_, P>) -> bool {
+        self.relations.is_some() && plan.stubbornness().is_some_and(|how| how.proviso)
     }
 
     /// Returns how many more states the search may find for certain before a bound cuts it. A new state may bring
