@@ -19,7 +19,7 @@ use super::liveness;
 use super::property_terms::PropertyTerms;
 use crate::base::{Id, IndexVec};
 use crate::event::{BodyId, NULL, SiteId};
-use crate::lang::Program;
+use crate::lang::{Alike, Program};
 use crate::lang::ast::When;
 use crate::lang::program::{self, ExceptionId, LocalId, Type};
 use crate::world::{REFERENCE_EXCEPTIONS, WordKind};
@@ -57,27 +57,43 @@ const MOST_REGISTERS: usize = 30_000;
 ///
 /// Returns a [`CompileError`] if a part of the program exceeds a limit.
 pub fn compile(program: &Program) -> Result<Code, CompileError> {
-    let code = translate(program, true)?;
+    let code = translate(program, true, None)?;
     // The marks of `transaction` blocks are no steps. The digest is that of the code without them, so that tokens of
     // versions without marks fit.
     if code.instrs.iter().any(|instr| matches!(instr, Instr::Transaction { .. })) {
-        let digest = translate(program, false)?.digest();
+        let digest = translate(program, false, None)?.digest();
         code.digest.get_or_init(|| digest);
     }
     Ok(code)
 }
 
+/// Compiles a checked program for a symmetric search: the kinds of its registers and cells tell which words a renaming
+/// changes. Otherwise the code is the same.
+///
+/// # Errors
+///
+/// Returns a [`CompileError`] if a part of the program exceeds a limit.
+pub(super) fn compile_alike(program: &Program, alike: &Alike) -> Result<Code, CompileError> {
+    translate(program, true, Some(alike))
+}
+
 // Compiles a program, with or without the marks of `transaction` blocks.
-fn translate(program: &Program, marks_blocks: bool) -> Result<Code, CompileError> {
+fn translate(program: &Program, marks_blocks: bool, alike: Option<&Alike>) -> Result<Code, CompileError> {
     if program.exceptions.len() > MOST_EXCEPTIONS {
         let body = program.exceptions.last().cloned().unwrap_or_default();
         return Err(CompileError::TooLarge { body, what: "exception names", limit: MOST_EXCEPTIONS });
     }
-    let mut shared = ProgramTables { blames: Blames::new(&program.source), marks_blocks, ..ProgramTables::default() };
+    let alike = alike.map(|alike| Arc::new(alike.clone()));
+    let blames = Blames::new(&program.source);
+    let mut shared = ProgramTables { blames, marks_blocks, alike: alike.clone(), ..ProgramTables::default() };
     let mut bodies: IndexVec<BodyId, BodyCode> = IndexVec::new();
     let mut setup = setup::setup(program);
+    let kinds = |ty: &Type, class: &dyn Fn(&Alike) -> Option<u16>| match &alike {
+        Some(alike) => setup::symmetric_kinds(ty, class(alike)),
+        None => setup::cell_kinds(ty),
+    };
     for (id, body) in program.bodies.enumerate() {
-        let compiler = Compiler::new(program, body, &mut shared);
+        let compiler = Compiler::new(program, id, &mut shared);
         bodies.push(match program.row_of(id) {
             Some(row) => compiler.row(body, row)?,
             None => compiler.body(body, false)?,
@@ -94,7 +110,7 @@ fn translate(program: &Program, marks_blocks: bool) -> Result<Code, CompileError
             (Some(body), true) => {
                 setup.bodies.push(program.bodies[body].name.clone());
                 bodies
-                    .add(Compiler::new(program, &program.bodies[body], &mut shared).body(&program.bodies[body], true)?)
+                    .add(Compiler::new(program, body, &mut shared).body(&program.bodies[body], true)?)
             }
         };
         starts.push((body, thread.arg));
@@ -142,11 +158,18 @@ fn translate(program: &Program, marks_blocks: bool) -> Result<Code, CompileError
         watched,
         texts: program.texts.clone(),
         exceptions: program.exceptions.clone(),
-        global_kinds: program.globals.iter().flat_map(|g| setup::cell_kinds(&g.ty)).collect(),
+        global_kinds: program
+            .globals
+            .enumerate()
+            .flat_map(|(id, g)| kinds(&g.ty, &|alike| alike.global(id)))
+            .collect(),
         class_kinds: program
             .classes
-            .iter()
-            .map(|c| c.fields.iter().flat_map(|f| setup::cell_kinds(&f.ty)).collect())
+            .enumerate()
+            .map(|(id, c)| {
+                let fields = c.fields.iter().enumerate();
+                fields.flat_map(|(n, f)| kinds(&f.ty, &|alike| alike.field(id, n as u32))).collect()
+            })
             .collect(),
         results: program
             .bodies
@@ -169,12 +192,16 @@ struct ProgramTables {
     blames: Blames,
     /// Whether the code has the marks of `transaction` blocks.
     marks_blocks: bool,
+    /// The threads that are alike, if the code is for a symmetric search.
+    alike: Option<Arc<Alike>>,
 }
 
 /// The state of the compilation of one body.
 struct Compiler<'p> {
     program: &'p Program,
     shared: &'p mut ProgramTables,
+    // The body that is compiled; `None` if it is none of the program.
+    body: Option<BodyId>,
     name: &'p str,
     code: Vec<Instr>,
     blamed: BlameList,
@@ -196,19 +223,24 @@ struct Compiler<'p> {
 }
 
 impl<'p> Compiler<'p> {
-    fn new(program: &'p Program, body: &'p program::Body, shared: &'p mut ProgramTables) -> Self {
+    fn new(program: &'p Program, id: BodyId, shared: &'p mut ProgramTables) -> Self {
+        let body = &program.bodies[id];
         let mut regs = Registers::new(program.handles);
         let locals = body
             .locals
-            .iter()
-            .map(|(_, ty)| {
-                let kinds = setup::cell_kinds(ty);
+            .enumerate()
+            .map(|(local, (_, ty))| {
+                let kinds = match &shared.alike {
+                    Some(alike) => setup::symmetric_kinds(ty, alike.local(id, local)),
+                    None => setup::cell_kinds(ty),
+                };
                 (regs.fixed(&kinds), kinds.len() as u16)
             })
             .collect();
         Self {
             program,
             shared,
+            body: Some(id),
             name: &body.name,
             code: Vec::new(),
             blamed: Vec::new(),
@@ -228,6 +260,7 @@ impl<'p> Compiler<'p> {
         Self {
             program,
             shared,
+            body: None,
             name,
             code: Vec::new(),
             blamed: Vec::new(),
@@ -269,7 +302,7 @@ impl<'p> Compiler<'p> {
         event: &'p program::EventDef,
     ) -> Result<Option<FragmentId>, CompileError> {
         let Some(when) = event.row.as_ref().and_then(|row| row.when.as_ref()) else { return Ok(None) };
-        let mut c = Self::new(program, &program.bodies[event.body], shared);
+        let mut c = Self::new(program, event.body, shared);
         let id = c.fragment(when);
         c.check_size()?;
         Ok(Some(id))
@@ -331,8 +364,13 @@ impl<'p> Compiler<'p> {
 
     fn finish(self, params: u16) -> Result<BodyCode, CompileError> {
         self.check_size()?;
+        // A constant without a register of its own cannot be told from a value that a renaming changes.
+        if self.shared.alike.is_some() && self.constants.len() >= places::MOST_CONSTANTS {
+            let limit = places::MOST_CONSTANTS;
+            return Err(CompileError::TooLarge { body: self.name.to_owned(), what: "constants", limit });
+        }
         let mut live = liveness::live(&self.code, &self.handlers, self.regs.kinds.len(), &self.shared.fragments);
-        let blank = |kind: &WordKind| if matches!(kind, WordKind::Word | WordKind::Place) { 0 } else { NULL };
+        let blank = |kind: &WordKind| if kind.is_plain() || *kind == WordKind::Place { 0 } else { NULL };
         let mut blank: Vec<i64> = self.regs.kinds.iter().map(blank).collect();
         for ((_, value), reg) in &self.constants {
             blank[usize::from(*reg)] = *value;
@@ -396,6 +434,17 @@ impl<'p> Compiler<'p> {
                 },
                 other => debug_assert!(false, "not a jump: {other:?}"),
             }
+        }
+    }
+
+    /// Returns the kind of the register that takes the value of an expression of this body.
+    fn kind_of(&self, e: &program::Expr) -> WordKind {
+        match &self.shared.alike {
+            Some(alike) => {
+                let kinds = setup::symmetric_kinds(&e.ty, alike.expr(self.body, e));
+                kinds.first().copied().unwrap_or(WordKind::Word)
+            }
+            None => kind(&e.ty),
         }
     }
 
