@@ -30,6 +30,7 @@ mod path;
 mod remembered;
 mod searched;
 mod stall;
+mod symmetry;
 mod table;
 mod vector_worker;
 mod vectors;
@@ -46,17 +47,19 @@ pub use order::{
 };
 pub use path::RunChoices;
 pub use stall::least_stalls;
+pub use symmetry::explore_symmetric;
 pub use table::MOST_STATES;
 
 use crate::base::mutant::{self, Mutant};
 use crate::detect::Pair;
 use crate::event::{Actor, Choice, GlobalId};
 use crate::vm::Model;
-use crate::world::{Limits, Program, Scale, Snapshot, divisor};
+use crate::world::{Limits, Program, Scale, Snapshot, Symmetry, divisor};
 use finds::{Finds, Sight};
 use monitor::ProductState;
 use searched::{SearchState, SearchStorage};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// The subject of a search, its bounds and its options.
@@ -76,6 +79,9 @@ pub struct SearchPlan<'m, P = Model> {
     /// Whether only one order of commuting choices is followed. States and ends are the same, with fewer transitions;
     /// ways are no longer shortest ways.
     pub reduce: bool,
+    /// Threads that are alike, for a search in which one state stands for all that differ by a renaming
+    /// ([`explore_symmetric`]).
+    pub symmetry: Option<Arc<Symmetry>>,
     /// Whether the search records which accesses can be side by side. This turns reduction off.
     pub pairs: bool,
     /// Variables whose values distinguish ends.
@@ -89,7 +95,8 @@ pub struct SearchPlan<'m, P = Model> {
 
 impl<P> Clone for SearchPlan<'_, P> {
     fn clone(&self) -> Self {
-        Self { observe: self.observe.clone(), from: self.from.clone(), ..*self }
+        let symmetry = self.symmetry.clone();
+        Self { observe: self.observe.clone(), from: self.from.clone(), symmetry, ..*self }
     }
 }
 
@@ -105,6 +112,7 @@ impl<'m, P> SearchPlan<'m, P> {
             first: SearchOrder::Nearest,
             clock: ClockMode::Exact,
             reduce: false,
+            symmetry: None,
             pairs: false,
             observe: BTreeSet::new(),
             from: Vec::new(),
@@ -313,8 +321,12 @@ fn explored<P: Program<Guest: Snapshot>, M: Monitor>(
     searched: SearchState<P::Guest, M>,
     context: SearchContext<'_>,
 ) -> SearchReport {
-    let ends =
-        searched.finds.ends.iter().map(|(end, seen)| (end.clone(), way(plan, scale, &searched, *seen))).collect();
+    let ends = match plan.symmetry {
+        Some(_) => symmetry::ends(plan, scale, &searched),
+        None => {
+            searched.finds.ends.iter().map(|(end, seen)| (end.clone(), way(plan, scale, &searched, *seen))).collect()
+        }
+    };
     let adjacent =
         searched.finds.adjacent.iter().map(|(pair, seen)| (*pair, way(plan, scale, &searched, *seen))).collect();
     let visited = |digest| searched.table.contains(digest);

@@ -4,6 +4,7 @@ use super::components::{Scratch, Shared};
 use super::finds::Finds;
 use super::level::{StateNode, stored};
 use super::monitor::{Monitor, ProductState};
+use super::symmetry::Orbits;
 use super::table::{StateId, StateWay, Table};
 use super::vectors::PART_OF_STEPS;
 use super::{Bounds, ClockMode, Cut, SearchContext, SearchPlan, SearchStatus};
@@ -70,8 +71,16 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
         let whole = plan.reduces() && first.machine.guest.watches_rest();
         let by_vectors = M::ALONE && plan.clock == ClockMode::Exact && !whole;
         let divided = if by_vectors { Shared::new(&first.machine, digest) } else { None };
+        let mut root = root;
         let (node, vectors) = match divided {
-            Some((shared, scratch, vector)) => (StateNode::Vector(vector.into()), Some((Arc::new(shared), scratch))),
+            Some((shared, scratch, mut vector)) => {
+                if let Some(symmetry) = &plan.symmetry {
+                    let mut orbits = Orbits::new(symmetry, &shared, &scratch);
+                    orbits.represent(&shared, &mut vector);
+                    root.digest = orbits.digest(&shared, &vector);
+                }
+                (StateNode::Vector(vector.into()), Some((Arc::new(shared), scratch)))
+            }
             None => (StateNode::Whole(Box::new(first.clone())), None),
         };
         table.insert(root, || node);
@@ -152,7 +161,7 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
         let cut = bounds.cut(states, full, context.stop.load(Ordering::Relaxed));
         // If no state is left to visit, the bound has cut nothing off.
         self.cut = cut.filter(|cut| frontier > 0 || *cut == Cut::Stopped);
-        self.cut.is_some() || self.finds.accepted.is_some() || super::misfit(plan, scale, &self.finds).is_some()
+        self.cut.is_some() || self.finds.unfit || self.finds.accepted.is_some() || super::misfit(plan, scale, &self.finds).is_some()
     }
 
     /// Finishes a search that has no state left to visit. It is still cut if the bound of depth left some out.

@@ -38,6 +38,9 @@ pub struct ExploreReport {
     /// Settings that bound what the environment does.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub bounds: BTreeMap<String, i64>,
+    /// Arrays of threads that the search renames, each with the number of its threads.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub alike: BTreeMap<String, usize>,
     pub estimate: Option<SizeEstimate>,
     pub ends: Vec<EndReport>,
     pub livelocks: Option<Vec<LivelockReport>>,
@@ -115,6 +118,7 @@ pub struct ExploreParts<'a> {
     pub stalls: &'a BTreeMap<SearchEnd, u64>,
     pub livelocks: Option<&'a [Livelock]>,
     pub orders: Option<&'a SiteOrders>,
+    pub alike: &'a [(String, usize)],
     pub stopped: bool,
     pub timed_out: bool,
 }
@@ -143,6 +147,7 @@ impl ExploreReport {
             cut: found.cut.map(|cut| word(cut, about.timed_out).to_owned()),
             reproducible: !about.stopped && found.cut != Some(Cut::Memory),
             bounds: plan.program.program.components.bounds.iter().cloned().collect(),
+            alike: about.alike.iter().cloned().collect(),
             estimate: found.estimate.map(|e| SizeEstimate {
                 states_at_least: e.at_least(found.states),
                 schedules: finite(e.schedules),

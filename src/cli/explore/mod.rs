@@ -3,6 +3,7 @@
 //! The room of exhaustive searches: the bounds of a search and its progress bar (`bounds`), and its result as text.
 
 mod bounds;
+mod symmetry;
 mod text;
 
 use crate::campaign::named;
@@ -22,6 +23,7 @@ use crate::formats::explore::ExploreReport;
 use crate::lang::near;
 use crate::lang::program::GlobalId;
 use bounds::{BoundArgs, SearchBar};
+use symmetry::Renamed;
 use clap::ValueEnum;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -78,6 +80,9 @@ pub(super) struct Args {
     /// Follow only one order of independent steps: equally many states, fewer transitions, no shortest runs
     #[arg(long, help_heading = head::EFFORT)]
     reduce: bool,
+    /// Visit one state for all that differ by which threads of an array do what: all ends, no livelocks
+    #[arg(long, conflicts_with_all = ["reduce", "pairs", "preemptions"], help_heading = head::EFFORT)]
+    symmetry: bool,
     /// Follow only runs with at most N preemptions
     #[arg(long, value_name = "N", conflicts_with = "reduce", help_heading = head::EFFORT)]
     preemptions: Option<u32>,
@@ -124,6 +129,8 @@ pub(super) struct Answer<'m> {
     /// Possible livelocks; `None` if the search could not decide.
     pub(super) livelocks: Option<Vec<Livelock>>,
     pub(super) orders: Option<SiteOrders>,
+    /// The threads that were renamed; `None` without `--symmetry`.
+    renamed: Option<Renamed>,
     /// Whether the time limit or an interruption has cut the search, or what follows it.
     pub(super) stopped: bool,
     /// Whether the time limit was reached.
@@ -167,9 +174,14 @@ fn one(
         observe: observed(args.observe.as_deref(), model)?,
         ..SearchPlan::new(model)
     };
+    if args.symmetry && plan.clock == ClockMode::Critical {
+        return Err(Refusal::new("--symmetry needs the exact clock: leave out `--clock fast`"));
+    }
     let bar = SearchBar::new();
-    let answer = search(model, plan, args.preemptions, (stop, &bar), timer);
+    let renames = args.symmetry.then(|| context.out.paints_errors());
+    let answer = search(model, plan, (args.preemptions, renames), (stop, &bar), timer);
     bar.finish();
+    let answer = answer?;
     let json = (args.result.format == Format::Json).then(|| ExploreReport::new(&report(&answer)).to_json());
     if json.is_none() {
         text::all(&answer, args.result.quiet, &mut context.out);
@@ -182,18 +194,26 @@ fn one(
     Ok((if bad || endless { ExitStatus::Found } else { ExitStatus::Nothing }, json))
 }
 
-// Searches all states. Least stalls and livelocks follow only if the search is complete; the orders of pairs follow
+// Searches all states, or with `renames` one for all that differ by a renaming; it says whether errors have colors.
+// Least stalls and livelocks follow only if the search is complete; the orders of pairs follow
 // unless it was stopped.
 fn search<'m>(
     model: &'m Model,
     plan: SearchPlan<'m>,
-    preemptions: Option<u32>,
+    (preemptions, renames): (Option<u32>, Option<bool>),
     (stop, bar): (&AtomicBool, &SearchBar),
     timer: &Timer,
-) -> Answer<'m> {
+) -> Result<Answer<'m>, Refusal> {
     let context = explore::SearchContext { stop, progress: bar };
     // A search in steps of the fast clock proves nothing, so it looks for no livelocks.
+    let mut renamed = None;
     let (found, livelocks) = match preemptions {
+        None if renames.is_some() => {
+            let paints = renames.unwrap_or_default();
+            let (found, threads) = symmetry::search(model, &plan, context, paints)?;
+            renamed = Some(threads);
+            (found, None)
+        }
         Some(bound) => (explore_with(&plan, &Preemptions::at_most(bound), context), None),
         None if plan.clock == ClockMode::Critical => (explore(&plan, context), None),
         None => explore_with_livelocks(&plan, context, || bar.phase("possible livelocks")),
@@ -204,12 +224,13 @@ fn search<'m>(
         stalls: BTreeMap::new(),
         livelocks,
         orders: None,
+        renamed,
         stopped: false,
         timed_out: false,
         found,
         plan,
     };
-    if answer.proves() {
+    if answer.proves() && answer.renamed.is_none() {
         let late = answer.found.ends.iter().filter(|(_, way)| way.stall > 0).map(|(end, _)| end.clone());
         let late: BTreeSet<explore::SearchEnd> = late.collect();
         if !late.is_empty() {
@@ -223,7 +244,7 @@ fn search<'m>(
     }
     answer.stopped = context.stop.load(Ordering::Relaxed);
     answer.timed_out = timer.is_up();
-    answer
+    Ok(answer)
 }
 
 // Returns the variables whose values distinguish ends.
@@ -258,6 +279,7 @@ fn report<'a>(answer: &'a Answer<'_>) -> crate::formats::explore::ExploreParts<'
         stalls: &answer.stalls,
         livelocks: answer.livelocks.as_deref(),
         orders: answer.orders.as_ref(),
+        alike: answer.renamed.as_ref().map(|renamed| renamed.threads.as_slice()).unwrap_or_default(),
         stopped: answer.stopped,
         timed_out: answer.timed_out,
     }

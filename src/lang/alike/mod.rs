@@ -72,10 +72,8 @@ impl Alike {
             if let Some((at, why)) = nodes.broken(root) {
                 let threads = format!("`{0}[{1}]` to `{0}[{2}]`", array.name, array.range.from, array.range.to - 1);
                 let message = format!("the threads {threads} are not alike");
-                let declared = program.bodies[array.body].span;
-                alike.refused.push(
-                    Diagnostic::new(at, message, why).note(declared, "these threads have it as their parameter"),
-                );
+                let declared = head(program, array.body);
+                alike.refused.push(Diagnostic::new(at, message, why).note(declared, "declared here"));
                 continue;
             }
             let class = *of_root.entry(root).or_insert_with(|| {
@@ -157,6 +155,15 @@ impl Alike {
             _ => None,
         }
     }
+}
+
+/// Returns the span of the first line of a body, without its brace.
+pub(super) fn head(program: &Program, body: BodyId) -> Span {
+    let span = program.bodies[body].span;
+    let text = program.source.get(span.start as usize..span.end as usize).unwrap_or_default();
+    let line = text.lines().next().unwrap_or_default();
+    let head = line.split('{').next().unwrap_or_default().trim_end();
+    Span { start: span.start, end: span.start + head.len() as u32 }
 }
 
 // Finds the arrays of threads: neighbours with one body and consecutive arguments.

@@ -1,7 +1,7 @@
 //! Checks what a class of elements needs of the things that its elements pick: that there is one for each element, and
 //! that none is named.
 
-use super::ThreadArray;
+use super::{ThreadArray, head};
 use super::nodes::{Node, Nodes};
 use crate::base::Id;
 use crate::lang::ast::Span;
@@ -14,7 +14,7 @@ pub(super) fn check_ranges(program: &Program, arrays: &[ThreadArray], nodes: &mu
     let mut ranges: BTreeMap<usize, ElementRange> = BTreeMap::new();
     for array in arrays {
         let node = Node::Local(array.body, LocalId::new(0));
-        let at = program.bodies[array.body].span;
+        let at = head(program, array.body);
         let root = nodes.root(node);
         let range = *ranges.entry(root).or_insert(array.range);
         if range != array.range {
@@ -35,7 +35,7 @@ pub(super) fn check_ranges(program: &Program, arrays: &[ThreadArray], nodes: &mu
             _ => None,
         };
         if len.is_some_and(|len| range.from < 0 || i64::from(len) < range.to) {
-            let at = arrays.iter().find(|a| a.range == range).map_or(Span::default(), |a| program.bodies[a.body].span);
+            let at = arrays.iter().find(|a| a.range == range).map_or(Span::default(), |a| head(program, a.body));
             nodes.breach(node, at, "it is the index of an array that has no element for some of these threads");
         }
         let named = match node {

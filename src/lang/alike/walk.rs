@@ -1,6 +1,6 @@
 //! Walks over the statements and expressions of a program, and joins the nodes between which values flow.
 
-use super::ThreadArray;
+use super::{ThreadArray, head};
 use super::nodes::{Flow, Node, Nodes};
 use crate::base::Id;
 use crate::base::mutant::{self, Mutant};
@@ -18,7 +18,7 @@ pub(super) fn walk(program: &Program, arrays: &[ThreadArray], nodes: &mut Nodes)
             continue;
         }
         let mut walk = Walk { program, arrays, nodes, body: Some(id) };
-        walk.whole(body.span, body.is_async(), "it is an async task");
+        walk.whole(head(program, id), body.is_async(), "it is an async task");
         walk.block(&body.block);
     }
     let mut walk = Walk { program, arrays, nodes, body: None };
@@ -152,7 +152,7 @@ impl Walk<'_> {
     }
 
     fn place_of_body(&self) -> Span {
-        self.body.map_or(Span::default(), |body| self.program.bodies[body].span)
+        self.body.map_or(Span::default(), |body| head(self.program, body))
     }
 
     // A local gets its default value: the number 0, or the lock with the number 0.
@@ -182,7 +182,7 @@ impl Walk<'_> {
                 }
             }
             Simple::Register { body, .. } => {
-                let at = self.program.bodies[*body].span;
+                let at = head(self.program, *body);
                 for parameter in 0..self.program.bodies[*body].params as usize {
                     let node = Node::Local(*body, LocalId::new(parameter));
                     self.nodes.breach(node, at, "its value is what a listener is performed with");
