@@ -331,7 +331,8 @@ fn explored<P: Program<Guest: Snapshot>, M: Monitor>(
         searched.finds.adjacent.iter().map(|(pair, seen)| (*pair, way(plan, scale, &searched, *seen))).collect();
     let visited = |digest| searched.table.contains(digest);
     let work = searched.finds.transitions.saturating_mul(searched.largest.max(searched.first.bytes()));
-    let estimate = searched.cut.map(|_| estimate::estimate(plan, &searched.first, work, visited, context.stop));
+    // The random runs of an estimate know states and not their representatives.
+    let estimate = searched.cut.filter(|_| plan.symmetry.is_none()).map(|_| estimate::estimate(plan, &searched.first, work, visited, context.stop));
     let SearchState { table, finds, depth, cut, frontier, memory, .. } = searched;
     SearchReport {
         states: table.len(),

@@ -10,7 +10,7 @@
 //! ([`through`]).
 
 use super::choices::OpenChoices;
-use super::components::{Scratch, Shared};
+use super::components::{NO_CONTENT, Scratch, Shared};
 use super::ends::SearchEnd;
 use super::finds::Sight;
 use super::level::StateNode;
@@ -57,10 +57,20 @@ pub(super) struct Orbits<G: Snapshot> {
     keys: Vec<u64>,
     room: Canonicalizer,
     renamed: Vec<u32>,
+    // What each renaming makes of a content: the new slot and the new content.
+    moved: BTreeMap<Elements, BTreeMap<u32, (u32, u32)>>,
+    // Number of contents in `moved`.
+    entries: usize,
     // Number of renamings; debug builds check some of them.
     #[cfg(debug_assertions)]
     count: u64,
 }
+
+/// The new element of each element, class by class.
+type Elements = Vec<Vec<i64>>;
+
+// Contents whose renamings a worker remembers. With more of them it begins anew.
+const MOST_MOVED: usize = 1 << 20;
 
 // A debug build checks every `CHECKED`-th renaming.
 #[cfg(debug_assertions)]
@@ -77,6 +87,8 @@ impl<G: Snapshot> Orbits<G> {
             keys: Vec::new(),
             room: Canonicalizer::new(),
             renamed: Vec::new(),
+            moved: BTreeMap::new(),
+            entries: 0,
             #[cfg(debug_assertions)]
             count: 0,
         }
@@ -87,18 +99,57 @@ impl<G: Snapshot> Orbits<G> {
         kept(self.scratch.digest_of(shared, vector))
     }
 
-    /// Replaces a state by its representative. Returns the renaming; `None` if the state is its own representative.
-    pub(super) fn represent(&mut self, shared: &Shared<G>, vector: &mut Vec<u32>) -> Option<Renaming> {
+    /// Replaces a state by its representative. Returns the new elements, class by class; `None` if the state is its own
+    /// representative.
+    pub(super) fn represent(&mut self, shared: &Shared<G>, vector: &mut Vec<u32>) -> Option<Elements> {
         self.scratch.learn(shared);
         self.look(shared, vector);
         let elements = self.order()?;
-        self.scratch.load(shared, vector);
-        let renaming = self.scratch.machine.world.renaming(&self.symmetry, &elements);
-        self.rename(shared, &renaming, vector);
+        if !self.recall(vector, &elements) {
+            let renaming = self.renaming(&elements);
+            self.scratch.load(shared, vector);
+            self.rename(shared, &renaming, vector);
+            self.remember(shared, vector, &elements, &renaming);
+        }
         #[cfg(debug_assertions)]
-        self.check(shared, vector, &renaming);
+        self.check(shared, vector, &elements);
         std::mem::swap(vector, &mut self.renamed);
-        Some(renaming)
+        Some(elements)
+    }
+
+    // Returns the renaming with these new elements.
+    fn renaming(&self, elements: &Elements) -> Renaming {
+        self.scratch.machine.world.renaming(&self.symmetry, elements)
+    }
+
+    // Renames a state by the contents that are known under this renaming. Returns false if some are not.
+    fn recall(&mut self, vector: &[u32], elements: &Elements) -> bool {
+        let Some(known) = self.moved.get(elements) else { return false };
+        self.renamed.clear();
+        self.renamed.resize(vector.len(), NO_CONTENT);
+        let moved = vector.iter().enumerate().all(|(slot, number)| {
+            // The content of the clock is the same, and says nothing of its slot.
+            let place = if slot + 1 == vector.len() { Some((slot as u32, *number)) } else { known.get(number).copied() };
+            place.is_some_and(|(slot, number)| {
+                self.renamed[slot as usize] = number;
+                true
+            })
+        });
+        moved && !self.renamed.contains(&NO_CONTENT)
+    }
+
+    // Remembers what a renaming has made of the contents of a state. The result is in `renamed`.
+    fn remember(&mut self, shared: &Shared<G>, vector: &[u32], elements: &Elements, renaming: &Renaming) {
+        if self.entries >= MOST_MOVED {
+            self.moved.clear();
+            self.entries = 0;
+        }
+        let known = self.moved.entry(elements.clone()).or_default();
+        for (slot, number) in vector.iter().enumerate() {
+            let Some(to) = self.scratch.machine.renamed_slot(&shared.slots, slot, renaming) else { continue };
+            let added = known.insert(*number, (to as u32, self.renamed[to])).is_none();
+            self.entries += usize::from(added);
+        }
     }
 
     // Computes what each element sees of a state.
@@ -126,7 +177,7 @@ impl<G: Snapshot> Orbits<G> {
     }
 
     // Returns the new elements, class by class: in the order of what they see. `None` if they are in that order already.
-    fn order(&self) -> Option<Vec<Vec<i64>>> {
+    fn order(&self) -> Option<Elements> {
         let mut keys = self.keys.as_slice();
         let (mut all, mut sorted) = (Vec::new(), true);
         for range in &self.symmetry.classes {
@@ -155,12 +206,15 @@ impl<G: Snapshot> Orbits<G> {
     // Checks the definition of a symmetry: each step of a state, renamed, is a step of the renamed state, and leads to
     // the renamed next state. The renamed state is in `renamed`.
     #[cfg(debug_assertions)]
-    fn check(&mut self, shared: &Shared<G>, vector: &[u32], renaming: &Renaming) {
+    fn check(&mut self, shared: &Shared<G>, vector: &[u32], elements: &Elements) {
         self.count += 1;
         if !self.count.is_multiple_of(CHECKED) {
             return;
         }
-        let renamed = self.renamed.clone();
+        let (renamed, renaming) = (self.renamed.clone(), &self.renaming(elements));
+        self.scratch.load(shared, vector);
+        self.rename(shared, renaming, vector);
+        assert_eq!(self.renamed, renamed, "a renaming makes other contents than it did");
         self.scratch.load(shared, &renamed);
         self.rename(shared, &renaming.inverse(), &renamed);
         assert_eq!(self.renamed, vector, "a renaming and its inverse lead to another state");
@@ -254,7 +308,8 @@ fn through<P: Program<Guest: Snapshot>, M: Monitor>(
     let mut scratch = scratch.another(shared);
     let mut at = scratch.vector_of(shared, &searched.first.machine)?;
     // The renamings that lead from the representatives back to the states of the run, the last one first.
-    let mut back: Vec<Renaming> = orbits.represent(shared, &mut at).iter().map(Renaming::inverse).collect();
+    let mut back: Vec<Renaming> = Vec::new();
+    back.extend(orbits.represent(shared, &mut at).map(|elements| orbits.renaming(&elements).inverse()));
     let (mut choices, mut numbers, mut next) = (OpenChoices::default(), Canonicalizer::new(), Vec::new());
     let mut way = Vec::new();
     for digest in digests.get(1..)? {
@@ -269,10 +324,10 @@ fn through<P: Program<Guest: Snapshot>, M: Monitor>(
             scratch.load(shared, &at);
             loop {
                 scratch.machine.step(choice);
-                let (reached, renaming) = match scratch.intern_all(shared, &at, &mut next) {
+                let (reached, elements) = match scratch.intern_all(shared, &at, &mut next) {
                     true => {
-                        let renaming = orbits.represent(shared, &mut next);
-                        (orbits.digest(shared, &next), renaming)
+                        let elements = orbits.represent(shared, &mut next);
+                        (orbits.digest(shared, &next), elements)
                     }
                     false => {
                         let node = ProductState::new(scratch.machine.clone(), searched.first.monitor.clone());
@@ -281,7 +336,7 @@ fn through<P: Program<Guest: Snapshot>, M: Monitor>(
                 };
                 scratch.forget_all();
                 if reached == *digest {
-                    found = Some((choice, renaming));
+                    found = Some((choice, elements));
                     break 'choices;
                 }
                 // All ticks in a row are one step.
@@ -292,9 +347,9 @@ fn through<P: Program<Guest: Snapshot>, M: Monitor>(
                 choice.argument += 1;
             }
         }
-        let (choice, renaming) = found?;
+        let (choice, elements) = found?;
         way.push(back.iter().rev().fold(choice, |choice, back| renamed_choice(back, choice)));
-        back.extend(renaming.as_ref().map(Renaming::inverse));
+        back.extend(elements.map(|elements| orbits.renaming(&elements).inverse()));
         std::mem::swap(&mut at, &mut next);
     }
     Some(way)

@@ -105,6 +105,23 @@ impl<G: Snapshot> Machine<G> {
         self.end_load(slots);
     }
 
+    /// Returns the slot whose content after a renaming follows from that of this slot before it. `None` if there is none:
+    /// a slot of several cells.
+    #[must_use]
+    pub fn renamed_slot(&self, slots: &Slots, slot: usize, by: &Renaming) -> Option<usize> {
+        let first = |of: fn(&Slot) -> bool| slots.all.iter().position(of).unwrap_or(slot);
+        Some(match slots.slot(slot) {
+            Slot::Thread(thread) => by.thread(thread.index()),
+            Slot::Cells(_) if self.world.cells_in_part() > 1 => return None,
+            Slot::Cells(cell) => first(|slot| matches!(slot, Slot::Cells(_))) + by.cells[cell] as usize,
+            Slot::Lock(lock) => first(|slot| matches!(slot, Slot::Lock(_))) + by.locks[lock.index()] as usize,
+            Slot::Condition(condition) => {
+                first(|slot| matches!(slot, Slot::Condition(_))) + by.conditions[condition.index()] as usize
+            }
+            _ => slot,
+        })
+    }
+
     fn rename_memory(&mut self, by: &Renaming) {
         let (world, kinds) = (&mut self.world, self.guest.global_kinds());
         let old = world.memory.cells.clone();

@@ -16,6 +16,7 @@
 
 mod nodes;
 mod places;
+mod properties;
 mod walk;
 
 use super::ast::Span;

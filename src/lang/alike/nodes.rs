@@ -54,6 +54,10 @@ pub(in crate::lang) struct Nodes {
     pub(super) named_locks: Vec<(i64, Span)>,
     pub(super) named_conditions: Vec<(i64, Span)>,
     pub(super) named_threads: Vec<(i64, Span)>,
+    /// Constants that flow into nodes in properties, with the index of the property.
+    pub(super) named_in_properties: Vec<(Node, i64, Span, usize)>,
+    /// The property that is walked over now.
+    pub(super) property: Option<usize>,
     /// Arrays of several dimensions of which one index is found by steps while another one is known already.
     pub(super) half_indexed: Vec<(GlobalId, Span)>,
 }
@@ -82,6 +86,15 @@ impl Nodes {
     pub(super) fn root(&mut self, node: Node) -> usize {
         let number = self.number(node);
         self.find(number)
+    }
+
+    /// Returns the root of a node that was met.
+    pub(super) fn known_root(&self, node: Node) -> Option<usize> {
+        let mut at = *self.numbers.get(&node)?;
+        while self.parents[at] != at {
+            at = self.parents[at];
+        }
+        Some(at)
     }
 
     /// Joins two nodes.
@@ -117,6 +130,10 @@ impl Nodes {
         match value {
             Flow::Of(from) => self.join(to, from),
             Flow::Constant(value, at) => {
+                if let Some(property) = self.property {
+                    self.named_in_properties.push((to, value, at, property));
+                    return;
+                }
                 let root = self.root(to);
                 self.constants[root].push((value, at));
             }

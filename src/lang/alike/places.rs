@@ -56,6 +56,7 @@ pub(super) fn check_ranges(program: &Program, arrays: &[ThreadArray], nodes: &mu
             number += 1;
         }
     }
+    super::properties::check(program, &ranges, nodes);
     for (root, range) in ranges {
         let named = nodes.constants(root).iter().filter(|(value, _)| range.contains(*value)).min_by_key(|(_, at)| *at);
         if let Some((value, at)) = named.copied()

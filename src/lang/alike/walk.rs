@@ -22,9 +22,11 @@ pub(super) fn walk(program: &Program, arrays: &[ThreadArray], nodes: &mut Nodes)
         walk.block(&body.block);
     }
     let mut walk = Walk { program, arrays, nodes, body: None };
-    for property in &program.properties {
+    for (number, property) in program.properties.iter().enumerate() {
+        walk.nodes.property = Some(number);
         walk.expr(&property.expr);
     }
+    walk.nodes.property = None;
     let all = Span::default();
     walk.whole(all, !program.components.is_empty(), "it has components");
     walk.whole(all, !program.pools.is_empty(), "it has pools of workers");
