@@ -59,8 +59,7 @@ use finds::{Finds, Sight};
 use monitor::ProductState;
 use searched::{SearchState, SearchStorage};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, atomic::AtomicBool};
 
 /// The subject of a search, its bounds and its options.
 pub struct SearchPlan<'m, P = Model> {
@@ -79,8 +78,7 @@ pub struct SearchPlan<'m, P = Model> {
     /// Whether only one order of commuting choices is followed. States and ends are the same, with fewer transitions;
     /// ways are no longer shortest ways.
     pub reduce: bool,
-    /// Threads that are alike, for a search in which one state stands for all that differ by a renaming
-    /// ([`explore_symmetric`]).
+    /// The threads that are alike, for [`explore_symmetric`].
     pub symmetry: Option<Arc<Symmetry>>,
     /// Whether the search records which accesses can be side by side. This turns reduction off.
     pub pairs: bool,
@@ -95,8 +93,8 @@ pub struct SearchPlan<'m, P = Model> {
 
 impl<P> Clone for SearchPlan<'_, P> {
     fn clone(&self) -> Self {
-        let symmetry = self.symmetry.clone();
-        Self { observe: self.observe.clone(), from: self.from.clone(), symmetry, ..*self }
+        let Self { observe, from, symmetry, .. } = self;
+        Self { observe: observe.clone(), from: from.clone(), symmetry: symmetry.clone(), ..*self }
     }
 }
 
@@ -321,18 +319,14 @@ fn explored<P: Program<Guest: Snapshot>, M: Monitor>(
     searched: SearchState<P::Guest, M>,
     context: SearchContext<'_>,
 ) -> SearchReport {
-    let ends = match plan.symmetry {
-        Some(_) => symmetry::ends(plan, scale, &searched),
-        None => {
-            searched.finds.ends.iter().map(|(end, seen)| (end.clone(), way(plan, scale, &searched, *seen))).collect()
-        }
-    };
-    let adjacent =
-        searched.finds.adjacent.iter().map(|(pair, seen)| (*pair, way(plan, scale, &searched, *seen))).collect();
-    let visited = |digest| searched.table.contains(digest);
+    let ends = symmetry::ends(plan, scale, &searched);
+    let adjacent = searched.finds.adjacent.iter();
+    let adjacent = adjacent.map(|(pair, seen)| (*pair, way(plan, scale, &searched, *seen))).collect();
     let work = searched.finds.transitions.saturating_mul(searched.largest.max(searched.first.bytes()));
-    // The random runs of an estimate know states and not their representatives.
-    let estimate = searched.cut.filter(|_| plan.symmetry.is_none()).map(|_| estimate::estimate(plan, &searched.first, work, visited, context.stop));
+    // An estimate knows no representatives.
+    let cut = searched.cut.filter(|_| plan.symmetry.is_none());
+    let estimate =
+        cut.map(|_| estimate::estimate(plan, &searched.first, work, |d| searched.table.contains(d), context.stop));
     let SearchState { table, finds, depth, cut, frontier, memory, .. } = searched;
     SearchReport {
         states: table.len(),

@@ -93,7 +93,8 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
         let divided = if by_vectors { Shared::new(&first.machine, digest) } else { None };
         let mut root = root;
         let (node, vectors) = match divided {
-            Some((shared, scratch, mut vector)) => {
+            Some((mut shared, scratch, mut vector)) => {
+                shared.renames = plan.symmetry.is_some();
                 if let Some(symmetry) = &plan.symmetry {
                     let mut orbits = Orbits::new(symmetry, &shared, &scratch);
                     orbits.represent(&shared, &mut vector);
@@ -193,7 +194,10 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
         let cut = bounds.cut(states, full, context.stop.load(Ordering::Relaxed));
         // If no state is left to visit, the bound has cut nothing off.
         self.cut = cut.filter(|cut| frontier > 0 || *cut == Cut::Stopped);
-        self.cut.is_some() || self.finds.unfit || self.finds.accepted.is_some() || super::misfit(plan, scale, &self.finds).is_some()
+        self.cut.is_some()
+            || self.finds.unfit
+            || self.finds.accepted.is_some()
+            || super::misfit(plan, scale, &self.finds).is_some()
     }
 
     /// Finishes a search that has no state left to visit. It is still cut if the bound of depth left some out.

@@ -70,7 +70,7 @@ pub(super) struct Orbits<G: Snapshot> {
 type Elements = Vec<Vec<i64>>;
 
 // Contents whose renamings a worker remembers. With more of them it begins anew.
-const MOST_MOVED: usize = 1 << 20;
+const MOST_MOVED: usize = 1 << 18;
 
 // A debug build checks every `CHECKED`-th renaming.
 #[cfg(debug_assertions)]
@@ -129,7 +129,8 @@ impl<G: Snapshot> Orbits<G> {
         self.renamed.resize(vector.len(), NO_CONTENT);
         let moved = vector.iter().enumerate().all(|(slot, number)| {
             // The content of the clock is the same, and says nothing of its slot.
-            let place = if slot + 1 == vector.len() { Some((slot as u32, *number)) } else { known.get(number).copied() };
+            let place =
+                if slot + 1 == vector.len() { Some((slot as u32, *number)) } else { known.get(number).copied() };
             place.is_some_and(|(slot, number)| {
                 self.renamed[slot as usize] = number;
                 true
@@ -278,12 +279,16 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
     }
 }
 
-/// Returns the ends that a symmetric search has found, each with a real run to it, and as that run has it.
+/// Returns the ends that a search has found, each with a run to it. Those of a symmetric search are as the run has them.
 pub(super) fn ends<P: Program<Guest: Snapshot>, M: Monitor>(
     plan: &SearchPlan<'_, P>,
     scale: Scale,
     searched: &SearchState<P::Guest, M>,
 ) -> BTreeMap<SearchEnd, RunChoices> {
+    if plan.symmetry.is_none() {
+        let way = |sight: &Sight| super::way(plan, scale, searched, *sight);
+        return searched.finds.ends.iter().map(|(end, sight)| (end.clone(), way(sight))).collect();
+    }
     let mut sights: Vec<Sight> = searched.finds.ends.values().copied().collect();
     sights.sort();
     let mut ends = BTreeMap::new();

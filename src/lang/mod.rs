@@ -35,8 +35,8 @@ pub mod variants;
 mod warnings;
 pub mod words;
 
-pub(crate) use check::MAX_THREADS;
 pub use alike::Alike;
+pub(crate) use check::MAX_THREADS;
 pub use check::{CheckErrors, DefineError, check};
 pub use diagnostic::Diagnostic;
 pub use errors::syntax_errors;

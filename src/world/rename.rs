@@ -10,8 +10,8 @@ use super::snapshot::CanonicalWriter;
 use super::symmetry::{Lens, Renaming, Symmetry, ThingCounts, seen};
 use super::threads::ThreadRecord;
 use super::{Machine, Snapshot, World};
-use crate::base::mutant::{self, Mutant};
 use crate::base::Id;
+use crate::base::mutant::{self, Mutant};
 use crate::event::{
     Acquisition, Args, BodyId, ConditionId, Location, LockId, ObjectId, Op, Target, ThreadId, Value, WaitSet,
 };

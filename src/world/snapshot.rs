@@ -12,8 +12,8 @@
 use super::canonical::{Canonical, Canonicalizer, DeclaredCounts, Part};
 use super::kind::WordKind;
 use super::queue::Queue;
-use super::threads::ThreadStage;
 use super::symmetry::{Lens, Renaming};
+use super::threads::ThreadStage;
 use super::{Guest, Machine, World};
 use crate::base::Id;
 use crate::base::mutant::{self, Mutant};

@@ -24,7 +24,8 @@ pub(crate) fn search_alike(plan: &SearchPlan<'_>) -> Option<(SearchReport, Alike
     let symmetric = plan.program.with_symmetry(&alike).expect("the models are small");
     let symmetry = Some(Arc::new(alike.symmetry.clone()));
     let SearchPlan { jobs, first, bounds, .. } = *plan;
-    let plan = SearchPlan { symmetry, jobs, first, bounds, observe: plan.observe.clone(), ..SearchPlan::new(&symmetric) };
+    let plan =
+        SearchPlan { symmetry, jobs, first, bounds, observe: plan.observe.clone(), ..SearchPlan::new(&symmetric) };
     let stop = AtomicBool::new(false);
     let found = explore_symmetric(&plan, SearchContext { stop: &stop, progress: &NoSearchProgress })?;
     Some((found, alike))

@@ -98,7 +98,10 @@ fn properties_may_name_all_elements_alike() {
     let cases = [
         ("property one always { all i in 0..3: own[i] <= 1 }", true),
         ("property one always { own[0] + own[1] + own[2] <= 3 }", true),
-        ("property one always { !(own[0] == 1 && own[1] == 1) && !(own[0] == 1 && own[2] == 1) && !(own[2] == 1 && own[1] == 1) }", true),
+        (
+            "property one always { !(own[0] == 1 && own[1] == 1) && !(own[0] == 1 && own[2] == 1) && !(own[2] == 1 && own[1] == 1) }",
+            true,
+        ),
         ("property one always { all i in 0..3: turn != i || own[i] <= 1 }", true),
         ("property last at end { any i in 0..3: own[i] == 1 }", true),
         ("property one always { own[0] <= 1 }", false),
@@ -107,7 +110,8 @@ fn properties_may_name_all_elements_alike() {
         ("property one always { own[0] - own[1] - own[2] <= 1 }", false),
     ];
     for (property, is_alike) in cases {
-        let text = format!("var own[3] = 0\nvar turn = -1\n{property}\nthread t(i in 0..3) {{ own[i] = 1; turn = i }}\n");
+        let text =
+            format!("var own[3] = 0\nvar turn = -1\n{property}\nthread t(i in 0..3) {{ own[i] = 1; turn = i }}\n");
         let model = model(&text);
         let alike = Alike::of(&model.program);
         assert_eq!(alike.threads.is_empty(), !is_alike, "{:?}\n{text}", alike.refused);

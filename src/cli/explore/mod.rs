@@ -23,11 +23,11 @@ use crate::formats::explore::ExploreReport;
 use crate::lang::near;
 use crate::lang::program::GlobalId;
 use bounds::{BoundArgs, SearchBar};
-use symmetry::Renamed;
 use clap::ValueEnum;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use symmetry::Renamed;
 
 const ABOUT: &str = "\
 Visits every state that the model can reach, up to the bounds, and prints all ends of runs, each with a shortest run and its token. An end that a \

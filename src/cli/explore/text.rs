@@ -74,7 +74,11 @@ fn head(answer: &Answer<'_>, out: &mut Output) {
         schedules(estimate, out);
     }
     for (name, count) in answer.renamed.iter().flat_map(|renamed| &renamed.threads) {
-        writeln!(out, "  the {} of `{name}` are alike: of states that differ by a renaming of them, one is visited", many(*count as u64, "thread"));
+        writeln!(
+            out,
+            "  the {} of `{name}` are alike: of states that differ by a renaming of them, one is visited",
+            many(*count as u64, "thread")
+        );
     }
     for why in answer.renamed.iter().flat_map(|renamed| &renamed.others) {
         out.prose(format_args!("  {why}"));
@@ -220,7 +224,11 @@ fn endless(answer: &Answer<'_>, out: &mut Output) {
     match &answer.livelocks {
         Some(none) if none.is_empty() => writeln!(out, "no livelock is possible"),
         None if answer.renamed.is_some() => {
-            writeln!(out, "{}", paint(ODD, "whether a livelock is possible is unknown: `--symmetry` does not look for any"));
+            writeln!(
+                out,
+                "{}",
+                paint(ODD, "whether a livelock is possible is unknown: `--symmetry` does not look for any")
+            );
         }
         None if answer.proves() => writeln!(out, "{}", paint(ODD, "whether a livelock is possible is unknown")),
         Some(_) | None => {}

@@ -1,8 +1,8 @@
 //! Checks what a class of elements needs of the things that its elements pick: that there is one for each element, and
 //! that none is named.
 
-use super::{ThreadArray, head};
 use super::nodes::{Node, Nodes};
+use super::{ThreadArray, head};
 use crate::base::Id;
 use crate::lang::ast::Span;
 use crate::lang::program::{LocalId, Program, Type};

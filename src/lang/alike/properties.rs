@@ -23,7 +23,8 @@ pub(super) fn check(program: &Program, ranges: &BTreeMap<usize, ElementRange>, n
         // Exchanges of neighbours generate all permutations.
         let stays = (range.from..range.to - 1).all(|first| form(Some(first)) == as_it_is);
         if as_it_is.is_none() || !stays {
-            let why = format!("the property `{}` names the number {value}, and says other things of others", property.name);
+            let why =
+                format!("the property `{}` names the number {value}, and says other things of others", property.name);
             nodes.breach(node, at, why);
         }
     }

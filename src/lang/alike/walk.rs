@@ -1,7 +1,7 @@
 //! Walks over the statements and expressions of a program, and joins the nodes between which values flow.
 
-use super::{ThreadArray, head};
 use super::nodes::{Flow, Node, Nodes};
+use super::{ThreadArray, head};
 use crate::base::Id;
 use crate::base::mutant::{self, Mutant};
 use crate::event::BodyId;

@@ -1,5 +1,6 @@
 //! Compiles a checked program to instructions.
 
+mod alike;
 mod channels;
 mod control;
 mod exprs;
@@ -12,6 +13,8 @@ mod setup;
 mod stmts;
 mod timed;
 
+pub(super) use alike::compile_alike;
+
 use super::blame::{self, Blame, BlameList, Blames};
 use super::code::{self, BodyCode, Code, Fragment};
 use super::instr::{FragmentId, Instr, Reg, Visible};
@@ -19,9 +22,9 @@ use super::liveness;
 use super::property_terms::PropertyTerms;
 use crate::base::{Id, IndexVec};
 use crate::event::{BodyId, NULL, SiteId};
-use crate::lang::{Alike, Program};
 use crate::lang::ast::When;
 use crate::lang::program::{self, ExceptionId, LocalId, Type};
+use crate::lang::{Alike, Program};
 use crate::world::{REFERENCE_EXCEPTIONS, WordKind};
 use control::Scope;
 use regs::Registers;
@@ -67,31 +70,16 @@ pub fn compile(program: &Program) -> Result<Code, CompileError> {
     Ok(code)
 }
 
-/// Compiles a checked program for a symmetric search: the kinds of its registers and cells tell which words a renaming
-/// changes. Otherwise the code is the same.
-///
-/// # Errors
-///
-/// Returns a [`CompileError`] if a part of the program exceeds a limit.
-pub(super) fn compile_alike(program: &Program, alike: &Alike) -> Result<Code, CompileError> {
-    translate(program, true, Some(alike))
-}
-
 // Compiles a program, with or without the marks of `transaction` blocks.
 fn translate(program: &Program, marks_blocks: bool, alike: Option<&Alike>) -> Result<Code, CompileError> {
     if program.exceptions.len() > MOST_EXCEPTIONS {
         let body = program.exceptions.last().cloned().unwrap_or_default();
         return Err(CompileError::TooLarge { body, what: "exception names", limit: MOST_EXCEPTIONS });
     }
-    let alike = alike.map(|alike| Arc::new(alike.clone()));
     let blames = Blames::new(&program.source);
-    let mut shared = ProgramTables { blames, marks_blocks, alike: alike.clone(), ..ProgramTables::default() };
+    let mut shared = ProgramTables { blames, marks_blocks, alike: alike.cloned(), ..ProgramTables::default() };
     let mut bodies: IndexVec<BodyId, BodyCode> = IndexVec::new();
     let mut setup = setup::setup(program);
-    let kinds = |ty: &Type, class: &dyn Fn(&Alike) -> Option<u16>| match &alike {
-        Some(alike) => setup::symmetric_kinds(ty, class(alike)),
-        None => setup::cell_kinds(ty),
-    };
     for (id, body) in program.bodies.enumerate() {
         let compiler = Compiler::new(program, id, &mut shared);
         bodies.push(match program.row_of(id) {
@@ -109,8 +97,7 @@ fn translate(program: &Program, marks_blocks: bool, alike: Option<&Alike>) -> Re
             (Some(body), false) => body,
             (Some(body), true) => {
                 setup.bodies.push(program.bodies[body].name.clone());
-                bodies
-                    .add(Compiler::new(program, body, &mut shared).body(&program.bodies[body], true)?)
+                bodies.add(Compiler::new(program, body, &mut shared).body(&program.bodies[body], true)?)
             }
         };
         starts.push((body, thread.arg));
@@ -158,19 +145,8 @@ fn translate(program: &Program, marks_blocks: bool, alike: Option<&Alike>) -> Re
         watched,
         texts: program.texts.clone(),
         exceptions: program.exceptions.clone(),
-        global_kinds: program
-            .globals
-            .enumerate()
-            .flat_map(|(id, g)| kinds(&g.ty, &|alike| alike.global(id)))
-            .collect(),
-        class_kinds: program
-            .classes
-            .enumerate()
-            .map(|(id, c)| {
-                let fields = c.fields.iter().enumerate();
-                fields.flat_map(|(n, f)| kinds(&f.ty, &|alike| alike.field(id, n as u32))).collect()
-            })
-            .collect(),
+        global_kinds: alike::global_kinds(program, alike),
+        class_kinds: alike::class_kinds(program, alike),
         results: program
             .bodies
             .enumerate()
@@ -193,7 +169,7 @@ struct ProgramTables {
     /// Whether the code has the marks of `transaction` blocks.
     marks_blocks: bool,
     /// The threads that are alike, if the code is for a symmetric search.
-    alike: Option<Arc<Alike>>,
+    alike: Option<Alike>,
 }
 
 /// The state of the compilation of one body.
@@ -230,10 +206,8 @@ impl<'p> Compiler<'p> {
             .locals
             .enumerate()
             .map(|(local, (_, ty))| {
-                let kinds = match &shared.alike {
-                    Some(alike) => setup::symmetric_kinds(ty, alike.local(id, local)),
-                    None => setup::cell_kinds(ty),
-                };
+                let class = shared.alike.as_ref().map(|alike| alike.local(id, local));
+                let kinds = alike::kinds(ty, class);
                 (regs.fixed(&kinds), kinds.len() as u16)
             })
             .collect();
@@ -364,11 +338,7 @@ impl<'p> Compiler<'p> {
 
     fn finish(self, params: u16) -> Result<BodyCode, CompileError> {
         self.check_size()?;
-        // A constant without a register of its own cannot be told from a value that a renaming changes.
-        if self.shared.alike.is_some() && self.constants.len() >= places::MOST_CONSTANTS {
-            let limit = places::MOST_CONSTANTS;
-            return Err(CompileError::TooLarge { body: self.name.to_owned(), what: "constants", limit });
-        }
+        self.check_constants()?;
         let mut live = liveness::live(&self.code, &self.handlers, self.regs.kinds.len(), &self.shared.fragments);
         let blank = |kind: &WordKind| if kind.is_plain() || *kind == WordKind::Place { 0 } else { NULL };
         let mut blank: Vec<i64> = self.regs.kinds.iter().map(blank).collect();
@@ -434,17 +404,6 @@ impl<'p> Compiler<'p> {
                 },
                 other => debug_assert!(false, "not a jump: {other:?}"),
             }
-        }
-    }
-
-    /// Returns the kind of the register that takes the value of an expression of this body.
-    fn kind_of(&self, e: &program::Expr) -> WordKind {
-        match &self.shared.alike {
-            Some(alike) => {
-                let kinds = setup::symmetric_kinds(&e.ty, alike.expr(self.body, e));
-                kinds.first().copied().unwrap_or(WordKind::Word)
-            }
-            None => kind(&e.ty),
         }
     }
 

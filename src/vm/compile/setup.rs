@@ -31,18 +31,6 @@ pub(super) fn cell_kinds(ty: &Type) -> Vec<WordKind> {
     }
 }
 
-/// Returns the kind of each word of a value of this type, in code for a symmetric search. `class` is the class of the
-/// elements in it, if there is one.
-pub(super) fn symmetric_kinds(ty: &Type, class: Option<u16>) -> Vec<WordKind> {
-    match (ty, class) {
-        (Type::Array(element, len), _) => symmetric_kinds(element, class).repeat(*len as usize),
-        (Type::Lock, _) => vec![WordKind::Lock],
-        (Type::Condition, _) => vec![WordKind::Condition],
-        (Type::Int, Some(class)) => vec![WordKind::Element(class)],
-        _ => cell_kinds(ty),
-    }
-}
-
 fn first_values(globals: &[program::Global]) -> Vec<FirstValue> {
     let first = |init: &Init| match init {
         Init::Word(word) => FirstValue::Word(*word),
