@@ -323,7 +323,6 @@ fn explored<P: Program<Guest: Snapshot>, M: Monitor>(
     let adjacent = searched.finds.adjacent.iter();
     let adjacent = adjacent.map(|(pair, seen)| (*pair, way(plan, scale, &searched, *seen))).collect();
     let work = searched.finds.transitions.saturating_mul(searched.largest.max(searched.first.bytes()));
-    // An estimate knows no representatives.
     let cut = searched.cut.filter(|_| plan.symmetry.is_none());
     let estimate =
         cut.map(|_| estimate::estimate(plan, &searched.first, work, |d| searched.table.contains(d), context.stop));

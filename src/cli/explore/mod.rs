@@ -39,6 +39,9 @@ If a bound cuts the search, the result says which bound, what was covered, and a
 
 `--search-depth` bounds the number of steps from the start. `--steps` does not: it only limits the runs that are replayed for their tokens.
 
+With `--symmetry`, one state stands for all that differ by a renaming of threads that are alike: threads of one array that use their index only as a name. All ends are found, \
+each up to such a renaming; livelocks and least stalls are not. If no threads are alike, the command says where and why.
+
 The clock is exact: it moves in units that distinguish all orders of deadlines. `--clock fast` moves it only to the instants that random walks use. That misses \
 some orders, so nothing is called impossible.";
 
@@ -49,13 +52,14 @@ Examples:
   raceflip explore app.race --observe total,done   ends with different values are different ends
   raceflip explore app.race --pairs                which accesses can race, and in which orders
   raceflip explore app.race --states 50000000 --memory 16G
+  raceflip explore app.race --symmetry             one state for all that differ by which of several alike threads does what
   raceflip explore app.race --format json | jq '.ends[].text'
 
 Exit status:
   0    every end is `ok`, and no livelock is possible; after a search that was cut (`complete` is
        false in the JSON): nothing bad was found so far
   1    some run fails, deadlocks, gets stuck or reaches a limit, or may run forever
-  2    bad input or usage
+  2    bad input or usage; with `--symmetry` also a model without threads that are alike
   130  interrupted; the results so far are printed";
 
 /// Visit every state: what can happen, and what cannot
