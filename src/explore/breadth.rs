@@ -37,7 +37,7 @@ pub(super) fn search<P: Program<Guest: Snapshot>, M: Monitor>(
     let mut level = Level::new(searched.vectors.as_ref().map(|(shared, _)| &**shared));
     level.next(&searched.table);
     loop {
-        if !go_on(plan, scale, (&mut searched, &mut workers, &mut level), context) {
+        if !go_on(plan, scale, &mut searched, &mut workers, &mut level, context) {
             return searched;
         }
         let again = proviso::left_out(plan, &mut searched);
@@ -53,7 +53,9 @@ pub(super) fn search<P: Program<Guest: Snapshot>, M: Monitor>(
 fn go_on<P: Program<Guest: Snapshot>, M: Monitor>(
     plan: &SearchPlan<'_, P>,
     scale: Scale,
-    (searched, workers, level): (&mut SearchState<P::Guest, M>, &mut Vec<Worker<'_, P, M>>, &mut Level<P::Guest, M>),
+    searched: &mut SearchState<P::Guest, M>,
+    workers: &mut [Worker<'_, P, M>],
+    level: &mut Level<P::Guest, M>,
     context: SearchContext<'_>,
 ) -> bool {
     while !level.states.is_empty() {

@@ -38,6 +38,7 @@ mod stall;
 mod stubborn;
 #[cfg(debug_assertions)]
 mod stubborn_check;
+mod symmetry;
 mod table;
 mod vector_worker;
 mod vectors;
@@ -57,17 +58,19 @@ pub use path::RunChoices;
 pub use progress::{NoSearchProgress, SearchContext, SearchProgress, SearchStatus};
 pub use stall::least_stalls;
 pub use stubborn::Stubbornness;
+pub use symmetry::explore_symmetric;
 pub use table::MOST_STATES;
 
 use crate::base::mutant::{self, Mutant};
 use crate::detect::Pair;
 use crate::event::{Actor, Choice, GlobalId};
 use crate::vm::Model;
-use crate::world::{Limits, Program, Scale, Snapshot, divisor};
+use crate::world::{Limits, Program, Scale, Snapshot, Symmetry, divisor};
 use finds::{Finds, Sight};
 use monitor::ProductState;
 use searched::{SearchState, SearchStorage};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The subject of a search, its bounds and its options.
 pub struct SearchPlan<'m, P = Model> {
@@ -90,6 +93,8 @@ pub struct SearchPlan<'m, P = Model> {
     /// with their values, and of all others the kinds and sites; it has no shortest ways. `reduce` is ignored then. A
     /// search with [`pairs`](Self::pairs), a monitor or the fast clock is never reduced.
     pub stubborn: Option<Stubbornness>,
+    /// The threads that are alike, for [`explore_symmetric`].
+    pub symmetry: Option<Arc<Symmetry>>,
     /// Whether the search records which accesses can be side by side. This turns reduction off.
     pub pairs: bool,
     /// Variables whose values distinguish ends.
@@ -106,8 +111,9 @@ pub struct SearchPlan<'m, P = Model> {
 
 impl<P> Clone for SearchPlan<'_, P> {
     fn clone(&self) -> Self {
-        let (observe, from, abandoned) = (self.observe.clone(), self.from.clone(), self.abandoned.clone());
-        Self { observe, from, abandoned, ..*self }
+        let Self { observe, from, abandoned, symmetry, .. } = self;
+        let (observe, from, abandoned) = (observe.clone(), from.clone(), abandoned.clone());
+        Self { observe, from, abandoned, symmetry: symmetry.clone(), ..*self }
     }
 }
 
@@ -124,6 +130,7 @@ impl<'m, P> SearchPlan<'m, P> {
             clock: ClockMode::Exact,
             reduce: false,
             stubborn: None,
+            symmetry: None,
             pairs: false,
             observe: BTreeSet::new(),
             from: Vec::new(),
@@ -309,13 +316,13 @@ fn explored<P: Program<Guest: Snapshot>, M: Monitor>(
     searched: SearchState<P::Guest, M>,
     context: SearchContext<'_>,
 ) -> SearchReport {
-    let ends =
-        searched.finds.ends.iter().map(|(end, seen)| (end.clone(), way(plan, scale, &searched, *seen))).collect();
-    let adjacent =
-        searched.finds.adjacent.iter().map(|(pair, seen)| (*pair, way(plan, scale, &searched, *seen))).collect();
-    let visited = |digest| searched.table.contains(digest);
+    let ends = symmetry::ends(plan, scale, &searched);
+    let adjacent = searched.finds.adjacent.iter();
+    let adjacent = adjacent.map(|(pair, seen)| (*pair, way(plan, scale, &searched, *seen))).collect();
     let work = searched.finds.transitions.saturating_mul(searched.largest.max(searched.first.bytes()));
-    let estimate = searched.cut.map(|_| estimate::estimate(plan, &searched.first, work, visited, context.stop));
+    let cut = searched.cut.filter(|_| plan.symmetry.is_none());
+    let estimate =
+        cut.map(|_| estimate::estimate(plan, &searched.first, work, |d| searched.table.contains(d), context.stop));
     let SearchState { table, finds, depth, cut, frontier, memory, relations, .. } = searched;
     SearchReport {
         states: table.len(),

@@ -5,6 +5,7 @@ use super::finds::Finds;
 use super::level::{Arena, StateNode};
 use super::monitor::{Monitor, ProductState};
 use super::stubborn::ActRelations;
+use super::symmetry::Orbits;
 use super::table::{StateId, StateWay, Table};
 use super::vectors::PART_OF_STEPS;
 use super::{Bounds, ClockMode, Cut, SearchContext, SearchPlan, SearchStatus};
@@ -100,8 +101,17 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
         let whole = plan.reduces() && first.machine.guest.watches_rest();
         let by_vectors = M::ALONE && plan.clock == ClockMode::Exact && !whole;
         let divided = if by_vectors { Shared::new(&first.machine, digest) } else { None };
+        let mut root = root;
         let (node, vectors) = match divided {
-            Some((shared, scratch, vector)) => (StateNode::Vector(vector.into()), Some((Arc::new(shared), scratch))),
+            Some((mut shared, scratch, mut vector)) => {
+                shared.renames = plan.symmetry.is_some();
+                if let Some(symmetry) = &plan.symmetry {
+                    let mut orbits = Orbits::new(symmetry, &shared, &scratch);
+                    orbits.represent(&shared, &mut vector);
+                    root.digest = orbits.digest(&shared, &vector);
+                }
+                (StateNode::Vector(vector.into()), Some((Arc::new(shared), scratch)))
+            }
             None => (StateNode::Whole(Box::new(first.clone())), None),
         };
         table.insert(root, || node);
@@ -203,7 +213,10 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
         let cut = bounds.cut(states, full, context.stop.load(Ordering::Relaxed));
         // If no state is left to visit, the bound has cut nothing off.
         self.cut = cut.filter(|cut| frontier > 0 || *cut == Cut::Stopped);
-        self.cut.is_some() || self.finds.accepted.is_some() || super::misfit(plan, scale, &self.finds).is_some()
+        self.cut.is_some()
+            || self.finds.unfit
+            || self.finds.accepted.is_some()
+            || super::misfit(plan, scale, &self.finds).is_some()
     }
 
     /// Finishes a search that has no state left to visit. It is still cut if the bound of depth left some out.
