@@ -2,7 +2,7 @@
 //! that it goes deep in little memory; ways are not shortest ones. It has one worker, so that it visits the same
 //! states wherever a bound cuts it.
 
-use super::level::StateNode;
+use super::level::{Arena, StateNode};
 use super::monitor::Monitor;
 use super::searched::{SearchState, SearchStorage};
 use super::table::{FreshState, MOST_IN_SHARD};
@@ -33,10 +33,9 @@ pub(super) fn search<P: Program<Guest: Snapshot>, M: Monitor>(
     let mut looked: u64 = 0;
     while let Some((mut fresh, depth)) = open.pop() {
         searched.depth = searched.depth.max(depth);
-        let room = searched.room(&bounds);
-        worker.until = searched.table.len() + room;
+        worker.until = Some(searched.until(&bounds));
         worker.most_spare = searched.most_spare(plan);
-        let whole = worker.expand(&searched.table, &mut fresh, &[], (depth, 0), context.stop);
+        let whole = worker.expand(&searched.table, &mut fresh, &Arena::new(0), (depth, 0), context.stop);
         searched.table.next_level(&mut found);
         complete(&fresh.node, &mut found);
         if whole {

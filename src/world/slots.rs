@@ -196,6 +196,10 @@ impl<G: Snapshot> Machine<G> {
             return None;
         }
         let threads = setup.threads.len();
+        // A search may start in the middle of a run, where threads exist that are not declared.
+        if world.threads.iter().skip(threads).any(|t| t.status != ThreadStage::Finished) {
+            return None;
+        }
         let mut all: Vec<Slot> = (0..threads).map(|t| Slot::Thread(ThreadId::new(t))).collect();
         let mut queues = IndexVec::new();
         for id in setup.threads.ids() {
