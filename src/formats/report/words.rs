@@ -174,8 +174,8 @@ fn unconfirmed(report: &ConfirmReport, pair: &Pair) -> String {
         ),
         Some("limit") => format!("a search of all {all} has found it, and the run that shows it reaches a limit"),
         Some("instances") => format!(
-            "all {all} were searched, but with the single executions of both statements there are too many, so it is \
-             not refuted (--explore-limit)"
+            "all {all} were searched, but the single executions of both statements are too many to compare (a loop \
+             without end?), so it is not refuted (--explore-limit)"
         ),
         Some(_) if report.searched.is_some_and(|s| s.complete) => {
             "the search for its orders has too many states, so it is not refuted".to_owned()
