@@ -232,8 +232,8 @@ impl<'d, P: Program<Guest: Snapshot>> PairJudgment<'_, 'd, P> {
         }
     }
 
-    // Learns the orders of a run that a search has found. If it shows none that is new, a limit cuts it before: its loops
-    // have no end that runs reach.
+    // Learns the orders of a run that a search has found. If it shows none that is new, a limit cuts it before: its
+    // loops have no end that runs reach.
     fn learn(&mut self, way: RunChoices) -> Result<(), UndecidedReason> {
         let orders = orders_of(&self.plan(0), self.asked, &way).ok_or(UndecidedReason::Instances)?;
         if orders.is_subset(&self.known) {
