@@ -3,6 +3,7 @@
 //!
 //! Whether the decisions are right is what `judged` and `verdicts` test; here it counts that there is one.
 
+use crate::cli::{FOUND, call, file, scratch};
 use crate::complete::all_variants;
 use crate::load::{load, load_bytes};
 use crate::{small, truth_jobs, truth_models};
@@ -181,4 +182,21 @@ fn turns_without_end_are_refuted() {
     // If b does not always wait, some executions come in both orders.
     let real = proofs(&text(1, "if * { down go }"));
     assert!(!real.is_empty() && real.iter().all(|p| p.0.confirmed()), "{real:?}");
+}
+
+/// A failure that needs fourteen answers in a row is in no run of the campaign. The search that refutes a pair of its
+/// model finds it, and the campaign reports it.
+#[test]
+fn failures_that_only_the_search_finds_are_reported() {
+    let text = "var x = 0\nvar y = 0\nthread a { await y == 1; x = 1; let n = true; \
+        for i in 0..14 { if * { skip } else { n = false } }; if n { fail \"rare\" } }\nthread b { x = 2; y = 1 }\n";
+    let model = load_bytes("rare.race", text.as_bytes(), &[]);
+    let found = campaign(&CampaignPlan { jobs: 1, ..CampaignPlan::new(&model) });
+    assert!(found.phase1.failures.is_empty() && found.searched.is_some_and(|s| s.complete));
+    let [rare] = found.unexplained.as_slice() else { panic!("{:?}", found.unexplained) };
+    assert_eq!((rare.signature.as_str(), rare.evidence.strategy.as_str()), ("failure \"rare\" a:5", "explore"));
+    let path = file(&scratch("rare"), "rare.race", text);
+    let said = call(&["confirm", &path]);
+    assert!(said.out.contains("found by a search of all states"), "{}", said.out);
+    assert_eq!(said.status, FOUND);
 }

@@ -325,7 +325,11 @@ pub(super) fn fails<'r>(
     runs: RunKind,
     replays: &mut dyn Replays,
 ) -> Example<'r> {
-    let counts = format!(", {}{}", counted(fails.runs, runs.word()), stall(fails));
+    let runs = match runs {
+        RunKind::Trial if fails.again.strategy == SEARCHED => "found by a search of all states".to_owned(),
+        _ => counted(fails.runs, runs.word()),
+    };
+    let counts = format!(", {runs}{}", stall(fails));
     let head = ReportLine::default().with(Role::Bad, failure(fails)).and(counts);
     Example { head, commands: commands(report, &fails.again, replays), failing: Some(&fails.again) }
 }
