@@ -31,6 +31,8 @@ pub(super) struct Edge {
 #[derive(Clone, Default)]
 pub(super) struct Finds {
     pub(super) transitions: u64,
+    /// Number of states in which only a stubborn set was followed.
+    pub(super) reduced: u64,
     pub(super) ends: BTreeMap<SearchEnd, Sight>,
     pub(super) adjacent: BTreeMap<Pair, Sight>,
     /// The first state that the monitor accepts.
@@ -61,6 +63,7 @@ pub(super) struct Finds {
 impl Finds {
     pub(super) fn merge(&mut self, other: &mut Finds) {
         self.transitions += std::mem::take(&mut other.transitions);
+        self.reduced += std::mem::take(&mut other.reduced);
         self.cut_by_depth += std::mem::take(&mut other.cut_by_depth);
         self.refused += std::mem::take(&mut other.refused);
         self.goes_back |= other.goes_back;

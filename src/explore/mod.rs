@@ -9,9 +9,11 @@
 //! - **Reduction**: of choices that commute only one order is followed (sleep sets, kept with the states; a state is
 //!   revisited when its sleep set shrinks: Godefroid, Holzmann and Pirottin, *State-space caching revisited*). It
 //!   leaves out transitions, never states, so it needs no proviso for cycles.
+//! - **Stubborn sets** leave out states as well ([`Stubbornness`], `stubborn`), and with them some answers.
 //! - **The same answer for any number of workers**: of two ways to a state the lesser one counts (`table`), and
 //!   bounds cut between batches.
 
+mod accepted;
 mod atomicity;
 mod breadth;
 mod choices;
@@ -27,26 +29,35 @@ mod livelock;
 mod monitor;
 mod order;
 mod path;
+mod progress;
+mod proviso;
 mod remembered;
 mod searched;
+mod sleep;
 mod stall;
+mod stubborn;
+#[cfg(debug_assertions)]
+mod stubborn_check;
 mod symmetry;
 mod table;
 mod vector_worker;
 mod vectors;
 mod worker;
 
+pub use accepted::{AbandonedTask, is_accepted, search_for};
 pub use atomicity::{Unknown, Violations, violations};
 pub use ends::SearchEnd;
 pub use estimate::Estimate;
 pub use livelock::{Livelock, explore_with_livelocks, livelocks};
 pub use monitor::{Monitor, NoMonitor, Preemptions};
 pub use order::{
-    OrderResult, PairOrders, SiteOrders, StatementInstance, instance_order, site_order, site_orders, witness,
-    write_progress,
+    OrderResult, PairOrders, SiteOrders, StatementInstance, instance_order, site_order, site_orders, whereabouts,
+    witness, write_progress,
 };
 pub use path::RunChoices;
+pub use progress::{NoSearchProgress, SearchContext, SearchProgress, SearchStatus};
 pub use stall::least_stalls;
+pub use stubborn::Stubbornness;
 pub use symmetry::explore_symmetric;
 pub use table::MOST_STATES;
 
@@ -59,7 +70,7 @@ use finds::{Finds, Sight};
 use monitor::ProductState;
 use searched::{SearchState, SearchStorage};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, atomic::AtomicBool};
+use std::sync::Arc;
 
 /// The subject of a search, its bounds and its options.
 pub struct SearchPlan<'m, P = Model> {
@@ -78,6 +89,10 @@ pub struct SearchPlan<'m, P = Model> {
     /// Whether only one order of commuting choices is followed. States and ends are the same, with fewer transitions;
     /// ways are no longer shortest ways.
     pub reduce: bool,
+    /// Whether a search leaves out states as well, by stubborn sets. Then it tells the ends at which nothing can move,
+    /// with their values, and of all others the kinds and sites; it has no shortest ways. `reduce` is ignored then. A
+    /// search with [`pairs`](Self::pairs), a monitor or the fast clock is never reduced.
+    pub stubborn: Option<Stubbornness>,
     /// The threads that are alike, for [`explore_symmetric`].
     pub symmetry: Option<Arc<Symmetry>>,
     /// Whether the search records which accesses can be side by side. This turns reduction off.
@@ -89,12 +104,16 @@ pub struct SearchPlan<'m, P = Model> {
     pub from: Vec<Choice>,
     /// Whether failures with different signatures are different ends ([`SearchEnd::signature`]).
     pub signatures: bool,
+    /// What is abandoned in the state that [`from`](Self::from) leads to. No run reaches the states that follow, so
+    /// that only [`is_accepted`] may search them.
+    pub abandoned: Option<AbandonedTask>,
 }
 
 impl<P> Clone for SearchPlan<'_, P> {
     fn clone(&self) -> Self {
-        let Self { observe, from, symmetry, .. } = self;
-        Self { observe: observe.clone(), from: from.clone(), symmetry: symmetry.clone(), ..*self }
+        let Self { observe, from, abandoned, symmetry, .. } = self;
+        let (observe, from, abandoned) = (observe.clone(), from.clone(), abandoned.clone());
+        Self { observe, from, abandoned, symmetry: symmetry.clone(), ..*self }
     }
 }
 
@@ -110,16 +129,29 @@ impl<'m, P> SearchPlan<'m, P> {
             first: SearchOrder::Nearest,
             clock: ClockMode::Exact,
             reduce: false,
+            stubborn: None,
             symmetry: None,
             pairs: false,
             observe: BTreeSet::new(),
             from: Vec::new(),
             signatures: false,
+            abandoned: None,
         }
     }
 
     fn reduces(&self) -> bool {
-        self.reduce && !self.pairs && self.clock == ClockMode::Exact
+        self.reduce && !self.pairs && self.clock == ClockMode::Exact && self.stubborn.is_none()
+    }
+
+    /// Returns how the search leaves out states; `None` if it visits all of them.
+    #[must_use]
+    pub fn stubbornness(&self) -> Option<Stubbornness> {
+        self.stubborn.filter(|_| !self.pairs && self.clock == ClockMode::Exact)
+    }
+
+    // Returns the plan of a search that visits all states and follows all choices.
+    fn in_full(&self) -> Self {
+        Self { reduce: false, stubborn: None, pairs: false, ..self.clone() }
     }
 }
 
@@ -180,44 +212,6 @@ pub enum Cut {
     Stopped,
 }
 
-/// Progress of a search.
-#[derive(Clone, Copy, Debug)]
-pub struct SearchStatus {
-    /// Number of states found.
-    pub states: u64,
-    /// Number of choices followed.
-    pub transitions: u64,
-    /// Number of states found and not yet visited.
-    pub frontier: u64,
-    /// Memory in bytes, approximately.
-    pub memory: u64,
-    /// Steps from the start to the states that are visited now.
-    pub depth: u32,
-}
-
-/// Receives the progress of a search.
-pub trait SearchProgress: Sync {
-    /// Receives the current status.
-    fn at(&self, status: &SearchStatus);
-}
-
-/// Ignores the progress of a search.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct NoSearchProgress;
-
-impl SearchProgress for NoSearchProgress {
-    fn at(&self, _: &SearchStatus) {}
-}
-
-/// How the caller stops a search and follows its progress.
-#[derive(Clone, Copy)]
-pub struct SearchContext<'c> {
-    /// Stops the search as soon as it is set.
-    pub stop: &'c AtomicBool,
-    /// Receives the progress.
-    pub progress: &'c dyn SearchProgress,
-}
-
 /// Result of a search.
 #[derive(Clone, Debug)]
 pub struct SearchReport {
@@ -225,6 +219,9 @@ pub struct SearchReport {
     pub states: u64,
     /// Number of choices followed. All ticks in a row from one state count as one.
     pub transitions: u64,
+    /// Number of states in which only the choices of a stubborn set were followed. `None` if the search visits all
+    /// states.
+    pub reduced: Option<u64>,
     /// Steps from the start to the farthest state.
     pub depth: u32,
     /// The bound that cut the search; `None` if it is complete.
@@ -326,10 +323,11 @@ fn explored<P: Program<Guest: Snapshot>, M: Monitor>(
     let cut = searched.cut.filter(|_| plan.symmetry.is_none());
     let estimate =
         cut.map(|_| estimate::estimate(plan, &searched.first, work, |d| searched.table.contains(d), context.stop));
-    let SearchState { table, finds, depth, cut, frontier, memory, .. } = searched;
+    let SearchState { table, finds, depth, cut, frontier, memory, relations, .. } = searched;
     SearchReport {
         states: table.len(),
         transitions: finds.transitions,
+        reduced: relations.map(|_| finds.reduced),
         depth,
         cut,
         frontier,
@@ -341,24 +339,6 @@ fn explored<P: Program<Guest: Snapshot>, M: Monitor>(
         table_bytes: table.bytes(),
         memory,
     }
-}
-
-/// Searches for a run that a monitor accepts. Returns whether there is one, and the number of visited states of the
-/// product.
-#[must_use]
-pub fn search_for<P: Program<Guest: Snapshot>, M: Monitor>(
-    plan: &SearchPlan<'_, P>,
-    monitor: &M,
-    context: SearchContext<'_>,
-) -> (OrderResult, u64) {
-    let plan = SearchPlan { reduce: false, pairs: false, ..plan.clone() };
-    let (scale, searched) = search(&plan, monitor, SearchStorage::States, context);
-    let order = match (searched.finds.accepted, searched.cut) {
-        (Some(first), _) => OrderResult::Happens(way(&plan, scale, &searched, first)),
-        (None, Some(cut)) => OrderResult::Unknown(cut),
-        (None, None) => OrderResult::Never,
-    };
-    (order, searched.table.len())
 }
 
 // Returns a shortest run to a visited state, continued to an end.
@@ -391,6 +371,7 @@ fn first<P: Program<Guest: Snapshot>, M: Monitor>(
         let argument = if choice.actor == Actor::Clock { scale.instant(choice.argument) } else { choice.argument };
         node.follow(Choice { argument, ..*choice });
     }
+    plan.abandoned.iter().for_each(|task| task.leave(&mut node.machine));
     node
 }
 

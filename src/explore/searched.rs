@@ -4,11 +4,13 @@ use super::components::{Scratch, Shared};
 use super::finds::Finds;
 use super::level::{Arena, StateNode};
 use super::monitor::{Monitor, ProductState};
+use super::stubborn::ActRelations;
 use super::symmetry::Orbits;
 use super::table::{StateId, StateWay, Table};
 use super::vectors::PART_OF_STEPS;
 use super::{Bounds, ClockMode, Cut, SearchContext, SearchPlan, SearchStatus};
 use crate::world::{Canonicalizer, Program, Scale, Snapshot};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -29,6 +31,10 @@ pub(super) struct SearchState<G: Snapshot, M> {
     pub(super) finds: Finds,
     pub(super) first: ProductState<G, M>,
     pub(super) depth: u32,
+    /// What is known of the acts of the program, if the search follows stubborn sets.
+    pub(super) relations: Option<Arc<ActRelations<G>>>,
+    /// The states that are expanded in full, so that no actor is left out forever.
+    pub(super) in_full: BTreeSet<StateId>,
     /// The bound that cut the search, if one did.
     pub(super) cut: Option<Cut>,
     /// Number of states found and not visited.
@@ -39,6 +45,8 @@ pub(super) struct SearchState<G: Snapshot, M> {
     pub(super) largest: u64,
     /// Whether some state had successors for which there was no room.
     pub(super) full: bool,
+    /// Number of expanded states whose vectors are still kept.
+    pub(super) expanded: u64,
     // Memory in bytes that the search takes now, approximately.
     holds: u64,
 }
@@ -83,6 +91,8 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
         shards: usize,
     ) -> Self {
         let first = super::first(plan, scale, monitor);
+        let is_stubborn = M::ALONE && plan.stubbornness().is_some();
+        let relations = if is_stubborn { ActRelations::new(&first.machine).map(Arc::new) } else { None };
         let table = Table::new(plan.reduces(), shards);
         let digest = first.digest(&mut Canonicalizer::new());
         let root = StateWay { digest, parent: StateId::NONE, rank: 0, sleep: 0 };
@@ -113,13 +123,21 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
             finds,
             first,
             depth: 0,
+            relations,
+            in_full: BTreeSet::new(),
             cut: None,
             frontier: 0,
             memory: 0,
             largest,
             full: false,
+            expanded: 0,
             holds: 0,
         }
+    }
+
+    /// Returns whether the search has to keep its graph, to find out which actors it has left out.
+    pub(super) fn needs_graph<P>(&self, plan: &SearchPlan<'_, P>) -> bool {
+        self.relations.is_some() && plan.stubbornness().is_some_and(|how| how.proviso)
     }
 
     /// Returns how many more states the search may find for certain before a bound cuts it. A new state may bring
@@ -172,8 +190,9 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
     /// Updates the memory figures for a search that keeps this many nodes now.
     pub(super) fn hold(&mut self, nodes: u64) {
         let graph = self.finds.edges.len() * OF_AN_EDGE + self.finds.open.len() * OF_AN_OPEN;
+        let expanded = self.vectors.as_ref().map_or(0, |_| self.expanded);
         let of_vectors = self.vectors.as_ref().map_or(0, |(shared, _)| shared.bytes());
-        self.holds = self.table.bytes() + of_vectors + nodes * self.largest + graph as u64;
+        self.holds = self.table.bytes() + of_vectors + (nodes + expanded) * self.largest + graph as u64;
         self.memory = self.memory.max(self.holds);
     }
 

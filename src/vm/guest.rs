@@ -257,6 +257,10 @@ impl Snapshot for Vm {
         self.fibers.get(thread.0 as usize).map_or(0, Fiber::most)
     }
 
+    fn futures(&self, world: &World) -> Option<crate::world::SharedFutures<Self>> {
+        super::future::futures(self, world)
+    }
+
     fn bytes(&self) -> u64 {
         let of_fibers: usize = self.fibers.iter().map(Fiber::bytes).sum();
         (size_of::<Self>() + of_fibers) as u64

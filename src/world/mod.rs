@@ -16,6 +16,7 @@
 //!
 //! The other items serve strategies and guests.
 
+mod acts;
 mod canonical;
 mod canonical_jobs;
 mod canonical_sync;
@@ -29,6 +30,7 @@ mod ending;
 mod environment;
 mod exchange;
 mod footprint;
+mod future;
 mod idle;
 mod in_place;
 mod independent;
@@ -64,6 +66,7 @@ mod sync;
 mod threads;
 mod waiting;
 
+pub use acts::{Act, Manner};
 pub use canonical::{Canonical, Canonicalizer, DeclaredCounts};
 pub use channels::{Capacity, ChannelSetup, Exchanged, Handover, SelectCase};
 pub(crate) use class::{PostClass, Time};
@@ -73,6 +76,7 @@ pub use contexts::{Contexts, CreationKind};
 pub use effects::{Change, Effects, How, LockHold, Signal, Thing, ThingEffect};
 pub use enabled::Openings;
 pub use footprint::{Facts, Keeps, Meets};
+pub use future::{ActSet, Futures, SharedFutures};
 pub use in_place::Alone;
 pub(crate) use independent::{independent, is_quiet};
 pub use inspect::SyncObjectState;

@@ -76,6 +76,12 @@ pub trait Snapshot: Guest + Clone + Send {
         let _ = thread;
         0
     }
+    /// Returns what the guest knows of the futures of its threads. `world` is that of a machine at the start. By
+    /// default nothing is known.
+    fn futures(&self, world: &World) -> Option<super::SharedFutures<Self>> {
+        let _ = world;
+        None
+    }
 }
 
 /// Writer of a canonical state.

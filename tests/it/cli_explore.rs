@@ -112,7 +112,12 @@ fn what_is_not_exact_proves_nothing() {
     assert!(few.complete && !few.proves && few.preemptions == Some(0));
     let reduced = report(&[MUSIC, "--reduce"]);
     let all = report(&[MUSIC]);
-    assert!(reduced.states == all.states && reduced.transitions <= all.transitions && reduced.proves);
+    assert!(reduced.states <= all.states && reduced.transitions <= all.transitions && reduced.proves);
+    assert_eq!(reduced.ends.len(), all.ends.len());
+    // What it does not tell is named.
+    assert!(reduced.livelocks.is_none() && all.livelocks.is_some() && all.reduction.is_none());
+    let not_told = reduced.reduction.expect("it was reduced").not_told;
+    assert!(not_told.iter().any(|what| what == "livelocks"), "{not_told:?}");
     let deep = report(&[MUSIC, "--search", "depth"]);
     assert_eq!((deep.states, deep.transitions, deep.ends.len()), (all.states, all.transitions, all.ends.len()));
 }
@@ -133,6 +138,26 @@ fn livelocks_deadlocks_and_values_are_told() {
     let ran = call(&["explore", &ring, "--observe", "x"]);
     assert!(ran.out.contains("deadlock a -> b -> a") || ran.out.contains("deadlock b -> a -> b"), "{}", ran.out);
     assert!(ran.out.contains("ok  x = 1") && ran.out.contains("ok  x = 2"), "{}", ran.out);
+}
+
+#[test]
+fn a_reduced_search_says_what_it_does_not_tell() {
+    let folder = scratch("explore-reduced");
+    let text = "var x = 0; var y = 0; thread a { x = 1; assert y < 0 }; thread b { x = 2 }; thread c { skip; skip }";
+    let fails = file(&folder, "fails.race", text);
+    let ran = call(&["explore", &fails, "--reduce", "--observe", "x"]);
+    assert!(ran.status == FOUND && ran.out.contains("  some values: x = "), "{}", ran.out);
+    assert!(ran.out.contains("not told: shortest runs, livelocks") && !ran.out.contains("livelock is"), "{}", ran.out);
+    let told = report(&[&fails, "--reduce", "--observe", "x"]);
+    assert!(told.ends.iter().all(|end| end.some_values) && told.reduction.is_some_and(|of| of.states > 0));
+    // Where nothing can be left out, all is told.
+    let jobs = file(&folder, "jobs.race", "looper main; async task w() { skip }; thread t { launch w() on main }");
+    let ran = call(&["explore", &jobs, "--reduce"]);
+    assert!(
+        ran.out.contains("--reduce leaves nothing out: the model has") && ran.out.contains("no livelock is possible")
+    );
+    let ran = call(&["explore", &fails, "--reduce", "--clock", "fast"]);
+    assert!(ran.out.contains("--reduce leaves nothing out with --clock fast"), "{}", ran.out);
 }
 
 #[test]

@@ -39,6 +39,11 @@ If a bound cuts the search, the result says which bound, what was covered, and a
 
 `--search-depth` bounds the number of steps from the start. `--steps` does not: it only limits the runs that are replayed for their tokens.
 
+`--reduce` follows in each state only the actors of a stubborn set, as far as the text of the model shows what the others may still do. It tells:
+  ends at which nothing can move, and ends at rest      all of them, with the values of `--observe`
+  failures, exceptions, rings of locks                  all kinds, at all places; of the values only some
+  shortest runs, livelocks, least stalls, limits        not told: leave out `--reduce`
+With `--clock fast` it leaves nothing out, and with `--pairs` and `--preemptions` it cannot be used.
 With `--symmetry`, one state stands for all that differ by a renaming of threads that are alike: threads of one array that use their index only as a name. All ends are found, \
 each up to such a renaming; livelocks and least stalls are not. If no threads are alike, the command says where and why.
 
@@ -81,7 +86,7 @@ pub(super) struct Args {
     /// Steps of the clock
     #[arg(long, value_enum, default_value_t, value_name = "CLOCK", help_heading = head::EFFORT)]
     clock: ClockArg,
-    /// Follow only one order of independent steps: equally many states, fewer transitions, no shortest runs
+    /// Leave out orders of independent steps, and the states between: all kinds of ends, but not all answers (see below)
     #[arg(long, help_heading = head::EFFORT)]
     reduce: bool,
     /// Visit one state for all that differ by which threads of an array do what: all ends, no livelocks
@@ -173,7 +178,7 @@ fn one(
         bounds: args.bounds.resolve(),
         first: if args.search == SearchArg::Depth { SearchOrder::Deepest } else { SearchOrder::Nearest },
         clock: if args.clock == ClockArg::Fast { ClockMode::Critical } else { ClockMode::Exact },
-        reduce: args.reduce,
+        stubborn: args.reduce.then(explore::Stubbornness::default),
         pairs: args.pairs,
         observe: observed(args.observe.as_deref(), model)?,
         ..SearchPlan::new(model)
@@ -237,7 +242,7 @@ fn search<'m>(
     if answer.proves() && answer.renamed.is_none() {
         let late = answer.found.ends.iter().filter(|(_, way)| way.stall > 0).map(|(end, _)| end.clone());
         let late: BTreeSet<explore::SearchEnd> = late.collect();
-        if !late.is_empty() {
+        if !late.is_empty() && answer.found.reduced.is_none() {
             bar.phase("least stalls");
             answer.stalls = least_stalls(&answer.plan, answer.found.scale, &late, context);
         }
