@@ -62,6 +62,10 @@ pub enum Mutant {
     NoProviso,
     FuturesWithoutTasks,
     OwnersForgotten,
+    // Mistakes in renamings of threads that are alike, which only symmetric searches use.
+    OwnersNotRenamed,
+    OwnCellsNotRenamed,
+    IndexArithmeticAccepted,
     // Mistakes in the environment of components.
     OpenRowMissed,
     UnderWayForgotten,
@@ -130,6 +134,11 @@ impl Mutant {
         Mutant::SlotFreedEarly,
         Mutant::SlotNotCleared,
     ];
+
+    /// All mistakes in renamings of threads that are alike.
+    #[cfg(feature = "mutants")]
+    pub const OF_SYMMETRY: [Mutant; 3] =
+        [Mutant::OwnersNotRenamed, Mutant::OwnCellsNotRenamed, Mutant::IndexArithmeticAccepted];
 
     /// All mistakes in the search for deadlock rings.
     #[cfg(feature = "mutants")]

@@ -11,10 +11,9 @@ use crate::campaign::find::detection::{add_searched, detect_in, may_add};
 use crate::campaign::finding::{PairFacts, is_explained};
 use crate::campaign::judge::compare::{compare, seen};
 use crate::campaign::judge::livelocks::endless;
+use crate::campaign::judge::refute::OrdersFound;
 use crate::campaign::order::StaticOrder;
-use crate::campaign::report::{
-    Comparison, Discovery, MadeTrial, PairReport, PairSide, Proof, SearchSize, Trials, UndecidedReason,
-};
+use crate::campaign::report::{Comparison, Discovery, MadeTrial, PairReport, PairSide, Proof, SearchSize, Trials};
 use crate::campaign::ring::{RingProof, RingReport};
 use crate::campaign::run::{RunId, RunSource};
 use crate::campaign::runs::alike::{role, same_failure};
@@ -22,9 +21,12 @@ use crate::campaign::runs::endless::bounded;
 use crate::campaign::runs::failures::{Failures, evidence};
 use crate::campaign::runs::states::{States, states};
 use crate::campaign::runs::stream::Stream;
+use crate::campaign::runs::trial::Worker;
+use crate::campaign::verdict::UndecidedReason;
 use crate::campaign::{CampaignContext, CampaignPlan, Explore};
 use crate::detect::{Candidate, Candidates, DetectorId, Pair, RingCandidate};
 use crate::event::{Outcome, Site, SiteId};
+use crate::exec::NoObserver;
 use crate::sched::site_text;
 use crate::statics::SitesClaim;
 use crate::world::Program;
@@ -58,7 +60,8 @@ pub fn confirm<P: Program>(plan: &CampaignPlan<P>, context: CampaignContext<'_>)
     let stream = Stream::new(plan, context.stop);
     let (mut phase1, states) = detect_in(plan, &stream, context);
     let (runs, longest) = (phase1.runs, phase1.longest);
-    let mut campaign = Campaign { plan, context, stream: &stream, runs, longest, states, others: Failures::default() };
+    let mut campaign =
+        Campaign { plan, context, stream: &stream, runs, longest, states, tried: false, others: Failures::default() };
     let mut pairs = campaign.pairs(&phase1.candidates, 0);
     let mut orders = if plan.trials.orders && plan.search.explore != Explore::Only {
         campaign.pairs(&phase1.orders, phase1.candidates.len())
@@ -78,6 +81,7 @@ pub fn confirm<P: Program>(plan: &CampaignPlan<P>, context: CampaignContext<'_>)
         pairs.extend(campaign.pairs(&others, phase1.candidates.len() + orders.len()));
         phase1.candidates.extend(others);
     }
+    campaign.add_ends();
     let Campaign { states, others, .. } = campaign;
     let searched = states.map(|states| match states {
         Ok(states) => SearchSize { states: states.len(), complete: true },
@@ -103,6 +107,8 @@ struct Campaign<'c, P> {
     // States, once a pair has needed them; their minimum number if there are too many. `None` if the states of the
     // program cannot be searched.
     states: Option<Result<States, u64>>,
+    // Whether a search before the trials was tried.
+    tried: bool,
     // Failures of trials that no order of their pair has.
     others: Failures,
 }
@@ -119,6 +125,9 @@ struct ResistantPair<'d, P: Program> {
     // Reason why a search did not decide the pair.
     undecided: Option<UndecidedReason>,
 }
+
+// Maximum number of states that are searched before the trials of a pair: about what the trials of one pair cost.
+const SEARCHED_FIRST: u64 = 1_000;
 
 // Maximum number of open pairs that share a budget of trials. All their runs are kept until then.
 const MOST_OPEN: usize = 16;
@@ -181,7 +190,8 @@ impl<'c, P: Program> Campaign<'c, P> {
         }
     }
 
-    // Performs the trials of a pair, and searches for it if they do not confirm it.
+    // Performs the trials of a pair, and searches for it. Where all states are known, the search comes first: a pair
+    // whose orders it refutes needs no trial, and for a pair that it confirms the trials only measure how often.
     fn attempt(&mut self, candidate: &Candidate, number: u64) -> PairResult<'c, P> {
         let (plan, context) = (self.plan, self.context);
         let mut pair_trials = PairTrials::new(plan, context, candidate, number, self.longest);
@@ -190,29 +200,83 @@ impl<'c, P: Program> Campaign<'c, P> {
             refuse_contradiction(plan, &mut pair_trials, &order);
             return PairResult::Decided(Box::new(self.report(candidate, pair_trials, Some(order), None)));
         }
-        if plan.search.explore != Explore::Only {
+        let only = plan.search.explore == Explore::Only;
+        let mut orders = None;
+        if only || self.knows_all_states(&mut pair_trials) {
+            orders = self.orders(candidate, &mut pair_trials);
+        }
+        if let (Some(Ok(OrdersFound::Never { claim, is_never_cut: true })), Some(Ok(states))) = (&orders, &self.states)
+        {
+            let refuted = Some(Proof::Refuted(states.refutation(*claim)));
+            return PairResult::Decided(Box::new(self.report(candidate, pair_trials, refuted, None)));
+        }
+        if !only {
             pair_trials.drive(candidate, self.stream);
         }
-        let (mut refuted, mut undecided) = (None, None);
-        let searches = plan.search.explore != Explore::Off;
-        let asks = plan.search.explore == Explore::Only || !pair_trials.is_confirmed();
-        if asks && searches && pair_trials.complete {
-            self.states = self.states.take().or_else(|| states(plan, plan.search.states, context));
-            match &self.states {
-                Some(Ok(states)) => match states.judge(&mut pair_trials, candidate.is_race()) {
-                    Ok(refutation) => refuted = Some(Proof::Refuted(refutation)),
-                    Err(why) => undecided = Some(why),
-                },
-                Some(Err(_)) => undecided = Some(UndecidedReason::Cut),
-                None => {}
-            }
+        let asks = plan.search.explore != Explore::Off && pair_trials.complete && !pair_trials.is_confirmed();
+        if asks && orders.is_none() {
+            orders = self.orders(candidate, &mut pair_trials);
         }
-        let open =
-            refuted.is_none() && plan.search.explore != Explore::Only && candidate.is_race() && pair_trials.complete;
-        if open && !pair_trials.is_confirmed() {
+        let (mut refuted, mut undecided) = (None, None);
+        match (orders, &self.states) {
+            (Some(Ok(OrdersFound::Never { claim, .. })), Some(Ok(states))) if asks => {
+                match states.refute(&mut pair_trials, claim) {
+                    Ok(refutation) => refuted = refutation.map(Proof::Refuted),
+                    Err(why) => undecided = Some(why),
+                }
+            }
+            (Some(Err(why)), _) => undecided = Some(why),
+            _ => {}
+        }
+        // Where a search has shown which orders there are, no further trial can show another one.
+        let is_open = matches!(undecided, None | Some(UndecidedReason::Cut | UndecidedReason::Instances));
+        let tries = is_open && refuted.is_none() && !only && candidate.is_race() && pair_trials.complete;
+        if tries && !pair_trials.is_confirmed() {
             return PairResult::Open(Box::new(ResistantPair { pair_trials, undecided }));
         }
         PairResult::Decided(Box::new(self.report(candidate, pair_trials, refuted, undecided)))
+    }
+
+    // Returns whether all states are known before the trials of a pair. They are searched for the first pair that no
+    // detection run confirms, if they may be few.
+    fn knows_all_states(&mut self, pair_trials: &mut PairTrials<'c, P>) -> bool {
+        let plan = self.plan;
+        let searches = plan.search.explore != Explore::Off && self.states.is_none() && !self.tried;
+        if searches && pair_trials.complete && !pair_trials.is_confirmed() {
+            self.tried = true;
+            // A search that this smaller bound has cut says nothing about the bound of the plan.
+            self.states = states(plan, plan.search.states.min(SEARCHED_FIRST), self.context).filter(Result::is_ok);
+        }
+        matches!(self.states, Some(Ok(_)))
+    }
+
+    // Searches for the orders of a pair that no run has confirmed. `None` if the states of the program cannot be
+    // searched, or if the pair needs no search.
+    fn orders(
+        &mut self,
+        candidate: &Candidate,
+        pair_trials: &mut PairTrials<'c, P>,
+    ) -> Option<Result<OrdersFound, UndecidedReason>> {
+        let plan = self.plan;
+        if !pair_trials.complete || (pair_trials.is_confirmed() && plan.search.explore != Explore::Only) {
+            return None;
+        }
+        self.states = self.states.take().or_else(|| states(plan, plan.search.states, self.context));
+        match self.states.as_ref()? {
+            Ok(states) => Some(states.orders(pair_trials, candidate.is_race())),
+            Err(_) => Some(Err(UndecidedReason::Cut)),
+        }
+    }
+
+    // Adds the failures that a search of all states has found and no trial has shown.
+    fn add_ends(&mut self) {
+        let Some(Ok(states)) = &self.states else { return };
+        for run in states.failing() {
+            let trial = Worker::new(self.plan).perform(&run, &mut NoObserver, self.context.stop);
+            if trial.failed() && self.others.shown().all(|known| known.signature != trial.signature) {
+                self.others.add(&trial);
+            }
+        }
     }
 
     // Judges a pair and reports it.

@@ -54,8 +54,7 @@ pub use plan::{
 pub(crate) use report::best_way;
 pub use report::{
     Claim, Comparison, Coverage, Discovery, FailureReport, FrequencyDifference, LivelockCycle, MadeTrial, NeverClaim,
-    OrderReport, PairReport, PairSide, Phase1, Proof, Refutation, Risk, RunEvidence, SearchSize, Trials,
-    UndecidedReason, WayReport,
+    OrderReport, PairReport, PairSide, Phase1, Proof, Refutation, Risk, RunEvidence, SearchSize, Trials, WayReport,
 };
 pub use ring::{GoalTrial, RingFacts, RingProof, RingReport};
 pub use run::{CONTINUED, RunId, RunSource, SEARCHED};
@@ -63,7 +62,7 @@ pub(crate) use runs::alike::key as failure_key;
 pub use runs::alike::same_failure;
 pub use runs::parallel::in_order;
 pub use runs::trial::{RepeatedRun, Trial, remake};
-pub use verdict::{Harm, PairStatus, Verdict};
+pub use verdict::{Harm, PairStatus, UndecidedReason, Verdict};
 pub use violation::{
     ConfirmedViolation, ConfirmedViolations, DirectedRuns, KnownHarm, OpenHarm, SearchAnswer, SerialRuns,
     ViolationFacts, ViolationHarm, ViolationScope, ViolationVerdict,

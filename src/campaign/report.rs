@@ -1,6 +1,7 @@
 //! Defines what a campaign reports about a program: plain data that other modules print or write.
 
 use crate::campaign::order::{First, Flip, StaticOrder};
+use crate::campaign::verdict::UndecidedReason;
 use crate::detect::{Candidate, ContextKind, Pair, Rank, RingCandidate, UseFree};
 use crate::event::{LimitKind, Outcome, SiteId};
 use crate::sched::ReleaseReason;
@@ -282,34 +283,6 @@ pub struct WayReport {
     /// Reasons why a hold was released, each with the number of trials. Trials that held nothing, or that ended while
     /// something was held, are not counted.
     pub released: BTreeMap<ReleaseReason, u32>,
-}
-
-/// Reason why a search neither proves nor refutes a pair.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum UndecidedReason {
-    /// Both statements come in both orders, but not as the same two accesses, as far as the search looked for these.
-    BothOrders,
-    /// One order never happens, but some run performed one access and then failed or went past the other one. It could
-    /// not be proved that the other access was no longer to come.
-    CutOff,
-    /// There are too many states.
-    Cut,
-    /// Runs end with threads blocked at the statements of a deadlock ring, and in the run that the search has kept for
-    /// these ends the threads hold their locks since other statements.
-    OtherDeadlock,
-}
-
-impl UndecidedReason {
-    /// Returns the word for the reason in files: `cut-off`.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            UndecidedReason::BothOrders => "both-orders",
-            UndecidedReason::CutOff => "cut-off",
-            UndecidedReason::Cut => "cut",
-            UndecidedReason::OtherDeadlock => "other-deadlock",
-        }
-    }
 }
 
 /// Proof that a pair is false.

@@ -1,6 +1,7 @@
 //! What a campaign reports about a deadlock ring: plain data that other modules print or write.
 
-use crate::campaign::report::{FailureReport, UndecidedReason, WayReport};
+use crate::campaign::report::{FailureReport, WayReport};
+use crate::campaign::verdict::UndecidedReason;
 use crate::campaign::verdict::Verdict;
 use crate::detect::{Pair, Ring, RingCandidate, RingPart};
 

@@ -1,5 +1,5 @@
-//! The words for what a campaign has decided: the verdict on a pair or a ring, the state of a proof, and the harm of a
-//! pair.
+//! The words for what a campaign has decided: the verdict on a pair or a ring, the state of a proof, why a search left
+//! it open, and the harm of a pair.
 
 use std::fmt;
 
@@ -56,6 +56,42 @@ pub enum PairStatus {
     Refuted,
     /// Neither is proved.
     Open,
+}
+
+/// Reason why a search neither proves nor refutes a pair.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UndecidedReason {
+    /// A search has found the pair side by side, or both of its orders, and a run that shows it reaches a limit.
+    Limit,
+    /// One order never happens, but some run performed one access and then failed or went past the other one. Whether
+    /// the other access was still to come takes too many states.
+    CutOff,
+    /// The same, and the other access comes without the first one only if units of semaphores are given back that the
+    /// task of the first one has taken. Whether these are a lock or a signal is not known.
+    Units,
+    /// There are too many states.
+    Cut,
+    /// All states were searched, and there are too many of them with the single executions of the statements: for
+    /// example, a loop without end performs them.
+    Instances,
+    /// Runs end with threads blocked at the statements of a deadlock ring, and in the run that the search has kept for
+    /// these ends the threads hold their locks since other statements.
+    OtherDeadlock,
+}
+
+impl UndecidedReason {
+    /// Returns the word for the reason in files: `cut-off`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            UndecidedReason::Limit => "limit",
+            UndecidedReason::CutOff => "cut-off",
+            UndecidedReason::Units => "units",
+            UndecidedReason::Cut => "cut",
+            UndecidedReason::Instances => "instances",
+            UndecidedReason::OtherDeadlock => "other-deadlock",
+        }
+    }
 }
 
 /// Result of the comparison of both orders of a pair.

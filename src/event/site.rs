@@ -123,9 +123,10 @@ impl Site {
         self.place == name || place.rsplit('.').next().unwrap_or(place) == name
     }
 
-    // The variable that a plain access reads or writes, as a whole or in one element. `None` for accesses to objects
-    // and their fields.
-    fn variable(&self) -> Option<&str> {
+    /// Returns the variable that an access reads or writes, as a whole or in one element. `None` for accesses to objects
+    /// and their fields, and for operations that are no accesses.
+    #[must_use]
+    pub fn variable(&self) -> Option<&str> {
         let name = self.place.split('[').next()?;
         let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
         let rest = &self.place[name.len()..];

@@ -6,7 +6,7 @@
 //! single state may be too many, one worker follows them one by one, up to the bound.
 
 use super::choices;
-use super::level::{Level, StateNode};
+use super::level::{Arena, Level, StateNode};
 use super::monitor::Monitor;
 use super::proviso;
 use super::searched::{SearchState, SearchStorage};
@@ -37,7 +37,7 @@ pub(super) fn search<P: Program<Guest: Snapshot>, M: Monitor>(
     let mut level = Level::new(searched.vectors.as_ref().map(|(shared, _)| &**shared));
     level.next(&searched.table);
     loop {
-        if !go_on(plan, scale, (&mut searched, &mut workers, &mut level), context) {
+        if !go_on(plan, scale, &mut searched, &mut workers, &mut level, context) {
             return searched;
         }
         let again = proviso::left_out(plan, &mut searched);
@@ -53,11 +53,13 @@ pub(super) fn search<P: Program<Guest: Snapshot>, M: Monitor>(
 fn go_on<P: Program<Guest: Snapshot>, M: Monitor>(
     plan: &SearchPlan<'_, P>,
     scale: Scale,
-    (searched, workers, level): (&mut SearchState<P::Guest, M>, &mut Vec<Worker<'_, P, M>>, &mut Level<P::Guest, M>),
+    searched: &mut SearchState<P::Guest, M>,
+    workers: &mut [Worker<'_, P, M>],
+    level: &mut Level<P::Guest, M>,
     context: SearchContext<'_>,
 ) -> bool {
     while !level.states.is_empty() {
-        let before = searched.table.len();
+        let (before, of_level) = (searched.table.len(), level.states.len() as u64);
         let mut queue = std::mem::take(&mut level.states).into_iter().enumerate().peekable();
         while queue.len() > 0 {
             let room = searched.room(&plan.bounds);
@@ -80,15 +82,17 @@ fn go_on<P: Program<Guest: Snapshot>, M: Monitor>(
                 batch.extend(queue.next());
             }
             if may_find > room && batch.len() == 1 {
-                workers[0].until = searched.table.len() + room;
+                workers[0].until = Some(searched.until(&plan.bounds));
             }
             let left = expand(workers, (&searched.table, &level.arena), batch, searched.depth, context.stop);
-            workers[0].until = u64::MAX;
+            workers[0].until = None;
             searched.full |= left > 0;
             for worker in workers.iter_mut() {
                 searched.finds.merge(&mut worker.finds);
                 searched.largest = searched.largest.max(worker.node_bytes);
             }
+            // The arena of a level is kept until its last state has been expanded.
+            searched.expanded = of_level - queue.len() as u64 - left;
             let found = searched.table.len() - before;
             let frontier = queue.len() as u64 + left + found;
             if searched.is_over((plan, &plan.bounds, scale), searched.depth, frontier, context) {
@@ -107,7 +111,7 @@ type Batch<G, M> = Vec<(usize, FreshState<StateNode<G, M>>)>;
 // room for their successors.
 fn expand<P: Program<Guest: Snapshot>, M: Monitor>(
     workers: &mut [Worker<'_, P, M>],
-    (table, arena): (&Table<StateNode<P::Guest, M>>, &[u32]),
+    (table, arena): (&Table<StateNode<P::Guest, M>>, &Arena),
     batch: Batch<P::Guest, M>,
     depth: u32,
     stop: &AtomicBool,

@@ -5,7 +5,7 @@
 //! reach any result.
 
 use super::worker::AFTER_TICKS;
-use crate::world::{Canonicalizer, Facts, Machine, SlotContent, Slots, Snapshot};
+use crate::world::{Canonicalizer, Facts, Machine, Meets, SlotContent, Slots, Snapshot};
 use parking_lot::RwLock;
 use std::collections::BTreeMap;
 
@@ -25,11 +25,17 @@ struct Contents<S> {
     bytes: u64,
     // Upper bound of the number of states that the choices of any state lead to.
     widest: u64,
+    // Bytes of the largest content.
+    largest: u64,
+    // Whether some step may change more than the slot of its thread and one other.
+    spreads: bool,
 }
 
 /// What all workers of a search share.
 pub(super) struct Shared<G: Snapshot> {
     pub(super) slots: Slots,
+    /// Whether states are renamed, which may change all slots.
+    pub(super) renames: bool,
     /// Digest of a state less the digests of the contents of its slots. It is the same for all states.
     rest: u128,
     contents: RwLock<Contents<G::Stand>>,
@@ -60,9 +66,16 @@ impl<G: Snapshot> Shared<G> {
     pub(super) fn new(first: &Machine<G>, digest: u128) -> Option<(Self, Scratch<G>, Vec<u32>)> {
         let mut machine = first.clone();
         let slots = machine.slots()?;
-        let contents =
-            Contents { all: Vec::new(), numbers: BTreeMap::new(), instants: BTreeMap::new(), bytes: 0, widest: 0 };
-        let mut shared = Self { rest: 0, contents: RwLock::new(contents), slots };
+        let contents = Contents {
+            all: Vec::new(),
+            numbers: BTreeMap::new(),
+            instants: BTreeMap::new(),
+            bytes: 0,
+            widest: 0,
+            largest: 0,
+            spreads: false,
+        };
+        let mut shared = Self { rest: 0, contents: RwLock::new(contents), slots, renames: false };
         let mut scratch = Scratch::new(&shared, machine);
         let none = vec![NO_CONTENT; shared.slots.len()];
         let mut vector = Vec::new();
@@ -76,6 +89,17 @@ impl<G: Snapshot> Shared<G> {
     /// Upper bound of the number of states that the choices of any state lead to.
     pub(super) fn widest(&self) -> u64 {
         self.contents.read().widest
+    }
+
+    /// Upper bound of the bytes of the contents that a new state may bring, approximately.
+    pub(super) fn growth(&self) -> u64 {
+        let contents = self.contents.read();
+        let changed = match (self.renames, contents.spreads) {
+            (true, _) => self.slots.len(),
+            (false, true) => self.slots.threads + self.slots.queues().len(),
+            (false, false) => 2,
+        };
+        contents.largest * changed.max(2) as u64
     }
 
     /// Bytes that the contents take, approximately.
@@ -237,7 +261,11 @@ impl<G: Snapshot> Scratch<G> {
             false => *contents.numbers.entry(digest).or_insert(next),
         };
         if number == next {
-            contents.bytes += content.bytes() + size_of::<Known<G::Stand>>() as u64 + OF_AN_ENTRY;
+            let bytes = content.bytes() + size_of::<Known<G::Stand>>() as u64 + OF_AN_ENTRY;
+            contents.bytes += bytes;
+            contents.largest = contents.largest.max(bytes);
+            contents.spreads |= facts.meets == Meets::Unknown && slot < shared.slots.threads;
+            contents.spreads |= facts.last > 0 || facts.may_fire;
             contents.widest = contents.widest.max(self.widest(shared, &facts));
             contents.all.push(Known { digest, facts, content });
         }

@@ -294,8 +294,8 @@ impl<'s, P: Program<Guest: Snapshot>> StateGraph<'s, P> {
         component: &Component,
         from: &(StateId, Vec<u32>),
         goal: impl Fn(StateId, u64) -> bool,
-    ) -> Result<Option<Vec<(StateId, u64, Vec<u32>)>>, Unknown> {
-        let mut before: BTreeMap<StateId, (StateId, u64, Vec<u32>)> = BTreeMap::new();
+    ) -> Result<Option<Vec<Reached>>, Unknown> {
+        let mut before: BTreeMap<StateId, Reached> = BTreeMap::new();
         let mut queue = VecDeque::from([from.clone()]);
         let mut successors = Vec::new();
         while let Some((state, vector)) = queue.pop_front() {
@@ -328,6 +328,9 @@ impl<'s, P: Program<Guest: Snapshot>> StateGraph<'s, P> {
         Ok(None)
     }
 }
+
+// A state of a way: its number, the actors of the transition, and its vector.
+type Reached = (StateId, u64, Vec<u32>);
 
 // Changes a vector into that of another state. Returns the way back.
 fn go(at: &mut Vec<u32>, way: Move) -> Move {

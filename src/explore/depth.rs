@@ -2,7 +2,7 @@
 //! that it goes deep in little memory; ways are not shortest ones. It has one worker, so that it visits the same
 //! states wherever a bound cuts it.
 
-use super::level::StateNode;
+use super::level::{Arena, StateNode};
 use super::monitor::Monitor;
 use super::proviso;
 use super::searched::{SearchState, SearchStorage};
@@ -44,10 +44,9 @@ pub(super) fn search<P: Program<Guest: Snapshot>, M: Monitor>(
             continue;
         };
         searched.depth = searched.depth.max(depth);
-        let room = searched.room(&bounds);
-        worker.until = searched.table.len() + room;
+        worker.until = Some(searched.until(&bounds));
         worker.most_spare = searched.most_spare(plan);
-        let whole = worker.expand(&searched.table, &mut fresh, &[], (depth, 0), context.stop);
+        let whole = worker.expand(&searched.table, &mut fresh, &Arena::new(0), (depth, 0), context.stop);
         searched.table.next_level(&mut found);
         complete(&fresh.node, &mut found);
         if whole {

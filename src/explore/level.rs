@@ -36,22 +36,64 @@ impl NearState {
     }
 }
 
+/// The vectors of a level, each with a number. They are in pieces, so that a piece can be given back before the others.
+pub(super) struct Arena {
+    pieces: Vec<Vec<u32>>,
+    len: usize,
+    width: usize,
+}
+
+// Vectors in a piece. invariant: a power of two
+const PIECE: usize = 1 << 10;
+
+impl Arena {
+    /// Returns an arena for vectors of this many numbers.
+    pub(super) fn new(width: usize) -> Self {
+        Self { pieces: Vec::new(), len: 0, width }
+    }
+
+    /// Returns the vector with this number.
+    #[inline]
+    pub(super) fn get(&self, number: u32) -> &[u32] {
+        let number = number as usize;
+        &self.pieces[number / PIECE][number % PIECE * self.width..][..self.width]
+    }
+
+    // Adds a vector and returns it. At most `more` vectors will be added, with this one.
+    fn add(&mut self, vector: &[u32], more: usize) -> &mut [u32] {
+        if self.len / PIECE == self.pieces.len() {
+            self.pieces.push(Vec::with_capacity(more.min(PIECE) * self.width));
+        }
+        let piece = &mut self.pieces[self.len / PIECE];
+        piece.extend_from_slice(vector);
+        self.len += 1;
+        let start = piece.len() - self.width;
+        &mut piece[start..]
+    }
+
+    // Gives back the pieces before that of this vector. `done` is the number of those that were given back before.
+    fn give_back(&mut self, number: u32, done: &mut usize) {
+        let until = number as usize / PIECE;
+        self.pieces[*done..until].fill_with(Vec::new);
+        *done = until;
+    }
+}
+
 /// A level of a breadth-first search.
 pub(super) struct Level<G: Snapshot, M> {
     /// The states by rank.
     pub(super) states: Vec<FreshState<StateNode<G, M>>>,
     /// The vectors of the states that have one.
-    pub(super) arena: Vec<u32>,
+    pub(super) arena: Arena,
     // Number of the vector in the arena, by the place of the state in the level.
     places: Vec<u32>,
-    width: usize,
 }
 
 impl<G: Snapshot, M> Level<G, M> {
     /// Returns a level without states.
     pub(super) fn new(shared: Option<&Shared<G>>) -> Self {
         let width = shared.map_or(0, |shared| shared.slots.len());
-        Self { states: Vec::new(), arena: Vec::new(), places: Vec::new(), width }
+        Self { states: Vec::new(), arena: Arena::new(width), places: Vec::new() }
     }
 
     /// Replaces the level by the next one.
@@ -64,35 +106,32 @@ impl<G: Snapshot, M> Level<G, M> {
     /// Replaces the level by these states.
     pub(super) fn take(&mut self, states: Vec<FreshState<StateNode<G, M>>>) {
         self.states = states;
-        if self.width == 0 {
+        let width = self.arena.width;
+        if width == 0 {
             return;
         }
-        let (before, places) = (std::mem::take(&mut self.arena), std::mem::take(&mut self.places));
-        self.arena.reserve_exact(self.states.len() * self.width);
+        let mut before = std::mem::replace(&mut self.arena, Arena::new(width));
+        let (places, mut done) = (std::mem::take(&mut self.places), 0);
         self.places.reserve_exact(self.states.len());
+        let mut more = self.states.len();
         for state in &mut self.states {
-            let number = (self.arena.len() / self.width) as u32;
+            let number = self.arena.len as u32;
             match &state.node {
                 StateNode::Near(near) => {
-                    let parent = places[place_of(state.rank)] as usize * self.width;
-                    self.arena.extend_from_slice(&before[parent..][..self.width]);
-                    let at = self.arena.len() - self.width;
-                    near.apply(&mut self.arena[at..]);
+                    // The states are in the order of their parents.
+                    let parent = places[place_of(state.rank)];
+                    before.give_back(parent, &mut done);
+                    near.apply(self.arena.add(before.get(parent), more));
                 }
-                StateNode::Vector(vector) => self.arena.extend_from_slice(vector),
+                StateNode::Vector(vector) => _ = self.arena.add(vector, more),
                 StateNode::Stored(_) | StateNode::Whole(_) => {
                     self.places.push(u32::MAX);
                     continue;
                 }
             }
+            more -= 1;
             self.places.push(number);
             state.node = StateNode::Stored(number);
         }
     }
-}
-
-/// Returns the vector with this number in an arena.
-pub(super) fn stored<'a, G: Snapshot>(arena: &'a [u32], shared: &Shared<G>, number: u32) -> &'a [u32] {
-    let width = shared.slots.len();
-    &arena[number as usize * width..][..width]
 }

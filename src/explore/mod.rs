@@ -13,6 +13,7 @@
 //! - **The same answer for any number of workers**: of two ways to a state the lesser one counts (`table`), and
 //!   bounds cut between batches.
 
+mod accepted;
 mod atomicity;
 mod breadth;
 mod choices;
@@ -37,35 +38,39 @@ mod stall;
 mod stubborn;
 #[cfg(debug_assertions)]
 mod stubborn_check;
+mod symmetry;
 mod table;
 mod vector_worker;
 mod vectors;
 mod worker;
 
+pub use accepted::{AbandonedTask, is_accepted, search_for};
 pub use atomicity::{Unknown, Violations, violations};
 pub use ends::SearchEnd;
 pub use estimate::Estimate;
 pub use livelock::{Livelock, explore_with_livelocks, livelocks};
 pub use monitor::{Monitor, NoMonitor, Preemptions};
 pub use order::{
-    OrderResult, PairOrders, SiteOrders, StatementInstance, instance_order, site_order, site_orders, witness,
-    write_progress,
+    OrderResult, PairOrders, SiteOrders, StatementInstance, instance_order, site_order, site_orders, whereabouts,
+    witness, write_progress,
 };
 pub use path::RunChoices;
 pub use progress::{NoSearchProgress, SearchContext, SearchProgress, SearchStatus};
 pub use stall::least_stalls;
 pub use stubborn::Stubbornness;
+pub use symmetry::explore_symmetric;
 pub use table::MOST_STATES;
 
 use crate::base::mutant::{self, Mutant};
 use crate::detect::Pair;
 use crate::event::{Actor, Choice, GlobalId};
 use crate::vm::Model;
-use crate::world::{Limits, Program, Scale, Snapshot, divisor};
+use crate::world::{Limits, Program, Scale, Snapshot, Symmetry, divisor};
 use finds::{Finds, Sight};
 use monitor::ProductState;
 use searched::{SearchState, SearchStorage};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The subject of a search, its bounds and its options.
 pub struct SearchPlan<'m, P = Model> {
@@ -88,6 +93,8 @@ pub struct SearchPlan<'m, P = Model> {
     /// with their values, and of all others the kinds and sites; it has no shortest ways. `reduce` is ignored then. A
     /// search with [`pairs`](Self::pairs), a monitor or the fast clock is never reduced.
     pub stubborn: Option<Stubbornness>,
+    /// The threads that are alike, for [`explore_symmetric`].
+    pub symmetry: Option<Arc<Symmetry>>,
     /// Whether the search records which accesses can be side by side. This turns reduction off.
     pub pairs: bool,
     /// Variables whose values distinguish ends.
@@ -97,11 +104,16 @@ pub struct SearchPlan<'m, P = Model> {
     pub from: Vec<Choice>,
     /// Whether failures with different signatures are different ends ([`SearchEnd::signature`]).
     pub signatures: bool,
+    /// What is abandoned in the state that [`from`](Self::from) leads to. No run reaches the states that follow, so
+    /// that only [`is_accepted`] may search them.
+    pub abandoned: Option<AbandonedTask>,
 }
 
 impl<P> Clone for SearchPlan<'_, P> {
     fn clone(&self) -> Self {
-        Self { observe: self.observe.clone(), from: self.from.clone(), ..*self }
+        let Self { observe, from, abandoned, symmetry, .. } = self;
+        let (observe, from, abandoned) = (observe.clone(), from.clone(), abandoned.clone());
+        Self { observe, from, abandoned, symmetry: symmetry.clone(), ..*self }
     }
 }
 
@@ -118,10 +130,12 @@ impl<'m, P> SearchPlan<'m, P> {
             clock: ClockMode::Exact,
             reduce: false,
             stubborn: None,
+            symmetry: None,
             pairs: false,
             observe: BTreeSet::new(),
             from: Vec::new(),
             signatures: false,
+            abandoned: None,
         }
     }
 
@@ -302,13 +316,13 @@ fn explored<P: Program<Guest: Snapshot>, M: Monitor>(
     searched: SearchState<P::Guest, M>,
     context: SearchContext<'_>,
 ) -> SearchReport {
-    let ends =
-        searched.finds.ends.iter().map(|(end, seen)| (end.clone(), way(plan, scale, &searched, *seen))).collect();
-    let adjacent =
-        searched.finds.adjacent.iter().map(|(pair, seen)| (*pair, way(plan, scale, &searched, *seen))).collect();
-    let visited = |digest| searched.table.contains(digest);
+    let ends = symmetry::ends(plan, scale, &searched);
+    let adjacent = searched.finds.adjacent.iter();
+    let adjacent = adjacent.map(|(pair, seen)| (*pair, way(plan, scale, &searched, *seen))).collect();
     let work = searched.finds.transitions.saturating_mul(searched.largest.max(searched.first.bytes()));
-    let estimate = searched.cut.map(|_| estimate::estimate(plan, &searched.first, work, visited, context.stop));
+    let cut = searched.cut.filter(|_| plan.symmetry.is_none());
+    let estimate =
+        cut.map(|_| estimate::estimate(plan, &searched.first, work, |d| searched.table.contains(d), context.stop));
     let SearchState { table, finds, depth, cut, frontier, memory, relations, .. } = searched;
     SearchReport {
         states: table.len(),
@@ -325,24 +339,6 @@ fn explored<P: Program<Guest: Snapshot>, M: Monitor>(
         table_bytes: table.bytes(),
         memory,
     }
-}
-
-/// Searches for a run that a monitor accepts. Returns whether there is one, and the number of visited states of the
-/// product.
-#[must_use]
-pub fn search_for<P: Program<Guest: Snapshot>, M: Monitor>(
-    plan: &SearchPlan<'_, P>,
-    monitor: &M,
-    context: SearchContext<'_>,
-) -> (OrderResult, u64) {
-    let plan = plan.in_full();
-    let (scale, searched) = search(&plan, monitor, SearchStorage::States, context);
-    let order = match (searched.finds.accepted, searched.cut) {
-        (Some(first), _) => OrderResult::Happens(way(&plan, scale, &searched, first)),
-        (None, Some(cut)) => OrderResult::Unknown(cut),
-        (None, None) => OrderResult::Never,
-    };
-    (order, searched.table.len())
 }
 
 // Returns a shortest run to a visited state, continued to an end.
@@ -375,6 +371,7 @@ fn first<P: Program<Guest: Snapshot>, M: Monitor>(
         let argument = if choice.actor == Actor::Clock { scale.instant(choice.argument) } else { choice.argument };
         node.follow(Choice { argument, ..*choice });
     }
+    plan.abandoned.iter().for_each(|task| task.leave(&mut node.machine));
     node
 }
 

@@ -232,8 +232,9 @@ impl Mark {
     }
 }
 
-// Returns where a thread or task is: a number for the thread that it runs on, or 0 if it does not run.
-fn whereabouts(world: &World, state: &Canonicalizer, context: ContextId) -> u64 {
+/// Returns where a thread or task is: a number for the thread that it runs on, or 0 if it does not run.
+#[must_use]
+pub fn whereabouts(world: &World, state: &Canonicalizer, context: ContextId) -> u64 {
     let alive = |t: &crate::world::ThreadRecord| t.status == ThreadStage::Alive;
     let found = world.threads().enumerate().find(|(_, t)| alive(t) && (t.context == context || t.home == context));
     found.and_then(|(id, t)| Some(1 + 2 * u64::from(state.thread(id)?) + u64::from(t.home == context))).unwrap_or(0)

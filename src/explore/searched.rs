@@ -2,9 +2,10 @@
 
 use super::components::{Scratch, Shared};
 use super::finds::Finds;
-use super::level::{StateNode, stored};
+use super::level::{Arena, StateNode};
 use super::monitor::{Monitor, ProductState};
 use super::stubborn::ActRelations;
+use super::symmetry::Orbits;
 use super::table::{StateId, StateWay, Table};
 use super::vectors::PART_OF_STEPS;
 use super::{Bounds, ClockMode, Cut, SearchContext, SearchPlan, SearchStatus};
@@ -44,8 +45,30 @@ pub(super) struct SearchState<G: Snapshot, M> {
     pub(super) largest: u64,
     /// Whether some state had successors for which there was no room.
     pub(super) full: bool,
+    /// Number of expanded states whose vectors are still kept.
+    pub(super) expanded: u64,
     // Memory in bytes that the search takes now, approximately.
     holds: u64,
+}
+
+/// The bounds for the successors of one state.
+pub(super) struct Until<G: Snapshot> {
+    states: u64,
+    // Bytes of the table, the contents of slots and the new nodes.
+    bytes: u64,
+    // Number of states before.
+    from: u64,
+    shared: Option<Arc<Shared<G>>>,
+}
+
+impl<G: Snapshot> Until<G> {
+    /// Returns whether there is room for no more states. `node` is the size of a node in bytes.
+    pub(super) fn is_reached<N>(&self, table: &Table<N>, node: u64) -> bool {
+        let states = table.len();
+        let contents = self.shared.as_ref().map_or(0, |shared| shared.bytes());
+        let nodes = (states - self.from) * (node + OF_A_STATE);
+        states >= self.states || table.bytes() + contents + nodes >= self.bytes
+    }
 }
 
 // Bytes of a state in the table and of a node's place in a level, approximately.
@@ -78,8 +101,17 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
         let whole = plan.reduces() && first.machine.guest.watches_rest();
         let by_vectors = M::ALONE && plan.clock == ClockMode::Exact && !whole;
         let divided = if by_vectors { Shared::new(&first.machine, digest) } else { None };
+        let mut root = root;
         let (node, vectors) = match divided {
-            Some((shared, scratch, vector)) => (StateNode::Vector(vector.into()), Some((Arc::new(shared), scratch))),
+            Some((mut shared, scratch, mut vector)) => {
+                shared.renames = plan.symmetry.is_some();
+                if let Some(symmetry) = &plan.symmetry {
+                    let mut orbits = Orbits::new(symmetry, &shared, &scratch);
+                    orbits.represent(&shared, &mut vector);
+                    root.digest = orbits.digest(&shared, &vector);
+                }
+                (StateNode::Vector(vector.into()), Some((Arc::new(shared), scratch)))
+            }
             None => (StateNode::Whole(Box::new(first.clone())), None),
         };
         table.insert(root, || node);
@@ -98,6 +130,7 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
             memory: 0,
             largest,
             full: false,
+            expanded: 0,
             holds: 0,
         }
     }
@@ -107,14 +140,28 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
         self.relations.is_some() && plan.stubbornness().is_some_and(|how| how.proviso)
     }
 
-    /// Returns how many more states the search may find before a bound cuts it.
+    /// Returns how many more states the search may find for certain before a bound cuts it. A new state may bring
+    /// new contents of several slots, but seldom does.
     pub(super) fn room(&self, bounds: &Bounds) -> u64 {
-        // Spare nodes and remembered steps are charged as a whole and not one by one: their number depends on the
-        // number of workers, and the cut must not.
+        let growth = self.vectors.as_ref().map_or(0, |(shared, _)| shared.growth());
+        let bytes = self.limit(bounds).saturating_sub(self.holds);
+        bounds.states.saturating_sub(self.table.len()).min(bytes / (self.largest + OF_A_STATE + growth))
+    }
+
+    // The memory that the search may take. Spare nodes and remembered steps are charged as a whole and not one by one:
+    // their number depends on the number of workers, and the cut must not.
+    fn limit(&self, bounds: &Bounds) -> u64 {
         let of_steps = if self.vectors.is_some() { bounds.memory / PART_OF_STEPS } else { 0 };
-        let kept = bounds.memory / PART_OF_SPARE + of_steps;
-        let bytes = (bounds.memory - kept).saturating_sub(self.holds);
-        bounds.states.saturating_sub(self.table.len()).min(bytes / (self.largest + OF_A_STATE))
+        bounds.memory - bounds.memory / PART_OF_SPARE - of_steps
+    }
+
+    /// Returns the bounds for the successors of one state, which a worker checks at each of them.
+    pub(super) fn until(&self, bounds: &Bounds) -> Until<G> {
+        let shared = self.vectors.as_ref().map(|(shared, _)| shared.clone());
+        let counted = self.table.bytes() + shared.as_ref().map_or(0, |shared| shared.bytes());
+        let others = self.holds.saturating_sub(counted);
+        let bytes = self.limit(bounds).saturating_sub(others);
+        Until { states: bounds.states, bytes, from: self.table.len(), shared }
     }
 
     /// Returns an upper bound of the number of states that the choices of any vector lead to, if it is at most
@@ -126,12 +173,10 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
     }
 
     /// Returns an upper bound of the number of states that the choices of a vector lead to.
-    pub(super) fn most(&self, node: &StateNode<G, M>, arena: &[u32]) -> u64 {
+    pub(super) fn most(&self, node: &StateNode<G, M>, arena: &Arena) -> u64 {
         match (node, &self.vectors) {
             (StateNode::Vector(vector), Some((shared, scratch))) => scratch.most(shared, vector),
-            (StateNode::Stored(number), Some((shared, scratch))) => {
-                scratch.most(shared, stored(arena, shared, *number))
-            }
+            (StateNode::Stored(number), Some((shared, scratch))) => scratch.most(shared, arena.get(*number)),
             _ => 0,
         }
     }
@@ -145,8 +190,9 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
     /// Updates the memory figures for a search that keeps this many nodes now.
     pub(super) fn hold(&mut self, nodes: u64) {
         let graph = self.finds.edges.len() * OF_AN_EDGE + self.finds.open.len() * OF_AN_OPEN;
+        let expanded = self.vectors.as_ref().map_or(0, |_| self.expanded);
         let of_vectors = self.vectors.as_ref().map_or(0, |(shared, _)| shared.bytes());
-        self.holds = self.table.bytes() + of_vectors + nodes * self.largest + graph as u64;
+        self.holds = self.table.bytes() + of_vectors + (nodes + expanded) * self.largest + graph as u64;
         self.memory = self.memory.max(self.holds);
     }
 
@@ -167,7 +213,10 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
         let cut = bounds.cut(states, full, context.stop.load(Ordering::Relaxed));
         // If no state is left to visit, the bound has cut nothing off.
         self.cut = cut.filter(|cut| frontier > 0 || *cut == Cut::Stopped);
-        self.cut.is_some() || self.finds.accepted.is_some() || super::misfit(plan, scale, &self.finds).is_some()
+        self.cut.is_some()
+            || self.finds.unfit
+            || self.finds.accepted.is_some()
+            || super::misfit(plan, scale, &self.finds).is_some()
     }
 
     /// Finishes a search that has no state left to visit. It is still cut if the bound of depth left some out.

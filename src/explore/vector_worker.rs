@@ -114,6 +114,12 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
                 }
                 self.finds.transitions += 1;
                 let (to, is_quiet) = match near {
+                    Some(near) if vectors.orbits.is_some() => {
+                        vectors.next.clear();
+                        vectors.next.extend_from_slice(vector);
+                        near.to.apply(&mut vectors.next);
+                        (self.found_alike(table, vectors, way).1, false)
+                    }
                     Some(near) => {
                         let digest = kept(digest.wrapping_add(near.difference));
                         let is_quiet = self.reduces && vectors.scratch.facts(near.to.thread.1).is_quiet;
@@ -191,6 +197,11 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
         let VectorWorker { shared, scratch, next, .. } = vectors;
         let is_vector = scratch.intern_all(shared, before, next);
         scratch.forget_all();
+        if is_vector && vectors.orbits.is_some() {
+            return self.found_alike(table, vectors, way);
+        }
+        let VectorWorker { shared, scratch, next, .. } = vectors;
+        self.finds.unfit |= !is_vector && self.plan.symmetry.is_some() && scratch.machine.world.outcome().is_none();
         if is_vector {
             way.digest = kept(scratch.digest_of(shared, next));
             let found = table.insert(way, || StateNode::Vector(next.as_slice().into()));

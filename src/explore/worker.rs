@@ -4,9 +4,9 @@ use super::choices::{OpenChoices, numbered_by_themselves};
 use super::end_watch::EndWatch;
 use super::ends::{EndCondition, SearchEnd, end_condition};
 use super::finds::{Edge, Finds, Sight, note};
-use super::level::{StateNode, stored};
+use super::level::{Arena, StateNode};
 use super::monitor::{Monitor, ProductState};
-use super::searched::{SearchState, SearchStorage};
+use super::searched::{SearchState, SearchStorage, Until};
 use super::sleep::bit;
 use super::stubborn::StubbornSets;
 use super::table::{FreshState, StateId, StateWay, Table, VisitTime};
@@ -33,8 +33,8 @@ pub(super) struct Worker<'p, P: Program<Guest: Snapshot>, M> {
     pub(super) spare: Vec<Box<ProductState<P::Guest, M>>>,
     /// Largest number of spare nodes to keep.
     pub(super) most_spare: usize,
-    /// The worker follows no more choices once the table has this many states.
-    pub(super) until: u64,
+    /// The worker follows no more choices once these bounds are reached.
+    pub(super) until: Option<Until<P::Guest>>,
     pub(super) choices: OpenChoices,
     /// Monitor of a search whose monitor has no state.
     pub(super) monitor: M,
@@ -97,7 +97,7 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
             node_bytes: 0,
             spare: Vec::new(),
             most_spare: 0,
-            until: u64::MAX,
+            until: None,
             choices: OpenChoices::default(),
             scratch: Box::new(searched.first.clone()),
             here: Canonicalizer::new(),
@@ -154,7 +154,7 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
         &mut self,
         table: &Table<StateNode<P::Guest, M>>,
         at: &mut FreshState<StateNode<P::Guest, M>>,
-        arena: &[u32],
+        arena: &Arena,
         (depth, place): (u32, u64),
         stop: &AtomicBool,
     ) -> bool {
@@ -165,8 +165,7 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
             (StateNode::Whole(node), _) => self.expand_whole(table, node, visit, stop),
             (StateNode::Vector(vector), Some(vectors)) => self.expand_vector(table, vectors, vector, visit, stop),
             (StateNode::Stored(number), Some(vectors)) => {
-                let shared = vectors.shared.clone();
-                self.expand_vector(table, vectors, stored(arena, &shared, *number), visit, stop)
+                self.expand_vector(table, vectors, arena.get(*number), visit, stop)
             }
             _ => unreachable!("a state is completed before it is visited, and only a search with slots has vectors"),
         };
@@ -281,7 +280,7 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
     }
 
     pub(super) fn is_full(&self, table: &Table<StateNode<P::Guest, M>>) -> bool {
-        self.until != u64::MAX && table.len() >= self.until
+        self.until.as_ref().is_some_and(|until| until.is_reached(table, self.node_bytes))
     }
 
     /// Records an end with the mark of the monitor.

@@ -180,7 +180,8 @@ pub struct Pair {
     pub evidence: Vec<Evidence>,
     pub trials: u32,
     pub ways: Vec<Way>,
-    /// Why a search has not decided the pair: `both-orders`, `cut-off`, `cut`.
+    /// Why a search has not decided the pair, as the word of [`UndecidedReason`](crate::campaign::UndecidedReason);
+    /// older versions also wrote `both-orders`.
     pub undecided_by_search: Option<String>,
     /// Number of trials in which both accesses were side by side.
     pub adjacent: u32,

@@ -41,6 +41,9 @@ pub struct ExploreReport {
     /// What the search has left out. Absent if it has visited all states.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reduction: Option<ReductionReport>,
+    /// Arrays of threads that the search renames, each with the number of its threads.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub alike: BTreeMap<String, usize>,
     pub estimate: Option<SizeEstimate>,
     pub ends: Vec<EndReport>,
     pub livelocks: Option<Vec<LivelockReport>>,
@@ -140,6 +143,7 @@ pub struct ExploreParts<'a> {
     pub stalls: &'a BTreeMap<SearchEnd, u64>,
     pub livelocks: Option<&'a [Livelock]>,
     pub orders: Option<&'a SiteOrders>,
+    pub alike: &'a [(String, usize)],
     pub stopped: bool,
     pub timed_out: bool,
 }
@@ -171,6 +175,7 @@ impl ExploreReport {
             reduction: found
                 .reduced
                 .map(|states| ReductionReport { states, not_told: NOT_TOLD.map(str::to_owned).to_vec() }),
+            alike: about.alike.iter().cloned().collect(),
             estimate: found.estimate.map(|e| SizeEstimate {
                 states_at_least: e.at_least(found.states),
                 schedules: finite(e.schedules),

@@ -31,9 +31,12 @@ enum Content<S> {
     Barrier(Barrier),
     Group(Group),
     Object(Box<(bool, LockRecord, Box<[Value]>)>),
-    Environment(Box<(Vec<Vec<BodyId>>, Vec<EventState>, Box<[Value]>)>),
+    Environment(Box<SavedEnvironment>),
     Clock,
 }
+
+// The bodies that each listener runs, the state of each event, and argument values.
+type SavedEnvironment = (Vec<Vec<BodyId>>, Vec<EventState>, Box<[Value]>);
 
 impl<S> SlotContent<S> {
     /// Returns the bytes that the content takes, approximately.

@@ -90,6 +90,23 @@ fn a_search_stops_at_its_bound_of_memory() {
     }
 }
 
+/// States that are small vectors: most of the memory is that of the levels, also of a level whose states have been
+/// expanded.
+#[test]
+fn a_search_of_small_states_stops_at_its_bound_of_memory() {
+    let text = "var a = 0\nvar b = 0\nthread t(i in 0..8) { for j in 0..6 { a = i + j; b += 1 } }";
+    let model = load_bytes("narrow.race", text.as_bytes(), &[]);
+    for memory in [24 << 20, 48 << 20] {
+        let bounds = Bounds { memory, ..Bounds::default() };
+        let mut found = None;
+        let info = measure(|| found = Some(search(&SearchPlan { bounds, ..SearchPlan::new(&model) })));
+        let found = found.expect("it was searched");
+        assert_eq!(found.cut, Some(Cut::Memory));
+        assert!(info.bytes_max * 10 <= memory * 11, "{memory}: {} bytes", info.bytes_max);
+        assert!(found.memory * 10 >= memory * 8, "{memory}: it stops early: {}", found.memory);
+    }
+}
+
 /// A random run that is cut by a bound of preemptions counts as ended for the estimate, not as endless.
 #[test]
 fn a_bound_of_preemptions_makes_no_run_endless() {

@@ -161,6 +161,36 @@ fn a_reduced_search_says_what_it_does_not_tell() {
 }
 
 #[test]
+fn alike_threads_are_renamed_or_the_reason_is_told() {
+    let folder = scratch("explore_symmetry");
+    let text = "var x = 0; var own[3] = 0
+        thread t(i in 0..3) { own[i] = 1; x = own[i] }
+        thread u(i in 0..2) { x = i + 1 }";
+    let alike = file(&folder, "alike.race", text);
+    let ran = call(&["explore", &alike, "--symmetry", "--observe", "x"]);
+    for part in [
+        "the 3 threads of `t` are alike",
+        "the threads `u[0]` to `u[1]` are not alike: it is computed with, so that its value counts (line 3)",
+        "2 ends, each up to a renaming:",
+        "`--symmetry` does not look for any",
+    ] {
+        assert!(ran.out.contains(part), "{part}: {}", ran.out);
+    }
+    let found = report(&[&alike, "--symmetry", "--observe", "x"]);
+    assert!(found.proves && found.alike.iter().eq([(&"t".to_owned(), &3)]) && found.livelocks.is_none());
+    for end in &found.ends {
+        let again = call(&["replay", &alike, &end.token, "-q"]);
+        assert_eq!(again.err, "", "{}", again.out);
+    }
+    let other = file(&folder, "other.race", "var x = 0\nthread u(i in 0..2) {\n    x = i + 1\n}\n");
+    let ran = call(&["explore", &other, "--symmetry"]);
+    assert!(ran.status == REFUSED && ran.out.is_empty(), "{}", ran.out);
+    for part in ["the threads `u[0]` to `u[1]` are not alike", "other.race:3:9", "its value counts"] {
+        assert!(ran.err.contains(part), "{part}: {}", ran.err);
+    }
+}
+
+#[test]
 fn bad_input_is_refused() {
     for (args, part) in [
         (&["--observe", "activty"][..], "has no variable `activty`"),
@@ -183,6 +213,11 @@ fn bad_input_is_refused() {
         (&["--pairs", "--reduce"], "cannot be used with"),
         (&["--pairs", "--preemptions", "1"], "cannot be used with"),
         (&["--reduce", "--preemptions", "1"], "cannot be used with"),
+        (&["--symmetry", "--reduce"], "cannot be used with"),
+        (&["--symmetry", "--pairs"], "cannot be used with"),
+        (&["--symmetry", "--preemptions", "1"], "cannot be used with"),
+        (&["--symmetry", "--clock", "fast"], "--symmetry needs the exact clock"),
+        (&["--symmetry"], "has no threads that are alike: `--symmetry` needs an array of threads"),
         (&["-D", "NOTHING=1"], "`NOTHING`"),
     ] {
         let ran = call(&[&["explore", MUSIC], args].concat());

@@ -89,6 +89,23 @@ fn the_number_of_workers_changes_nothing() {
     }
 }
 
+// A word of the canonical state is longer from some size on, and so is a part of it. The digests of two parts must not
+// depend on each other.
+#[test]
+fn a_larger_constant_changes_no_number_of_states() {
+    let states = |constant: u32| {
+        let model = model(&format!("var x = 0\nthread a(i in 0..2) {{ for n in 0..{constant} {{ x += 1 }} }}"));
+        let bounds = explore::Bounds { depth: 12, ..explore::Bounds::default() };
+        let found = search(&SearchPlan { bounds, ..SearchPlan::new(&model) });
+        (found.states, found.transitions)
+    };
+    let few = states(100);
+    assert!(few.0 > 400, "{few:?}");
+    for constant in [200, 239, 240, 241, 300, 100_000] {
+        assert_eq!(states(constant), few, "0..{constant}");
+    }
+}
+
 #[test]
 fn depth_first_visits_the_same_states() {
     for seed in 0..200 {

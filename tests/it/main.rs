@@ -2,6 +2,8 @@
 
 mod agree;
 
+mod alike_compare;
+mod alike_models;
 mod allocations;
 mod analyze;
 mod atomicity;
@@ -133,6 +135,7 @@ mod scaling;
 mod scaling_models;
 mod scaling_traces;
 mod schema;
+mod settled;
 mod shown;
 mod shrink;
 mod shrink_table;
@@ -165,6 +168,7 @@ mod stopped;
 mod streams;
 mod support;
 mod surw;
+mod symmetry;
 mod tidy;
 mod timed_down;
 mod timeline;

@@ -91,7 +91,7 @@ impl<'t> Runs<'t> {
                 all(&|other| known.contains(&(other, op)) || trace.ops[other].action == Action::Fork(thread));
             needed |= match operation.action {
                 Action::Join(child) => all(&|other| other < op && is(other, child, Action::ThreadExit)),
-                Action::Begin(_) => all(&|other| is(other, thread, Action::Loop)),
+                Action::Begin(_) => all(&|other| other < op && is(other, thread, Action::Loop)),
                 Action::Leave => all(&|other| {
                     other < op && trace.ops[other].thread == thread && matches!(trace.ops[other].action, Action::End(_))
                 }),

@@ -1,6 +1,6 @@
 //! Tests of the canonical state: two runs that reach one canonical state have the same futures under the same choices.
 
-use crate::load::{all_models, load};
+use crate::load::{all_models, load, load_bytes};
 use raceflip::base::{Id, Rng};
 use raceflip::event::{Actor, Choice, ThreadId};
 use raceflip::vm::Vm;
@@ -119,4 +119,33 @@ fn runs_that_meet_have_the_same_futures() {
     }
     assert!(meetings > 2_000, "only {meetings} meetings: the test has lost its teeth");
     assert!(by_other_ways > 50, "only {by_other_ways} meetings at different clocks");
+}
+
+/// Two states of one digest have one canonical form, also if threads of one body exchange what they hold: with values
+/// that take more bytes than program counters, their contents once had digests with the same sum.
+#[test]
+fn states_of_one_digest_are_one_state() {
+    for (threads, rounds) in [(2, 3), (2, 5), (3, 2)] {
+        for step in [2, 100, 300, 70_000, 5_000_000_000_u64] {
+            let text = format!("var x = 0\nthread t(i in 0..{threads}) {{ for k in 0..{rounds} {{ x += {step} }} }}");
+            let model = load_bytes("exchange.race", text.as_bytes(), &[]);
+            let mut first = model.machine(Limits::default());
+            first.start(false);
+            let (mut open, mut forms) = (vec![first], BTreeMap::new());
+            while let Some(machine) = open.pop() {
+                let canonical = machine.canonical();
+                let known = forms.insert(canonical.digest(), canonical.bytes.clone());
+                if let Some(known) = known {
+                    assert_eq!(known, canonical.bytes, "{threads} threads, {rounds} rounds of {step}");
+                    continue;
+                }
+                for thread in machine.world.enabled().iter().filter(|_| machine.world.outcome().is_none()) {
+                    let mut next = machine.clone();
+                    next.step(Choice { actor: Actor::Thread(thread), argument: 0 });
+                    open.push(next);
+                }
+            }
+            assert!(forms.len() > 100, "{}", forms.len());
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Mutation tests: mistakes that are made on purpose in the search, the canonical state, the message queue, jobs and
-//! components, in CAFA's order over traces, in the analysis of atomicity, in the search for deadlock rings, and in
-//! static executes-before. Each mistake must be noticed by an oracle of the search, by the rules of the order, by the
+//! components, in CAFA's order over traces, in the analysis of atomicity, in the search for deadlock rings, in renamings
+//! of alike threads, and in static executes-before. Each mistake must be noticed by an oracle of the search, by the rules of the order, by the
 //! definition of a violation or ring, or by all runs of small programs.
 //!
 //! This is a separate program, because it builds the library with the feature `mutants`:
@@ -8,6 +8,11 @@
 
 #[path = "../it/agree.rs"]
 mod agree;
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "../it/alike_compare.rs"]
+mod alike_compare;
+#[path = "../it/alike_models.rs"]
+mod alike_models;
 #[path = "../it/atomicity_compare.rs"]
 mod atomicity_compare;
 #[allow(dead_code, reason = "other tests use the rest")]
@@ -286,6 +291,33 @@ fn each_mistake_in_stubborn_sets_is_noticed() {
     noticed.iter().for_each(|(mutant, [_, all])| println!("{mutant:?}: {all} of {} models", models.len()));
     let missed: Vec<_> = noticed.iter().filter(|(_, [short, _])| *short == 0).collect();
     assert!(missed.is_empty(), "no short model notices {missed:?}");
+}
+
+/// Number of generated models with alike threads whose ends are compared, and the largest number of their states.
+const ALIKE_MODELS: u64 = 300;
+const ALIKE_STATES: u64 = 4_000;
+
+#[test]
+fn each_mistake_in_renamings_is_noticed() {
+    let _mistake = MISTAKE.lock().unwrap_or_else(PoisonError::into_inner);
+    make(Mutant::None);
+    let models: Vec<Model> = (0..ALIKE_MODELS).map(|seed| model("alike", &alike_models::model(seed))).collect();
+    // A failed assertion inside the search also counts as noticing the mistake.
+    let is_noticed = |model: &&Model| {
+        let compared = catch_unwind(AssertUnwindSafe(|| alike_compare::compare_alike(model, ALIKE_STATES)));
+        !matches!(compared, Ok(Ok(_)))
+    };
+    assert_eq!(models.iter().filter(is_noticed).count(), 0);
+    std::panic::set_hook(Box::new(|_| {}));
+    let noticed = Mutant::OF_SYMMETRY.map(|mutant| {
+        make(mutant);
+        (mutant, models.iter().filter(is_noticed).count())
+    });
+    make(Mutant::None);
+    drop(std::panic::take_hook());
+    noticed.iter().for_each(|(mutant, count)| println!("{mutant:?}: {count} of {} models", models.len()));
+    let missed: Vec<_> = noticed.iter().filter(|(_, count)| *count == 0).collect();
+    assert!(missed.is_empty(), "not noticed: {missed:?}");
 }
 
 /// Number of random programs in which a mistake in static executes-before must be noticed.

@@ -6,8 +6,7 @@
 //! thread, if it runs no task) is abandoned together with its locks, as if it had ended. If `x` comes in a run from
 //! there, it was still to come: `y`, or what its task did afterwards, has prevented it.
 //!
-//! If `x` comes in none of these runs, a proof needs a search of all runs from there. If none of them performs the
-//! statement of `x`, it had been settled before that `x` would not come.
+//! If `x` comes in none of these runs, a proof needs a search of all runs from there (`coming`).
 //!
 //! A semaphore has no owner: a unit that the task has taken may be a lock that guards `y`, or a signal.
 //!
@@ -24,20 +23,17 @@ use crate::campaign::run::RunSource;
 use crate::campaign::runs::copies::{copy, state_key};
 use crate::campaign::runs::observations::PairWatch;
 use crate::campaign::runs::trial::{StepPrefix, Worker};
-use crate::event::{Actor, Choice, ContextId, Event, EventKind, Op, SemaphoreId, SiteId, ThreadId};
-use crate::exec::{Observer, go_on, run};
+use crate::event::{ContextId, Event, EventKind, Op, SemaphoreId, SiteId, ThreadId};
+use crate::exec::{NoObserver, Observer, go_on, run};
 use crate::sched::{Guide, HoldOrders, Holding, Prefixed, RandomWalk, RawChoices, Strategy};
-use crate::world::{Machine, Program, Question, Snapshot, World};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::world::{Machine, Program, World};
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 // Number of runs from such a state. The first one follows a run that performed both accesses, the others are random
 // walks.
 const TRIES: u64 = 24;
-
-// Maximum number of states that are visited to prove that an access does not come any more.
-const MOST_STATES: usize = 4_096;
 
 // Maximum number of states of one order from which no run performed the other access. After that no further state of
 // this order is tried.
@@ -49,8 +45,6 @@ pub(super) struct CutTrials {
     guides: BTreeMap<InstancePair, Guide>,
     // Whether the other access was still to come, by the state right before the first access.
     states: BTreeMap<(InstancePair, First, u128), bool>,
-    // Whether no run performs the other access any more, by the state right before the first access.
-    settled: BTreeMap<(InstancePair, First, u128), bool>,
 }
 
 /// Run that may be a cut.
@@ -83,7 +77,7 @@ impl CutTrials {
         let CutContext { plan, stop, .. } = *cut_context;
         let guide = self.guides.entry(pair.clone()).or_insert_with(|| Worker::new(plan).guide(known)).clone();
         let RunPrefix { mut machine, watch, strategy, thread, choices, .. } =
-            before(cut_context, suspect, guide.clone());
+            before(cut_context, suspect, guide.clone(), &mut NoObserver);
         let key = (pair.clone(), first, state_key(plan, &machine, &choices, suspect.step));
         if let Some(known) = self.states.get(&key) {
             return *known;
@@ -99,7 +93,7 @@ impl CutTrials {
             let (mut machine, mut watch) = match copy(&*plan.program, &machine) {
                 Some(machine) => (machine, watch.clone()),
                 None => {
-                    let mut again = before(cut_context, suspect, guide.clone());
+                    let mut again = before(cut_context, suspect, guide.clone(), &mut NoObserver);
                     again.machine.abandon(thread);
                     (again.machine, again.watch)
                 }
@@ -117,54 +111,34 @@ impl CutTrials {
         comes
     }
 
-    /// Returns whether it is proved that the other access was not to come any more.
-    pub(super) fn is_settled<P>(&mut self, cut_context: &CutContext<'_, P>, suspect: &CutSuspect<'_>) -> bool
-    where
-        P: Program<Guest: Snapshot>,
-    {
-        let CutSuspect { pair, first, .. } = *suspect;
-        let RunPrefix { mut machine, thread, taken, .. } = before(cut_context, suspect, Guide::default());
-        let key = (pair.clone(), first, machine.canonical().digest());
-        if let Some(known) = self.settled.get(&key) {
-            return *known;
-        }
-        let Some(thread) = thread else { return false };
-        let x = if first == First::A { &pair.b } else { &pair.a };
-        let mut without = machine.clone();
-        without.abandon(thread);
-        let mut settled = never_performs(without, x.site, cut_context.stop);
-        if settled
-            && !taken.is_empty()
-            && !gives_back(cut_context, suspect, machine.world.thread(thread).context, &taken)
-        {
-            taken.iter().for_each(|(semaphore, units)| machine.world.give_back(*semaphore, *units));
-            machine.abandon(thread);
-            settled = never_performs(machine, x.site, cut_context.stop);
-        }
-        self.settled.insert(key, settled);
-        settled
+    /// Notes that the other access was still to come, which a search has proved.
+    pub(super) fn note<P: Program>(&mut self, cut_context: &CutContext<'_, P>, suspect: &CutSuspect<'_>) {
+        let RunPrefix { machine, choices, .. } = before(cut_context, suspect, Guide::default(), &mut NoObserver);
+        let key = state_key(cut_context.plan, &machine, &choices, suspect.step);
+        self.states.insert((suspect.pair.clone(), suspect.first, key), true);
     }
 }
 
-// Run up to the step right before the first access.
-struct RunPrefix<'t, G> {
-    machine: Machine<G>,
+/// Run up to the step right before the first access.
+pub(super) struct RunPrefix<'t, G> {
+    pub(super) machine: Machine<G>,
     watch: PairWatch<'t>,
     strategy: Prefixed<Holding>,
     // Choices of the whole run.
     choices: Arc<RawChoices>,
-    // Thread that is about to perform the first access, if it is enabled.
-    thread: Option<ThreadId>,
-    // Units of semaphores that the task of that thread (or the thread, if it runs none) has taken and not given back.
-    taken: Vec<(SemaphoreId, u64)>,
+    /// Thread that is about to perform the first access, if it is enabled.
+    pub(super) thread: Option<ThreadId>,
+    /// Units of semaphores that the task of that thread (or the thread, if it runs none) has taken and not given back.
+    pub(super) taken: Vec<(SemaphoreId, u64)>,
 }
 
-// Performs the run of a suspect again up to the step right before its first access. From there `strategy` follows the
-// guide.
-fn before<'t, P: Program>(
+/// Performs the run of a suspect again up to the step right before its first access. From there `strategy` follows the
+/// guide.
+pub(super) fn before<'t, P: Program>(
     cut_context: &CutContext<'t, P>,
     suspect: &CutSuspect<'_>,
     guide: Guide,
+    observer: &mut impl Observer,
 ) -> RunPrefix<'t, P::Guest> {
     let CutSuspect { run: of, pair, first, step } = *suspect;
     let CutContext { plan, sites, stop } = *cut_context;
@@ -173,7 +147,7 @@ fn before<'t, P: Program>(
     let mut beginning = StepPrefix::new(Prefixed::new(choices.clone(), step, vec![], following), step);
     let mut machine = plan.program.machine(plan.limits);
     let (mut watch, mut units) = (PairWatch::new(sites), Units::default());
-    run(&mut machine, &mut beginning, 0, &mut (&mut watch, &mut units), stop);
+    run(&mut machine, &mut beginning, 0, &mut (&mut watch, &mut (&mut units, observer)), stop);
     let strategy = beginning.inner;
     let y = if first == First::A { &pair.a } else { &pair.b };
     let world = &machine.world;
@@ -183,8 +157,8 @@ fn before<'t, P: Program>(
     RunPrefix { machine, watch, strategy, choices, thread, taken }
 }
 
-// Whether the task has given back all these units at the end of the whole run.
-fn gives_back<P: Program>(
+/// Returns whether the task has given back all these units at the end of the whole run.
+pub(super) fn gives_back<P: Program>(
     cut_context: &CutContext<'_, P>,
     suspect: &CutSuspect<'_>,
     task: ContextId,
@@ -220,48 +194,4 @@ impl Observer for Units {
         };
         *self.taken.entry((context, semaphore)).or_default() += units;
     }
-}
-
-// Whether no run from this state performs the statement; the clock advances by single milliseconds. Also `false` if
-// there are too many states, or on a stop.
-fn never_performs<G: Snapshot>(machine: Machine<G>, site: SiteId, stop: &AtomicBool) -> bool {
-    // Instants that the program posts `at` are no deadlines, and this search does not handle them: nothing is proved
-    // for such programs.
-    if !machine.world.setup().instants.is_empty() {
-        return false;
-    }
-    let (mut seen, mut open) = (BTreeSet::new(), vec![machine]);
-    while let Some(machine) = open.pop() {
-        let world = &machine.world;
-        if world.outcome().is_some() {
-            continue;
-        }
-        let openings = world.openings();
-        let actors = world.open_actors(openings).filter(|a| *a != Actor::Stop);
-        let choices = actors.flat_map(|actor| {
-            let arguments = match world.question(actor) {
-                None => 0..1,
-                Some(Question::Branch) => 0..2,
-                Some(Question::Waiter(waiters) | Question::Instance(waiters) | Question::Case(waiters)) => {
-                    0..waiters as u64
-                }
-                Some(Question::Instant) => world.now() + 1..world.now() + 2,
-            };
-            arguments.map(move |argument| Choice { actor, argument })
-        });
-        for choice in choices {
-            let mut next = machine.clone();
-            next.step(choice);
-            if stop.load(Ordering::Relaxed) || next.world.recorded().iter().any(|event| event.site == Some(site)) {
-                return false;
-            }
-            if seen.insert(next.canonical().digest()) {
-                if seen.len() > MOST_STATES {
-                    return false;
-                }
-                open.push(next);
-            }
-        }
-    }
-    true
 }

@@ -1,6 +1,7 @@
 //! Phase 2: drives each pair to both orders, and each deadlock ring to its deadlock.
 
 pub(super) mod causes;
+mod coming;
 pub(super) mod cuts;
 pub(super) mod held_trials;
 mod holds;

@@ -6,6 +6,7 @@
 //!   way that the causes allow. Each way gets a few runs. Most runs go to the way that succeeds most often.
 
 use super::causes::Causes;
+use super::coming::ComingAnswers;
 use super::cuts::{CutContext, CutSuspect, CutTrials};
 use super::held_trials::PILOT;
 use super::ways::{HoldTrials, patience};
@@ -20,11 +21,11 @@ use crate::campaign::runs::side::SideBySide;
 use crate::campaign::runs::stream::{Stream, seed_of};
 use crate::campaign::runs::trial::{Trial, Worker};
 use crate::campaign::{CampaignContext, CampaignPlan};
-use crate::detect::{Candidate, ContextKind, Pair};
+use crate::detect::{Candidate, ContextKind, Instance, Pair};
 use crate::event::{AccessKind, Event, Site, SiteId};
 use crate::exec::{LoopEnd, Observer};
 use crate::sched::{DirectedSpec, Hit, StrategySpec};
-use crate::world::{Program, Snapshot, World};
+use crate::world::{Program, World};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -50,7 +51,8 @@ pub(in crate::campaign) struct PairTrials<'d, P: Program> {
     pub(super) write: Option<First>,
     writers: IdSet<SiteId>,
     pub(in crate::campaign) orders: OrderEvidence,
-    cuts: CutTrials,
+    pub(super) cuts: CutTrials,
+    pub(super) coming: ComingAnswers,
     pub(in crate::campaign) trials: Vec<Trial>,
     // For each run the statement that came first, judged by the first two accesses that conflict.
     pub(in crate::campaign) decided: Vec<Option<First>>,
@@ -140,6 +142,7 @@ impl<'d, P: Program> PairTrials<'d, P> {
             writers,
             orders,
             cuts: CutTrials::default(),
+            coming: ComingAnswers::default(),
             trials: Vec::new(),
             decided: Vec::new(),
             from: 0,
@@ -191,30 +194,15 @@ impl<'d, P: Program> PairTrials<'d, P> {
                 }
             }
         }
-        None
+        self.coming.proved.clone()
     }
 
     // Returns the runs that may have cut off one order of two instances, each with the step at which it performed the
     // first one.
-    fn suspects(&self, instances: &InstancePair, cut: First) -> Vec<(usize, u64)> {
+    pub(super) fn suspects(&self, instances: &InstancePair, cut: First) -> Vec<(usize, u64)> {
         let suspect =
             |i| self.orders.suspect(i, instances).filter(|(first, _)| *first == cut).map(|(_, step)| (i, step));
         (0..self.trials.len()).filter_map(suspect).take(MOST_SUSPECTS).collect()
-    }
-
-    /// Returns whether some run may have cut off an order that no run shows: there is no proof that the missing access
-    /// was no longer to come.
-    pub(in crate::campaign) fn may_be_cut(&mut self) -> bool
-    where
-        P::Guest: Snapshot,
-    {
-        self.orders.of_one_order().iter().any(|(instances, cut)| {
-            self.suspects(instances, *cut).into_iter().any(|(i, step)| {
-                let cut_context = CutContext { plan: self.plan, sites: &self.sites, stop: self.context.stop };
-                let suspect = CutSuspect { run: &self.trials[i].run, pair: instances, first: *cut, step };
-                !self.cuts.is_settled(&cut_context, &suspect)
-            })
-        })
     }
 
     // Whether the run cut off the other one of two instances. Without a run that performed both there is nothing to
@@ -278,14 +266,15 @@ impl<'d, P: Program> PairTrials<'d, P> {
     /// Performs the runs of detection again, and adds them to those of the pair.
     pub(in crate::campaign) fn look_at_detection(&mut self, stream: &Stream, runs: u32) {
         let runs: Vec<RunSource> = (0..u64::from(runs)).map(|i| stream.run(seed_of(self.plan, i))).collect();
-        self.perform(&runs);
+        self.perform(&runs, &[]);
         self.from = self.trials.len();
     }
 
-    /// Performs a run that a search has found, checks it for adjacency, and adds it to the runs of the pair.
-    pub(in crate::campaign) fn look_at(&mut self, run: RunSource) {
+    /// Performs a run that a search has found, checks it for adjacency, and adds it to the runs of the pair. `wanted`
+    /// are instances that it has to show.
+    pub(in crate::campaign) fn look_at(&mut self, run: RunSource, wanted: &[&Instance]) {
         self.looks = true;
-        self.perform(&[run]);
+        self.perform(&[run], wanted);
         self.looks = false;
     }
 
@@ -337,14 +326,14 @@ impl<'d, P: Program> PairTrials<'d, P> {
             (self.drawn..self.drawn + u64::from(n)).map(|i| RunId { strategy: strategy.clone(), seed: mix(seed, i) });
         let runs: Vec<RunSource> = ids.map(RunSource::Drawn).collect();
         self.drawn += u64::from(n);
-        self.perform(&runs)
+        self.perform(&runs, &[])
     }
 
     // Performs these runs, watches them, and adds them. Interrupted runs are left out, and make the trials incomplete.
-    fn perform(&mut self, runs: &[RunSource]) -> Range<usize> {
+    fn perform(&mut self, runs: &[RunSource], wanted: &[&Instance]) -> Range<usize> {
         let from = self.trials.len();
         self.context.progress.phase("driving a pair", runs.len() as u64);
-        let (watch, pair, looks, stop) = (self.watch(), self.pair, self.looks, self.context.stop);
+        let (watch, pair, looks, stop) = (self.watch().wanting(wanted), self.pair, self.looks, self.context.stop);
         let results = parallel::map(
             self.plan.jobs,
             runs.len(),

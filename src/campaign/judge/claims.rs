@@ -16,12 +16,12 @@ use crate::campaign::order::First;
 use crate::campaign::report::Claim;
 use crate::campaign::runs::alike::{are_twins, key, swapped};
 use crate::campaign::runs::observations::touched;
-use crate::campaign::runs::trial::StepPrefix;
+use crate::campaign::runs::trial::{AllChoices, StepPrefix};
 use crate::campaign::{CampaignPlan, Explore};
 use crate::event::{Actor, Choice, Event, EventKind};
-use crate::exec::{ChoiceInterest, EndKind, Observer, run};
+use crate::exec::{EndKind, run};
 use crate::explore::{self, Bounds, Monitor, NoMonitor, NoSearchProgress, SearchEnd, exhaust_ends, write_progress};
-use crate::sched::{Rerun, View};
+use crate::sched::Rerun;
 use crate::world::{Canonicalizer, Program, Search, Snapshot, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
@@ -330,19 +330,6 @@ fn prefix<P: Program>(plan: &CampaignPlan<P>, point: &Point, order: First) -> Op
         made.push(choice);
     }
     Some(made)
-}
-
-// Observer that collects the choices of a run.
-#[derive(Default)]
-struct AllChoices(Vec<Choice>);
-
-impl Observer for AllChoices {
-    const EVENTS: bool = false;
-    const CHOICES: ChoiceInterest = ChoiceInterest::All;
-
-    fn choice(&mut self, _: &View<'_>, choice: Choice) {
-        self.0.push(choice);
-    }
 }
 
 // Monitor that records which of two instances comes first. The other one need not follow, since a failure may prevent

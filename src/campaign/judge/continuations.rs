@@ -24,7 +24,7 @@ use crate::sched::{Hit, NamedStrategy, Prefixed, RandomWalk, RawChoices, Strateg
 use crate::world::Program;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 /// Minimum number of seeds with which each order is continued from each state.
 pub const SEEDS: u64 = 8;
@@ -193,7 +193,7 @@ impl<'c, 'd, P: Program> Continuations<'c, 'd, P> {
             let way: Option<StrategySpec> = held.and_then(|held| held.strategy(first));
             way.and_then(|way| way.build(sites).ok()).unwrap_or_else(walk)
         });
-        let pedigrees = pedigrees(self.pair_trials, &instances, &mut worker);
+        let pedigrees = self.pair_trials.pedigrees(&instances);
         self.scenes.push(ForcedPair { instances: Some(instances), pedigrees, ways });
     }
 
@@ -308,23 +308,4 @@ fn by_turns<P: Program>(pair_trials: &PairTrials<'_, P>) -> Vec<(usize, Hit)> {
     let mut all: Vec<_> = pair_trials.hits.iter().map(turn).collect();
     all.sort_by_key(|(turn, at, _)| (*turn, *at));
     all.into_iter().map(|(_, at, hit)| (at, hit)).collect()
-}
-
-// Returns the two instances with their pedigrees, as a search needs them. A run that performed both has the pedigrees
-// for the names.
-fn pedigrees<P: Program>(
-    pair_trials: &PairTrials<'_, P>,
-    pair: &InstancePair,
-    worker: &mut Worker<'_, P>,
-) -> Option<[explore::StatementInstance; 2]> {
-    let run = pair_trials.trials[pair_trials.orders.known(pair)?].run.clone();
-    // The run must reach its end even after Ctrl-C: an interrupted run may lack these threads.
-    worker.perform(&run, &mut NoObserver, &AtomicBool::new(false));
-    let world = &worker.machine.world;
-    let [a, b] = [&pair.a, &pair.b].map(|instance| {
-        let context = world.contexts().named(world.setup(), &instance.context)?;
-        let pedigree = world.contexts().chain(context);
-        Some(explore::StatementInstance { site: instance.site, pedigree, visit: instance.visit })
-    });
-    Some([a?, b?])
 }

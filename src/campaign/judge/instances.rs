@@ -8,31 +8,97 @@
 //!
 //! Two paths to a state are distinguished unless both have performed the same instances on the same memory, and all
 //! contexts that can still act have the same names. Otherwise later instances would have different names.
+//!
+//! A second automaton knows no names, so that it has fewer states: it decides whether any instance of one statement
+//! comes before any of the other.
 
-use crate::base::{Digester, Id};
+use crate::base::Digester;
+use crate::campaign::runs::names::{names_of_contexts, names_of_objects, names_of_threads};
 use crate::campaign::runs::observations::{TouchTarget, touched};
 use crate::detect::{Instance, Pair};
 use crate::event::{AccessKind, AccessPlace, ContextId, Event, EventKind, SiteId};
-use crate::explore::{Monitor, OrderResult, SearchContext, SearchPlan, search_for};
-use crate::world::{Canonicalizer, CreationKind, Program, Snapshot, World};
+use crate::exec::{Observer, run};
+use crate::explore::{
+    Monitor, OrderResult, RunChoices, SearchContext, SearchPlan, is_accepted, search_for, whereabouts,
+};
+use crate::sched::Rerun;
+use crate::world::{Canonicalizer, Program, Snapshot, World};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-/// Two instances in the order in which they came.
-pub(in crate::campaign) type OrderedInstances = (Instance, Instance);
+/// Two instances in the order in which they came, and the name of the location.
+pub(in crate::campaign) type OrderedInstances = (Arc<Instance>, Arc<Instance>, String);
+
+/// Pair whose orders are asked for.
+#[derive(Clone, Copy)]
+pub(super) struct AskedPair {
+    pub(super) pair: Pair,
+    /// Statement whose write the other one must read: an order in which another write to the location comes between
+    /// does not count. `None` if every order counts.
+    pub(super) direct: Option<SiteId>,
+    // Whether orders depend on the names of objects.
+    of_objects: bool,
+}
+
+impl AskedPair {
+    pub(super) fn new<P: Program>(program: &P, pair: Pair, direct: Option<SiteId>) -> Self {
+        let is_variable = |site: SiteId| program.setup().sites[site].variable().is_some();
+        Self { pair, direct, of_objects: !(is_variable(pair.a) && is_variable(pair.b)) }
+    }
+}
 
 /// Searches for a run in which two instances of the pair come in an order that is not in `known`. They must be of
 /// different threads or tasks, and on the same memory, lock or queue. Also returns the number of states that were
 /// visited.
 pub(super) fn new_order<P: Program<Guest: Snapshot>>(
     plan: &SearchPlan<'_, P>,
-    pair: Pair,
+    asked: AskedPair,
     known: &BTreeSet<OrderedInstances>,
     context: SearchContext<'_>,
 ) -> (OrderResult, u64) {
-    let [a, b] = [pair.a, pair.b].map(|site| plan.program.setup().sites[site].kind);
-    let races = a.access().is_some() && b.access().is_some() && !(a.is_atomic() && b.is_atomic());
-    search_for(plan, &Instances { pair, known, races, done: Vec::new(), found: false }, context)
+    search_for(plan, &Instances { asked, known, done: Vec::new(), found: false }, context)
+}
+
+// Maximum number of orders that are collected from one run.
+const MOST_ORDERS: usize = 1 << 16;
+
+/// Returns all orders of instances of the pair in a run; `None` if there are too many.
+pub(super) fn orders_of<P: Program>(
+    plan: &SearchPlan<'_, P>,
+    asked: AskedPair,
+    way: &RunChoices,
+) -> Option<BTreeSet<OrderedInstances>> {
+    let known = BTreeSet::new();
+    let instances = Instances { asked, known: &known, done: Vec::new(), found: false };
+    let mut all = AllOrders { instances, orders: BTreeSet::new() };
+    let mut machine = plan.program.machine(plan.limits);
+    let mut rerun = Rerun::new(Arc::new(way.choices.clone()));
+    run(&mut machine, &mut rerun, 0, &mut all, &AtomicBool::new(false));
+    (all.orders.len() < MOST_ORDERS).then_some(all.orders)
+}
+
+/// Searches for a run in which some instance of `first` comes before some instance of `then`, in another thread or task
+/// and on the same memory, lock or queue.
+pub(super) fn order_of_operations<P: Program<Guest: Snapshot>>(
+    plan: &SearchPlan<'_, P>,
+    (first, then): (SiteId, SiteId),
+    context: SearchContext<'_>,
+) -> OrderResult {
+    let sites = &plan.program.setup().sites;
+    let of_things = [first, then].iter().any(|site| sites[*site].kind.access().is_none());
+    search_for(plan, &Operations { first, then, of_things, done: Vec::new(), found: false }, context).0
+}
+
+/// Returns whether no run can cut off `then` by `first`: in every run each execution of `first` comes after one of
+/// `then`, and there is only one of `then`. `false` also if the search is cut.
+pub(super) fn is_never_cut<P: Program<Guest: Snapshot>>(
+    plan: &SearchPlan<'_, P>,
+    (first, then): (SiteId, SiteId),
+    context: SearchContext<'_>,
+) -> bool {
+    let monitor = OneBefore { first, then, come: false, broken: false };
+    is_accepted(plan, &monitor, context).0 == Some(false)
 }
 
 // Instance that was performed.
@@ -41,21 +107,56 @@ struct InstanceRecord {
     instance: Arc<Instance>,
     context: ContextId,
     touch: Arc<TouchTarget>,
+    at: Arc<str>,
+    // Whether another write to the location has followed, if that matters.
+    overwritten: bool,
 }
 
 #[derive(Clone)]
 struct Instances<'k> {
-    pair: Pair,
+    asked: AskedPair,
     known: &'k BTreeSet<OrderedInstances>,
-    // Whether both statements are accesses of plain memory. Names of objects do not matter then.
-    races: bool,
     done: Vec<InstanceRecord>,
     found: bool,
 }
 
 impl Instances<'_> {
     fn is_pair(&self, x: SiteId, y: SiteId) -> bool {
-        Pair::new(x, y) == self.pair
+        Pair::new(x, y) == self.asked.pair
+    }
+
+    // Notes an event. Calls `met` with each order that it completes.
+    fn note(&mut self, world: &World, event: &Event, mut met: impl FnMut(OrderedInstances)) {
+        let (Some(site), Some(context)) = (event.site, event.context) else { return };
+        let EventKind::Performed { op, value, .. } = &event.what else { return };
+        let Pair { a, b } = self.asked.pair;
+        let mut performed = None;
+        if (site == a || site == b)
+            && let Some((touch, at)) = touched(world, event.thread, op, *value)
+        {
+            let before = self.done.iter().filter(|d| d.context == context && d.instance.site == site).count();
+            let name = world.contexts().name(world.setup(), context);
+            let instance = Arc::new(Instance { site, context: name, visit: before as u32 + 1 });
+            let is_partner = |d: &&InstanceRecord| {
+                d.context != context
+                    && self.is_pair(d.instance.site, site)
+                    && d.touch.conflicts(&touch)
+                    && !(d.overwritten && self.asked.direct == Some(d.instance.site))
+            };
+            for d in self.done.iter().filter(is_partner) {
+                let place = d.touch.common(&d.at, (&touch, &at)).to_owned();
+                met((d.instance.clone(), instance.clone(), place));
+            }
+            let (touch, at) = (Arc::new(touch), at.into());
+            performed = Some(InstanceRecord { instance, context, touch, at, overwritten: false });
+        }
+        if self.asked.direct.is_some()
+            && let Some(access) = world.performed_access(op, *value).filter(|a| a.kind == AccessKind::Write)
+        {
+            let is_there = |d: &InstanceRecord| matches!(&*d.touch, TouchTarget::Memory(a) if a.place == access.place);
+            self.done.iter_mut().filter(|d| is_there(d)).for_each(|d| d.overwritten = true);
+        }
+        self.done.extend(performed);
     }
 }
 
@@ -63,36 +164,24 @@ impl Monitor for Instances<'_> {
     const WATCHES: bool = true;
 
     fn event(&mut self, world: &World, event: &Event) {
-        let (Some(site), Some(context)) = (event.site, event.context) else { return };
-        if site != self.pair.a && site != self.pair.b {
-            return;
-        }
-        let EventKind::Performed { op, value, .. } = &event.what else { return };
-        let Some((touch, _)) = touched(world, event.thread, op, *value) else { return };
-        let before = self.done.iter().filter(|d| d.context == context && d.instance.site == site).count();
-        let name = world.contexts().name(world.setup(), context);
-        let instance = Arc::new(Instance { site, context: name, visit: before as u32 + 1 });
-        let is_partner = |d: &&InstanceRecord| {
-            d.context != context && self.is_pair(d.instance.site, site) && d.touch.conflicts(&touch)
-        };
-        let is_new = |d: &InstanceRecord| !self.known.contains(&((*d.instance).clone(), (*instance).clone()));
-        self.found |= self.done.iter().filter(is_partner).any(is_new);
-        self.done.push(InstanceRecord { instance, context, touch: Arc::new(touch) });
+        let (known, mut found) = (self.known, self.found);
+        self.note(world, event, |order| found |= !known.contains(&order));
+        self.found = found;
     }
 
     fn write(&self, world: &World, state: &mut Canonicalizer) {
         state.distinguish(u64::from(self.found));
-        let live = names(world, state);
-        if !self.races {
+        let live = names_of_contexts(world, state);
+        if self.asked.of_objects {
             names_of_objects(world, state);
         }
-        let mut done: Vec<u128> =
-            self.done.iter().filter_map(|d| digest(d, world, state, live.contains(&d.context))).collect();
-        done.sort_unstable();
-        for word in done {
-            state.distinguish(word as u64);
-            state.distinguish((word >> 64) as u64);
-        }
+        let digest = |d: &InstanceRecord| {
+            let Instance { site, context, visit } = &*d.instance;
+            let mut digester = Digester::new();
+            digester.word(u64::from(site.0)).text(context).word(u64::from(*visit)).word(u64::from(d.overwritten));
+            digest(digester, &d.touch, world, state, live.contains(&d.context))
+        };
+        distinguish(self.done.iter().filter_map(digest).collect(), state);
     }
 
     fn accepts(&self) -> bool {
@@ -100,14 +189,127 @@ impl Monitor for Instances<'_> {
     }
 }
 
-// Digest of a performed instance, in the numbers of the state. `None` if it no longer matters: its thread or task has
-// ended, and no thread can reach that memory any more.
-fn digest(done: &InstanceRecord, world: &World, state: &Canonicalizer, lives: bool) -> Option<u128> {
-    let mut digester = Digester::new();
-    let Instance { site, context, visit } = &*done.instance;
-    digester.word(u64::from(site.0)).text(context).word(u64::from(*visit));
+// Observer that collects all orders of a run.
+struct AllOrders<'k> {
+    instances: Instances<'k>,
+    orders: BTreeSet<OrderedInstances>,
+}
+
+impl Observer for AllOrders<'_> {
+    fn event(&mut self, world: &World, event: &Event) {
+        if self.orders.len() < MOST_ORDERS {
+            self.instances.note(world, event, |order| _ = self.orders.insert(order));
+        }
+    }
+}
+
+#[derive(Clone)]
+struct Operations {
+    first: SiteId,
+    then: SiteId,
+    // Whether some of the operations are no accesses of memory.
+    of_things: bool,
+    // Operations of `first` that were performed. Two that touch the same and are of one context are one.
+    done: Vec<(ContextId, Arc<TouchTarget>)>,
+    found: bool,
+}
+
+impl Monitor for Operations {
+    const WATCHES: bool = true;
+
+    fn event(&mut self, world: &World, event: &Event) {
+        let (Some(site), Some(context)) = (event.site, event.context) else { return };
+        if site != self.first && site != self.then {
+            return;
+        }
+        let EventKind::Performed { op, value, .. } = &event.what else { return };
+        let Some((touch, _)) = touched(world, event.thread, op, *value) else { return };
+        if site == self.then {
+            self.found |= self.done.iter().any(|(by, done)| *by != context && done.conflicts(&touch));
+        }
+        if site == self.first && self.done.iter().all(|(by, done)| *by != context || **done != touch) {
+            self.done.push((context, Arc::new(touch)));
+        }
+    }
+
+    fn write(&self, world: &World, state: &mut Canonicalizer) {
+        state.distinguish(u64::from(self.found));
+        // Locks of objects are known by the names of their objects, and queues by those of their threads.
+        if self.of_things {
+            names_of_objects(world, state);
+            names_of_threads(world, state);
+        }
+        let digest = |(context, touch): &(ContextId, Arc<TouchTarget>)| {
+            let mut digester = Digester::new();
+            let at = whereabouts(world, state, *context);
+            digester.word(at);
+            digest(digester, touch, world, state, false)
+        };
+        let mut all: Vec<u128> = self.done.iter().filter_map(digest).collect();
+        all.sort_unstable();
+        all.dedup();
+        distinguish(all, state);
+    }
+
+    fn accepts(&self) -> bool {
+        self.found
+    }
+}
+
+// Monitor that accepts a run that performs `first` before `then`, or `then` twice.
+#[derive(Clone)]
+struct OneBefore {
+    first: SiteId,
+    then: SiteId,
+    come: bool,
+    broken: bool,
+}
+
+impl Monitor for OneBefore {
+    const WATCHES: bool = true;
+
+    fn event(&mut self, _: &World, event: &Event) {
+        if !matches!(event.what, EventKind::Performed { .. }) {
+            return;
+        }
+        if event.site == Some(self.first) {
+            self.broken |= !self.come;
+        }
+        if event.site == Some(self.then) {
+            self.broken |= self.come;
+            self.come = true;
+        }
+    }
+
+    fn write(&self, _: &World, state: &mut Canonicalizer) {
+        state.distinguish(u64::from(self.come) + 2 * u64::from(self.broken));
+    }
+
+    fn accepts(&self) -> bool {
+        self.broken
+    }
+}
+
+// Adds a set of digests to the state.
+fn distinguish(mut all: Vec<u128>, state: &mut Canonicalizer) {
+    all.sort_unstable();
+    for word in all {
+        state.distinguish(word as u64);
+        state.distinguish((word >> 64) as u64);
+    }
+}
+
+// Digest of a performed operation, whose target is in the numbers of the state. `None` if it no longer matters: its
+// thread or task has ended, and no thread can reach that memory any more.
+fn digest(
+    mut digester: Digester,
+    touch: &TouchTarget,
+    world: &World,
+    state: &Canonicalizer,
+    lives: bool,
+) -> Option<u128> {
     let mut gone = false;
-    match &*done.touch {
+    match touch {
         TouchTarget::Anything => _ = digester.word(0),
         TouchTarget::Things(names) => names.iter().for_each(|name| _ = digester.word(1).text(name)),
         TouchTarget::Memory(access) => {
@@ -129,66 +331,4 @@ fn digest(done: &InstanceRecord, world: &World, state: &Canonicalizer, lives: bo
         }
     }
     (lives || !gone).then(|| digester.finish())
-}
-
-// Adds to the state the names of all contexts that can still act, and how many contexts each of them has made. Returns
-// these contexts.
-fn names(world: &World, state: &mut Canonicalizer) -> BTreeSet<ContextId> {
-    let contexts = world.contexts();
-    let mut threads: Vec<_> = world.threads().enumerate().filter_map(|(id, t)| Some((state.thread(id)?, t))).collect();
-    threads.sort_unstable_by_key(|(number, _)| *number);
-    let mut all = Vec::new();
-    for (_, thread) in threads {
-        all.extend([thread.home, thread.context]);
-        all.extend(thread.queue.iter().flat_map(|queue| queue.waiting_tasks()).map(|task| task.context));
-    }
-    let mut digester = Digester::new();
-    for context in &all {
-        digester.text(&contexts.name(world.setup(), *context));
-        let mut makes: Vec<(u64, u64, u32)> = contexts
-            .makes(*context)
-            .map(|(made, n)| {
-                let (kind, id) = word(made);
-                (kind, id, n)
-            })
-            .collect();
-        makes.sort_unstable();
-        digester.word(makes.len() as u64);
-        for (kind, id, n) in makes {
-            digester.word(kind).word(id).word(u64::from(n));
-        }
-    }
-    for event in world.setup().events.ids() {
-        digester.word(u64::from(contexts.counted(None, CreationKind::Event(event))));
-    }
-    mix_digest(state, digester.finish());
-    all.into_iter().collect()
-}
-
-fn word(made: CreationKind) -> (u64, u64) {
-    match made {
-        CreationKind::Declared(thread) => (0, u64::from(thread.0)),
-        CreationKind::Init => (1, 0),
-        CreationKind::Event(event) => (2, u64::from(event.0)),
-        CreationKind::Body(body) => (3, u64::from(body.0)),
-        CreationKind::Looper => (4, 0),
-        CreationKind::Class(class) => (5, u64::from(class)),
-        CreationKind::Instance(component) => (6, u64::from(component.0)),
-        CreationKind::Scope => (7, 0),
-    }
-}
-
-// Adds the names of all objects to the state, since monitors are named by their objects.
-fn names_of_objects(world: &World, state: &mut Canonicalizer) {
-    let ids = (0..world.memory().objects_len()).map(crate::event::ObjectId::new);
-    let mut objects: Vec<_> = ids.filter_map(|object| Some((state.object(object)?, object))).collect();
-    objects.sort_unstable();
-    let mut digester = Digester::new();
-    objects.into_iter().for_each(|(_, object)| _ = digester.text(&world.object_name(object)));
-    mix_digest(state, digester.finish());
-}
-
-fn mix_digest(state: &mut Canonicalizer, digest: u128) {
-    state.distinguish(digest as u64);
-    state.distinguish((digest >> 64) as u64);
 }

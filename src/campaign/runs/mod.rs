@@ -5,6 +5,7 @@ pub(super) mod caught;
 pub(super) mod copies;
 pub(super) mod endless;
 pub(super) mod failures;
+pub(super) mod names;
 pub(super) mod observations;
 pub(super) mod orders;
 pub(super) mod parallel;

@@ -29,7 +29,7 @@ pub(in crate::campaign) fn common_place<'p>(x: &'p str, y: &'p str) -> &'p str {
 }
 
 /// Target of an operation.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::campaign) enum TouchTarget {
     Memory(Access),
     /// Names of locks, queues and the like.
@@ -161,6 +161,8 @@ pub(in crate::campaign) struct PairWatch<'s> {
     sites: &'s [SiteId],
     raw: Vec<Raw>,
     counts: Vec<usize>,
+    // Instances that are kept in any case: the visits of these statements.
+    wanted: Vec<(SiteId, u32)>,
     visits: BTreeMap<(SiteId, ContextId), u32>,
     lives: BTreeMap<ContextId, Lifetime>,
     operations: usize,
@@ -204,6 +206,7 @@ impl<'s> PairWatch<'s> {
             sites,
             raw: Vec::new(),
             counts: vec![0; sites.len()],
+            wanted: Vec::new(),
             visits: BTreeMap::new(),
             lives: BTreeMap::new(),
             operations: 0,
@@ -217,6 +220,11 @@ impl<'s> PairWatch<'s> {
     /// Lets the observer follow the writes of these statements, so that it knows which write each access has followed.
     pub(in crate::campaign) fn following(self, writers: &'s IdSet<SiteId>) -> Self {
         Self { writers: (!writers.is_empty()).then_some(writers), ..self }
+    }
+
+    /// Lets the observer keep these instances even if their statements are performed too often for all to be kept.
+    pub(in crate::campaign) fn wanting(self, instances: &[&Instance]) -> Self {
+        Self { wanted: instances.iter().map(|i| (i.site, i.visit)).collect(), ..self }
     }
 
     /// Returns the instances that were seen, with their names.
@@ -285,13 +293,16 @@ impl<'s> PairWatch<'s> {
         access: Option<Access>,
     ) {
         let Ok(at) = self.sites.binary_search(&site) else { return };
-        if self.counts[at] >= MOST_OF_A_SITE {
+        if self.counts[at] >= MOST_OF_A_SITE && self.wanted.is_empty() {
             return;
         }
-        self.counts[at] += 1;
         let Some((touch, place)) = touched(world, event.thread, op, value) else { return };
         let visit = self.visits.entry((site, context)).or_insert(0);
         *visit += 1;
+        if self.counts[at] >= MOST_OF_A_SITE && !self.wanted.contains(&(site, *visit)) {
+            return;
+        }
+        self.counts[at] += 1;
         let (visit, fireable) = (*visit, world.fireable().clone());
         let written = access.and_then(|access| self.written.get(&access.place).copied());
         let task_of = event.thread.filter(|t| world.thread(*t).home != context && !world.shares_queue(*t));

@@ -6,6 +6,7 @@ use crate::campaign::order::{First, InstancePair};
 use crate::detect::Instance;
 use crate::event::SiteId;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Order of the two accesses of a pair in a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -179,11 +180,12 @@ impl OrderEvidence {
         (went_past && known.any(|known| is_ahead(observations, y, x, known))).then_some(y.step)
     }
 
-    /// Adds all orders of instances that were seen, at any location, each as the first and the second instance.
-    pub(in crate::campaign) fn collect_orders(&self, orders: &mut BTreeSet<(Instance, Instance)>) {
-        for (InstancePair { a, b, .. }, seen) in &self.seen {
-            let both = [(a, b), (b, a)].into_iter().zip(seen.runs).filter(|(_, run)| run.is_some());
-            orders.extend(both.map(|((first, then), _)| (first.clone(), then.clone())));
+    /// Adds all orders of instances that were seen, each as the first and the second instance and the location.
+    pub(in crate::campaign) fn collect_orders(&self, orders: &mut BTreeSet<(Arc<Instance>, Arc<Instance>, String)>) {
+        for (InstancePair { a, b, place }, seen) in &self.seen {
+            let [a, b] = [a, b].map(|instance| Arc::new(instance.clone()));
+            let both = [(&a, &b), (&b, &a)].into_iter().zip(seen.runs).filter(|(_, run)| run.is_some());
+            orders.extend(both.map(|((first, then), _)| (first.clone(), then.clone(), place.clone())));
         }
     }
 

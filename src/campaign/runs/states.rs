@@ -1,10 +1,13 @@
 //! Searches all states of a program, for pairs that no run has shown and for proofs.
 
+use super::trial::fails;
+use crate::campaign::run::{RunSource, SEARCHED};
 use crate::campaign::{CampaignContext, CampaignPlan};
 use crate::detect::Pair;
-use crate::explore::{self, Bounds, NoMonitor, NoSearchProgress, SearchReport};
+use crate::explore::{self, Bounds, NoMonitor, NoSearchProgress, RunChoices, SearchReport};
 use crate::world::{Program, Search, Snapshot};
 use std::cell::Cell;
+use std::sync::Arc;
 
 // Maximum number of states of the product with an order, as a multiple of the plan's; memory of a search beside other
 // work, in bytes.
@@ -66,8 +69,18 @@ impl States {
         self.found.states
     }
 
+    /// Returns a run for each way to fail.
+    pub(in crate::campaign) fn failing(&self) -> impl Iterator<Item = RunSource> {
+        self.found.ends.values().filter(|way| fails(&way.outcome)).map(run_of)
+    }
+
     /// Returns the pairs that are side by side in some state.
     pub(in crate::campaign) fn adjacent(&self) -> impl Iterator<Item = Pair> {
         self.found.adjacent.keys().copied()
     }
+}
+
+/// Returns a run that a search has found.
+pub(in crate::campaign) fn run_of(way: &RunChoices) -> RunSource {
+    RunSource::Made { choices: Arc::new(way.choices.clone()), by: SEARCHED }
 }

@@ -4,7 +4,7 @@ use crate::campaign::CampaignPlan;
 use crate::campaign::ring::GoalTrial;
 use crate::campaign::run::{CONTINUED, RunId, RunSource, SEARCHED};
 use crate::event::{Actor, Choice, LimitKind, Outcome};
-use crate::exec::{NoObserver, Observer, RunSummary, run};
+use crate::exec::{ChoiceInterest, NoObserver, Observer, RunSummary, run};
 use crate::explore::RunChoices;
 use crate::sched::{
     ChoiceLog, Divergence, Guide, GuideRecorder, Hit, NamedStrategy, RawChoices, ReleaseReason, Rerun,
@@ -242,5 +242,18 @@ impl<'p, P: Program> Worker<'p, P> {
             signature,
             schedule: recorder.schedule(&self.machine.world),
         }
+    }
+}
+
+/// Observer that collects the choices of a run.
+#[derive(Default)]
+pub(in crate::campaign) struct AllChoices(pub(in crate::campaign) Vec<Choice>);
+
+impl Observer for AllChoices {
+    const EVENTS: bool = false;
+    const CHOICES: ChoiceInterest = ChoiceInterest::All;
+
+    fn choice(&mut self, _: &View<'_>, choice: Choice) {
+        self.0.push(choice);
     }
 }

@@ -74,6 +74,16 @@ fn head(answer: &Answer<'_>, out: &mut Output) {
         }
         schedules(estimate, out);
     }
+    for (name, count) in answer.renamed.iter().flat_map(|renamed| &renamed.threads) {
+        writeln!(
+            out,
+            "  the {} of `{name}` are alike: of states that differ by a renaming of them, one is visited",
+            many(*count as u64, "thread")
+        );
+    }
+    for why in answer.renamed.iter().flat_map(|renamed| &renamed.others) {
+        out.prose(format_args!("  {why}"));
+    }
     if found.scale.up != 1 || found.scale.down != 1 {
         writeln!(
             out,
@@ -183,6 +193,7 @@ fn ends(answer: &Answer<'_>, out: &mut Output) {
     match found.ends.len() {
         0 if answer.proves() => writeln!(out, "no run ever ends"),
         0 => writeln!(out, "no run was seen to end"),
+        n if answer.renamed.is_some() => writeln!(out, "{}, each up to a renaming:", counted(n as u64, "end")),
         n => writeln!(out, "{}:", counted(n as u64, "end")),
     }
     for (end, way) in &found.ends {
@@ -234,6 +245,13 @@ fn endless(answer: &Answer<'_>, out: &mut Output) {
     match &answer.livelocks {
         Some(none) if none.is_empty() => writeln!(out, "no livelock is possible"),
         None if answer.found.reduced.is_some() => {}
+        None if answer.renamed.is_some() => {
+            writeln!(
+                out,
+                "{}",
+                paint(ODD, "whether a livelock is possible is unknown: `--symmetry` does not look for any")
+            );
+        }
         None if answer.proves() => writeln!(out, "{}", paint(ODD, "whether a livelock is possible is unknown")),
         Some(_) | None => {}
     }

@@ -36,7 +36,7 @@ Examples:
   raceflip trace orders abc_log.txt                 which orders can come about together
   raceflip trace to-model abc_log.txt -o app.trace.race";
 
-/// Count the contents of execution traces, convert them, count their orders, and make models of them
+/// Count what is in recorded traces and their orders, convert them, make models
 #[derive(clap::Args, Debug)]
 #[command(long_about = ABOUT, after_help = AFTER)]
 pub(super) struct Args {

@@ -52,7 +52,9 @@ pub(super) struct Args {
     /// End the count after this number of classes
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..), help_heading = head::EFFORT)]
     limit: u32,
-    /// Stop after this time, as in `30s`, `10m` or `1h`, with the classes found so far
+    /// Stop after this time, as in `30s`, `10m` or `1h`
+    ///
+    /// The classes that were found so far are printed.
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = head::EFFORT)]
     time: Option<Duration>,
     #[command(flatten)]

@@ -165,7 +165,17 @@ fn unconfirmed(report: &ConfirmReport, pair: &Pair) -> String {
             format!("in all {all} both orders occur, but never for the same two accesses")
         }
         Some("cut-off") => format!(
-            "in all {all} one order never occurs, but a run that ended after the other access may have cut it off"
+            "in all {all} one order never occurs, but a run that ended after the other access may have cut it off: a \
+             proof that it has not takes too many states (--explore-limit)"
+        ),
+        Some("units") => format!(
+            "in all {all} one order never occurs, but a run that ended after the other access may have cut it off: \
+             that depends on whether the semaphore that was taken before it is a lock or a signal"
+        ),
+        Some("limit") => format!("a search of all {all} has found it, and the run that shows it reaches a limit"),
+        Some("instances") => format!(
+            "all {all} were searched, but with the single executions of both statements there are too many, so it is \
+             not refuted (--explore-limit)"
         ),
         Some(_) if report.searched.is_some_and(|s| s.complete) => {
             "the search for its orders has too many states, so it is not refuted".to_owned()

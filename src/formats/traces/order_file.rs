@@ -51,9 +51,9 @@ fn order(text: &str, trace: &Trace) -> Result<Option<(OpNo, OpNo)>, String> {
         let (_, thread) = silent.ok_or_else(|| format!("line {line} of the trace is no operation of a thread"))?;
         Ok::<_, String>(ops().filter(move |(op, _)| trace.ops[OpNo::new(*op)].thread == *thread))
     };
-    let first = match on(from).last() {
+    let first = match on(from).next_back() {
         Some(op) => Some(op),
-        None => of_thread(from)?.filter(|(_, at)| **at < from).last().map(|(op, _)| op),
+        None => of_thread(from)?.rfind(|(_, at)| **at < from).map(|(op, _)| op),
     };
     let second = match on(to).next() {
         Some(op) => Some(op),

@@ -97,7 +97,7 @@ mod tests {
         use BinaryOp::{Add, And, Div, Eq, Ge, Gt, Le, Lt, Mul, Ne, Or, Rem, Sub};
         let ends = [-3, -1, 0, 1, 2, 5];
         let ranges =
-            || ends.iter().flat_map(|a| ends.iter().filter(move |b| a <= b).map(|b| Range { low: *a, high: *b }));
+            || ends.iter().flat_map(|a| ends.iter().filter(move |b| a <= *b).map(|b| Range { low: *a, high: *b }));
         for op in [Or, And, Eq, Ne, Lt, Le, Gt, Ge, Add, Sub, Mul, Div, Rem] {
             for (a, b) in ranges().flat_map(|a| ranges().map(move |b| (a, b))) {
                 let all = Range::binary(op, a, b);

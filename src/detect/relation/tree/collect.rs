@@ -53,6 +53,9 @@ impl Used {
     }
 }
 
+/// Shows every clock that is in use to its argument, which may change it.
+pub(in crate::detect) type EachClock<'a> = dyn FnMut(&mut dyn FnMut(&mut TreeClock)) + 'a;
+
 impl ClockStore {
     /// Whether enough nodes were made since the last time to look for those that are not in use any more.
     pub(in crate::detect) fn is_full(&self) -> bool {
@@ -61,7 +64,7 @@ impl ClockStore {
 
     /// Removes all nodes that are not in use. `clocks` shows every clock that is in use to its argument, which may
     /// change it; it is called twice. All other clocks of this store become invalid.
-    pub(in crate::detect) fn collect(&mut self, clocks: &mut dyn FnMut(&mut dyn FnMut(&mut TreeClock))) {
+    pub(in crate::detect) fn collect(&mut self, clocks: &mut EachClock<'_>) {
         self.remove(1, clocks);
         self.chunks.truncate(self.len.div_ceil(1 << CHUNK_BITS));
         self.full = FEW.max(self.len + self.len / 2);
@@ -76,11 +79,7 @@ impl ClockStore {
 
     /// Removes the nodes that are not in use, of those that were made since the last call of [`fresh`](Self::fresh).
     /// `clocks` shows every clock that uses such nodes to its argument, as for [`collect`](Self::collect).
-    pub(in crate::detect) fn collect_fresh(
-        &mut self,
-        Fresh(first): Fresh,
-        clocks: &mut dyn FnMut(&mut dyn FnMut(&mut TreeClock)),
-    ) {
+    pub(in crate::detect) fn collect_fresh(&mut self, Fresh(first): Fresh, clocks: &mut EachClock<'_>) {
         if first < self.len {
             self.remove(first, clocks);
         }
@@ -89,7 +88,7 @@ impl ClockStore {
     }
 
     // Removes the nodes from the first one on that are not in use.
-    fn remove(&mut self, first: usize, clocks: &mut dyn FnMut(&mut dyn FnMut(&mut TreeClock))) {
+    fn remove(&mut self, first: usize, clocks: &mut EachClock<'_>) {
         let mut used = std::mem::take(&mut self.used);
         used.renew(first, self.len);
         clocks(&mut |clock| used.mark(*clock));

@@ -76,7 +76,9 @@ pub(in crate::detect) enum Share {
 
 /// The nodes of all clocks. A clock is valid in the store that made it.
 pub(in crate::detect) struct ClockStore {
-    // The epochs of a leaf, or the parts of an inner node. Node 0 knows nothing.
+    // The epochs of a leaf, or the parts of an inner node. Node 0 knows nothing. The boxes keep a chunk where it is
+    // when more chunks come.
+    #[allow(clippy::vec_box)]
     chunks: Vec<Box<[ClockBlock; CHUNK]>>,
     len: usize,
     joined: Memo,

@@ -1,3 +1,5 @@
+//! Tests of the clocks as trees: against clocks as rows, on generated operations.
+
 use super::*;
 use crate::base::Rng;
 

@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 // A thread's own code, or a task.
 type Context = (ThreadNo, Option<TaskNo>);
 
+// The acquisition and the release of a section of a lock. A trace may end inside it.
+type SectionOps = (OpNo, Option<OpNo>);
+
 /// The operations that rules and conflicts name, with their order.
 pub(super) struct Graph {
     /// For each node the nodes after it.
@@ -138,7 +141,7 @@ impl Parts {
     }
 
     // Returns each two sections of one lock on different threads.
-    fn pairs_of_sections(&self) -> Vec<((OpNo, Option<OpNo>), (OpNo, Option<OpNo>))> {
+    fn pairs_of_sections(&self) -> Vec<(SectionOps, SectionOps)> {
         let mut pairs = Vec::new();
         for (i, (lock, thread, acquire, release)) in self.sections.iter().enumerate() {
             let others = self.sections[i + 1..].iter().filter(|(of, by, ..)| of == lock && by != thread);

@@ -22,9 +22,9 @@
 //! | front, microtasks | a is posted at the front before b begins | a ends before b begins |
 //! | locks | one section begins before another one ends | it ends before the other one begins |
 //!
-//! Two tasks without a conflict are not ordered, whoever posts them, and posts are ordered only where FIFO needs it
-//! (as in EM-DPOR: Maiya, Gupta, Kanade, Majumdar, TACAS 2016). A way to order the conflicts is a class if also all
-//! tasks of each looper can be put in a row.
+//! Two tasks without a conflict are not ordered, no matter which thread posts them, and posts are ordered only where
+//! FIFO needs it (as in EM-DPOR: Maiya, Gupta, Kanade, Majumdar, TACAS 2016). A way to order the conflicts is a class
+//! if also all tasks of each looper can be put in a row.
 //!
 //! # What it does not tell
 //!
