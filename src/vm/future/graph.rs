@@ -29,8 +29,8 @@ pub(super) struct Place {
     pub(super) locking: Locking,
 }
 
-/// What a place has to do with the order of locks. Locks have the numbers of their declarations, and the monitors of all
-/// objects have the next one.
+/// What a place has to do with the order of locks. Locks have the numbers of their declarations, and the monitors of
+/// all objects have the next one.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) enum Locking {
     #[default]
