@@ -5,7 +5,7 @@
 //! If a step changes only some parts, a search computes the digest of the next state from these alone, without a walk
 //! over the others ([`Slots`](super::Slots)).
 
-use crate::base::Id;
+use crate::base::{Id, mix};
 use crate::event::{HandlerId, ObjectId, ThreadId};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
