@@ -35,7 +35,7 @@ pub(super) fn search<P: Program<Guest: Snapshot>, M: Monitor>(
     let mut level = Level::new(searched.vectors.as_ref().map(|(shared, _)| &**shared));
     level.next(&searched.table);
     while !level.states.is_empty() {
-        let before = searched.table.len();
+        let (before, of_level) = (searched.table.len(), level.states.len() as u64);
         let mut queue = std::mem::take(&mut level.states).into_iter().enumerate().peekable();
         while queue.len() > 0 {
             let room = searched.room(&plan.bounds);
@@ -67,6 +67,8 @@ pub(super) fn search<P: Program<Guest: Snapshot>, M: Monitor>(
                 searched.finds.merge(&mut worker.finds);
                 searched.largest = searched.largest.max(worker.node_bytes);
             }
+            // The vectors of a level are kept until its last state has been expanded.
+            searched.expanded = of_level - queue.len() as u64 - left;
             let found = searched.table.len() - before;
             let frontier = queue.len() as u64 + left + found;
             if searched.is_over((plan, &plan.bounds, scale), searched.depth, frontier, context) {
