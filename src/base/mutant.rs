@@ -55,6 +55,17 @@ pub enum Mutant {
     FootprintWithoutSemaphore,
     FootprintWithoutQueue,
     FootprintWithoutThread,
+    // Mistakes in the stubborn sets of a search.
+    LaterPostsCommute,
+    WaitIsRelease,
+    GuardsOfWaiters,
+    NoProviso,
+    FuturesWithoutTasks,
+    OwnersForgotten,
+    // Mistakes in renamings of threads that are alike, which only symmetric searches use.
+    OwnersNotRenamed,
+    OwnCellsNotRenamed,
+    IndexArithmeticAccepted,
     // Mistakes in the environment of components.
     OpenRowMissed,
     UnderWayForgotten,
@@ -124,6 +135,11 @@ impl Mutant {
         Mutant::SlotNotCleared,
     ];
 
+    /// All mistakes in renamings of threads that are alike.
+    #[cfg(feature = "mutants")]
+    pub const OF_SYMMETRY: [Mutant; 3] =
+        [Mutant::OwnersNotRenamed, Mutant::OwnCellsNotRenamed, Mutant::IndexArithmeticAccepted];
+
     /// All mistakes in the search for deadlock rings.
     #[cfg(feature = "mutants")]
     pub const OF_RINGS: [Mutant; 9] = [
@@ -150,6 +166,17 @@ impl Mutant {
         Mutant::StaticWeakClosed,
         Mutant::StaticQuitSafelyIgnored,
         Mutant::StaticReadsUnderLocks,
+    ];
+
+    /// All mistakes in the stubborn sets of a search.
+    #[cfg(feature = "mutants")]
+    pub const OF_STUBBORN: [Mutant; 6] = [
+        Mutant::LaterPostsCommute,
+        Mutant::WaitIsRelease,
+        Mutant::GuardsOfWaiters,
+        Mutant::NoProviso,
+        Mutant::FuturesWithoutTasks,
+        Mutant::OwnersForgotten,
     ];
 
     /// All mistakes that a search can notice, without `None`.

@@ -31,7 +31,7 @@ pub fn search_for<P: Program<Guest: Snapshot>, M: Monitor>(
     monitor: &M,
     context: SearchContext<'_>,
 ) -> (OrderResult, u64) {
-    let plan = SearchPlan { reduce: false, pairs: false, ..plan.clone() };
+    let plan = plan.in_full();
     let (scale, searched) = search(&plan, monitor, SearchStorage::States, context);
     let order = match (searched.finds.accepted, searched.cut) {
         (Some(first), _) => OrderResult::Happens(way(&plan, scale, &searched, first)),
@@ -49,7 +49,7 @@ pub fn is_accepted<P: Program<Guest: Snapshot>, M: Monitor>(
     monitor: &M,
     context: SearchContext<'_>,
 ) -> (Option<bool>, u64) {
-    let plan = SearchPlan { reduce: false, pairs: false, ..plan.clone() };
+    let plan = plan.in_full();
     let (_, searched) = search(&plan, monitor, SearchStorage::States, context);
     let accepted = searched.finds.accepted.is_some();
     ((accepted || searched.cut.is_none()).then_some(accepted), searched.table.len())

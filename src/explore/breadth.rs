@@ -8,6 +8,7 @@
 use super::choices;
 use super::level::{Arena, Level, StateNode};
 use super::monitor::Monitor;
+use super::proviso;
 use super::searched::{SearchState, SearchStorage};
 use super::table::{FreshState, SHARDS, Table};
 use super::worker::Worker;
@@ -30,10 +31,33 @@ pub(super) fn search<P: Program<Guest: Snapshot>, M: Monitor>(
     context: SearchContext<'_>,
 ) -> SearchState<P::Guest, M> {
     let mut searched = SearchState::start(plan, scale, monitor, SHARDS);
+    let keep = if searched.needs_graph(plan) { SearchStorage::Graph } else { keep };
     let mut workers: Vec<Worker<'_, P, M>> =
         (0..plan.jobs.max(1)).map(|_| Worker::new(plan, scale, &searched, keep)).collect();
     let mut level = Level::new(searched.vectors.as_ref().map(|(shared, _)| &**shared));
     level.next(&searched.table);
+    loop {
+        if !go_on(plan, scale, &mut searched, &mut workers, &mut level, context) {
+            return searched;
+        }
+        let again = proviso::left_out(plan, &mut searched);
+        if again.is_empty() {
+            return searched.through();
+        }
+        workers.iter_mut().for_each(|worker| worker.in_full.clone_from(&searched.in_full));
+        level.take(again);
+    }
+}
+
+// Visits all states from a level on. Returns false if the search is over before.
+fn go_on<P: Program<Guest: Snapshot>, M: Monitor>(
+    plan: &SearchPlan<'_, P>,
+    scale: Scale,
+    searched: &mut SearchState<P::Guest, M>,
+    workers: &mut [Worker<'_, P, M>],
+    level: &mut Level<P::Guest, M>,
+    context: SearchContext<'_>,
+) -> bool {
     while !level.states.is_empty() {
         let (before, of_level) = (searched.table.len(), level.states.len() as u64);
         let mut queue = std::mem::take(&mut level.states).into_iter().enumerate().peekable();
@@ -60,10 +84,10 @@ pub(super) fn search<P: Program<Guest: Snapshot>, M: Monitor>(
             if may_find > room && batch.len() == 1 {
                 workers[0].until = Some(searched.until(&plan.bounds));
             }
-            let left = expand(&mut workers, (&searched.table, &level.arena), batch, searched.depth, context.stop);
+            let left = expand(workers, (&searched.table, &level.arena), batch, searched.depth, context.stop);
             workers[0].until = None;
             searched.full |= left > 0;
-            for worker in &mut workers {
+            for worker in workers.iter_mut() {
                 searched.finds.merge(&mut worker.finds);
                 searched.largest = searched.largest.max(worker.node_bytes);
             }
@@ -72,13 +96,13 @@ pub(super) fn search<P: Program<Guest: Snapshot>, M: Monitor>(
             let found = searched.table.len() - before;
             let frontier = queue.len() as u64 + left + found;
             if searched.is_over((plan, &plan.bounds, scale), searched.depth, frontier, context) {
-                return searched;
+                return false;
             }
         }
         level.next(&searched.table);
         searched.depth += u32::from(!level.states.is_empty());
     }
-    searched.through()
+    true
 }
 
 type Batch<G, M> = Vec<(usize, FreshState<StateNode<G, M>>)>;

@@ -34,6 +34,8 @@ struct Contents<S> {
 /// What all workers of a search share.
 pub(super) struct Shared<G: Snapshot> {
     pub(super) slots: Slots,
+    /// Whether states are renamed, which may change all slots.
+    pub(super) renames: bool,
     /// Digest of a state less the digests of the contents of its slots. It is the same for all states.
     rest: u128,
     contents: RwLock<Contents<G::Stand>>,
@@ -73,7 +75,7 @@ impl<G: Snapshot> Shared<G> {
             largest: 0,
             spreads: false,
         };
-        let mut shared = Self { rest: 0, contents: RwLock::new(contents), slots };
+        let mut shared = Self { rest: 0, contents: RwLock::new(contents), slots, renames: false };
         let mut scratch = Scratch::new(&shared, machine);
         let none = vec![NO_CONTENT; shared.slots.len()];
         let mut vector = Vec::new();
@@ -92,7 +94,11 @@ impl<G: Snapshot> Shared<G> {
     /// Upper bound of the bytes of the contents that a new state may bring, approximately.
     pub(super) fn growth(&self) -> u64 {
         let contents = self.contents.read();
-        let changed = if contents.spreads { self.slots.threads + self.slots.queues().len() } else { 2 };
+        let changed = match (self.renames, contents.spreads) {
+            (true, _) => self.slots.len(),
+            (false, true) => self.slots.threads + self.slots.queues().len(),
+            (false, false) => 2,
+        };
         contents.largest * changed.max(2) as u64
     }
 

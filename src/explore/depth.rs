@@ -4,6 +4,7 @@
 
 use super::level::{Arena, StateNode};
 use super::monitor::Monitor;
+use super::proviso;
 use super::searched::{SearchState, SearchStorage};
 use super::table::{FreshState, MOST_IN_SHARD};
 use super::worker::Worker;
@@ -26,12 +27,22 @@ pub(super) fn search<P: Program<Guest: Snapshot>, M: Monitor>(
 ) -> SearchState<P::Guest, M> {
     let bounds = Bounds { states: plan.bounds.states.min(MOST), ..plan.bounds };
     let mut searched = SearchState::start(plan, scale, monitor, 1);
+    let keep = if searched.needs_graph(plan) { SearchStorage::Graph } else { keep };
     let mut worker = Worker::new(plan, scale, &searched, keep);
     let (mut open, mut found) = (Vec::new(), Vec::new());
     searched.table.next_level(&mut found);
     open.extend(found.drain(..).map(|fresh| (fresh, 0)));
     let mut looked: u64 = 0;
-    while let Some((mut fresh, depth)) = open.pop() {
+    loop {
+        let Some((mut fresh, depth)) = open.pop() else {
+            let again = proviso::left_out(plan, &mut searched);
+            if again.is_empty() {
+                return searched.through();
+            }
+            worker.in_full.clone_from(&searched.in_full);
+            open.extend(again.into_iter().map(|fresh| (fresh, searched.depth)));
+            continue;
+        };
         searched.depth = searched.depth.max(depth);
         worker.until = Some(searched.until(&bounds));
         worker.most_spare = searched.most_spare(plan);
@@ -57,7 +68,6 @@ pub(super) fn search<P: Program<Guest: Snapshot>, M: Monitor>(
             }
         }
     }
-    searched.through()
 }
 
 // Gives the states that differ little from their parent vectors of their own.

@@ -31,6 +31,8 @@ pub(super) struct Edge {
 #[derive(Clone, Default)]
 pub(super) struct Finds {
     pub(super) transitions: u64,
+    /// Number of states in which only a stubborn set was followed.
+    pub(super) reduced: u64,
     pub(super) ends: BTreeMap<SearchEnd, Sight>,
     pub(super) adjacent: BTreeMap<Pair, Sight>,
     /// The first state that the monitor accepts.
@@ -44,6 +46,8 @@ pub(super) struct Finds {
     pub(super) open: Vec<(StateId, u64)>,
     /// Number of states at the bound of depth whose successors were not visited.
     pub(super) cut_by_depth: u64,
+    /// Whether a symmetric search has found a state that cannot be renamed.
+    pub(super) unfit: bool,
     /// Number of choices that the monitor refused.
     pub(super) refused: u64,
     /// Whether some transition led to a state of the same level or of an earlier one. Without such a transition the
@@ -59,9 +63,11 @@ pub(super) struct Finds {
 impl Finds {
     pub(super) fn merge(&mut self, other: &mut Finds) {
         self.transitions += std::mem::take(&mut other.transitions);
+        self.reduced += std::mem::take(&mut other.reduced);
         self.cut_by_depth += std::mem::take(&mut other.cut_by_depth);
         self.refused += std::mem::take(&mut other.refused);
         self.goes_back |= other.goes_back;
+        self.unfit |= other.unfit;
         self.deadlines = self.deadlines.max(other.deadlines);
         self.fits = crate::world::divisor(self.fits, other.fits);
         self.accepted = self.accepted.into_iter().chain(other.accepted.take()).min();

@@ -98,8 +98,14 @@ impl<G: Snapshot, M> Level<G, M> {
 
     /// Replaces the level by the next one.
     pub(super) fn next(&mut self, table: &Table<StateNode<G, M>>) {
-        self.states = Vec::new();
-        table.next_level(&mut self.states);
+        let mut states = Vec::new();
+        table.next_level(&mut states);
+        self.take(states);
+    }
+
+    /// Replaces the level by these states.
+    pub(super) fn take(&mut self, states: Vec<FreshState<StateNode<G, M>>>) {
+        self.states = states;
         let width = self.arena.width;
         if width == 0 {
             return;

@@ -12,8 +12,8 @@ use super::cycles::{StateGraph, Unknown};
 use super::finds::Edge;
 use super::monitor::{NoMonitor, ProductState};
 use super::searched::{SearchState, SearchStorage};
+use super::sleep::FIRST_EVENT_BIT;
 use super::table::StateId;
-use super::worker::FIRST_EVENT_BIT;
 use super::{ClockMode, Cut, RunChoices, SearchContext, SearchPlan, SearchReport, explored, path, search};
 use crate::event::{Op, ThreadId};
 use crate::world::{Canonicalizer, Program, Scale, Snapshot, ThreadStage};
@@ -38,7 +38,7 @@ pub fn livelocks<P: Program<Guest: Snapshot>>(
     plan: &SearchPlan<'_, P>,
     context: SearchContext<'_>,
 ) -> (Vec<Livelock>, Option<Cut>) {
-    let plan = SearchPlan { reduce: false, pairs: false, ..plan.clone() };
+    let plan = plan.in_full();
     let first = super::first(&plan, Scale::default(), &NoMonitor);
     if plan.clock == ClockMode::Critical || Shared::new(&first.machine, 0).is_none() {
         return of_graph(&plan, context);
@@ -49,7 +49,7 @@ pub fn livelocks<P: Program<Guest: Snapshot>>(
 
 /// Like [`explore`](super::explore), and returns the possible livelocks as well, unless the search is cut: it searches
 /// once for both wherever it can. `phase` is called when it begins to look for livelocks. The second result is `None`
-/// if the livelocks are not known.
+/// if the livelocks are not known, as after a search that has left out states.
 #[must_use]
 pub fn explore_with_livelocks<P: Program<Guest: Snapshot>>(
     plan: &SearchPlan<'_, P>,
@@ -57,7 +57,7 @@ pub fn explore_with_livelocks<P: Program<Guest: Snapshot>>(
     phase: impl FnOnce(),
 ) -> (SearchReport, Option<Vec<Livelock>>) {
     let (scale, searched) = search(plan, &NoMonitor, SearchStorage::States, context);
-    if searched.cut.is_some() {
+    if searched.cut.is_some() || searched.relations.is_some() {
         return (explored(plan, scale, searched, context), None);
     }
     phase();
@@ -83,7 +83,7 @@ fn of_search<P: Program<Guest: Snapshot>>(
     }
     match of_vectors(plan, scale, searched, context) {
         Ok(found) => (found, None),
-        Err(Unknown::Whole) => of_graph(&SearchPlan { reduce: false, pairs: false, ..plan.clone() }, context),
+        Err(Unknown::Whole) => of_graph(&plan.in_full(), context),
         Err(Unknown::Stopped) => (Vec::new(), Some(Cut::Stopped)),
         Err(Unknown::Memory) => (Vec::new(), Some(Cut::Memory)),
     }
@@ -161,7 +161,7 @@ fn livelock<P: Program<Guest: Snapshot>>(
     let world = &node.machine.world;
     let lives = |thread: ThreadId| {
         let t = world.thread(thread);
-        let bit = super::worker::bit(&numbers, crate::event::Actor::Thread(thread));
+        let bit = super::sleep::bit(&numbers, crate::event::Actor::Thread(thread));
         let between = world.queue(thread).is_some() && (cycle.begins & bit != 0 || !t_in_task(t));
         t.status == ThreadStage::Alive && !t.daemon && !between
     };
@@ -186,7 +186,7 @@ fn livelock<P: Program<Guest: Snapshot>>(
 // Whether every actor that is open in all states of a component acts in it. Events are exempt, since they need never
 // fire.
 fn is_just(always: u64, acts: u64) -> bool {
-    let events = (1u64 << super::worker::CLOCK_BIT) - (1 << FIRST_EVENT_BIT);
+    let events = (1u64 << super::sleep::CLOCK_BIT) - (1 << FIRST_EVENT_BIT);
     always & !acts & !events == 0
 }
 
@@ -194,17 +194,19 @@ fn t_in_task(t: &crate::world::ThreadRecord) -> bool {
     t.context != t.home || !matches!(t.pending, Op::Begin)
 }
 
-struct Graph {
-    ids: Vec<StateId>,
+/// The graph of the states of a search, as lists of edges.
+pub(super) struct Graph {
+    pub(super) ids: Vec<StateId>,
     // Index in `edges` at which the edges of each state begin.
     first: Vec<usize>,
     // Target, actor's bit, and whether the edge begins a task.
     edges: Vec<(u32, u64, bool)>,
-    open: Vec<u64>,
+    // Bits of the actors that are open in each state.
+    pub(super) open: Vec<u64>,
 }
 
 impl Graph {
-    fn new(edges: &[Edge], open: &[(StateId, u64)]) -> Self {
+    pub(super) fn new(edges: &[Edge], open: &[(StateId, u64)]) -> Self {
         let mut states: Vec<(StateId, u64)> = open.to_vec();
         states.sort_unstable();
         let ids: Vec<StateId> = states.iter().map(|(id, _)| *id).collect();
@@ -224,9 +226,20 @@ impl Graph {
         &self.edges[self.first[state]..self.first[state + 1]]
     }
 
-    // Tarjan's algorithm without recursion. Returns the components with an edge inside, in the order in which they
-    // are completed.
-    fn components(&self) -> Vec<BTreeSet<usize>> {
+    /// Returns whether no edge leads out of a component.
+    pub(super) fn is_closed(&self, component: &BTreeSet<usize>) -> bool {
+        component.iter().flat_map(|state| self.of(*state)).all(|(to, ..)| component.contains(&(*to as usize)))
+    }
+
+    /// Returns the bits of the actors that are open somewhere in a component, and never act in it.
+    pub(super) fn never_acts(&self, component: &BTreeSet<usize>) -> u64 {
+        let open = component.iter().fold(0, |mask, state| mask | self.open[*state]);
+        open & !self.inside(component).fold(0, |mask, (_, by, _)| mask | by)
+    }
+
+    /// Returns the components with an edge inside, in the order in which they are completed.
+    // Tarjan's algorithm without recursion.
+    pub(super) fn components(&self) -> Vec<BTreeSet<usize>> {
         const NEW: u32 = u32::MAX;
         let n = self.ids.len();
         let (mut index, mut low) = (vec![NEW; n], vec![0u32; n]);

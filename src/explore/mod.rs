@@ -9,6 +9,7 @@
 //! - **Reduction**: of choices that commute only one order is followed (sleep sets, kept with the states; a state is
 //!   revisited when its sleep set shrinks: Godefroid, Holzmann and Pirottin, *State-space caching revisited*). It
 //!   leaves out transitions, never states, so it needs no proviso for cycles.
+//! - **Stubborn sets** leave out states as well ([`Stubbornness`], `stubborn`), and with them some answers.
 //! - **The same answer for any number of workers**: of two ways to a state the lesser one counts (`table`), and
 //!   bounds cut between batches.
 
@@ -28,9 +29,16 @@ mod livelock;
 mod monitor;
 mod order;
 mod path;
+mod progress;
+mod proviso;
 mod remembered;
 mod searched;
+mod sleep;
 mod stall;
+mod stubborn;
+#[cfg(debug_assertions)]
+mod stubborn_check;
+mod symmetry;
 mod table;
 mod vector_worker;
 mod vectors;
@@ -47,19 +55,22 @@ pub use order::{
     witness, write_progress,
 };
 pub use path::RunChoices;
+pub use progress::{NoSearchProgress, SearchContext, SearchProgress, SearchStatus};
 pub use stall::least_stalls;
+pub use stubborn::Stubbornness;
+pub use symmetry::explore_symmetric;
 pub use table::MOST_STATES;
 
 use crate::base::mutant::{self, Mutant};
 use crate::detect::Pair;
 use crate::event::{Actor, Choice, GlobalId};
 use crate::vm::Model;
-use crate::world::{Limits, Program, Scale, Snapshot, divisor};
+use crate::world::{Limits, Program, Scale, Snapshot, Symmetry, divisor};
 use finds::{Finds, Sight};
 use monitor::ProductState;
 use searched::{SearchState, SearchStorage};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
 
 /// The subject of a search, its bounds and its options.
 pub struct SearchPlan<'m, P = Model> {
@@ -78,6 +89,12 @@ pub struct SearchPlan<'m, P = Model> {
     /// Whether only one order of commuting choices is followed. States and ends are the same, with fewer transitions;
     /// ways are no longer shortest ways.
     pub reduce: bool,
+    /// Whether a search leaves out states as well, by stubborn sets. Then it tells the ends at which nothing can move,
+    /// with their values, and of all others the kinds and sites; it has no shortest ways. `reduce` is ignored then. A
+    /// search with [`pairs`](Self::pairs), a monitor or the fast clock is never reduced.
+    pub stubborn: Option<Stubbornness>,
+    /// The threads that are alike, for [`explore_symmetric`].
+    pub symmetry: Option<Arc<Symmetry>>,
     /// Whether the search records which accesses can be side by side. This turns reduction off.
     pub pairs: bool,
     /// Variables whose values distinguish ends.
@@ -94,8 +111,9 @@ pub struct SearchPlan<'m, P = Model> {
 
 impl<P> Clone for SearchPlan<'_, P> {
     fn clone(&self) -> Self {
-        let (observe, from, abandoned) = (self.observe.clone(), self.from.clone(), self.abandoned.clone());
-        Self { observe, from, abandoned, ..*self }
+        let Self { observe, from, abandoned, symmetry, .. } = self;
+        let (observe, from, abandoned) = (observe.clone(), from.clone(), abandoned.clone());
+        Self { observe, from, abandoned, symmetry: symmetry.clone(), ..*self }
     }
 }
 
@@ -111,6 +129,8 @@ impl<'m, P> SearchPlan<'m, P> {
             first: SearchOrder::Nearest,
             clock: ClockMode::Exact,
             reduce: false,
+            stubborn: None,
+            symmetry: None,
             pairs: false,
             observe: BTreeSet::new(),
             from: Vec::new(),
@@ -120,7 +140,18 @@ impl<'m, P> SearchPlan<'m, P> {
     }
 
     fn reduces(&self) -> bool {
-        self.reduce && !self.pairs && self.clock == ClockMode::Exact
+        self.reduce && !self.pairs && self.clock == ClockMode::Exact && self.stubborn.is_none()
+    }
+
+    /// Returns how the search leaves out states; `None` if it visits all of them.
+    #[must_use]
+    pub fn stubbornness(&self) -> Option<Stubbornness> {
+        self.stubborn.filter(|_| !self.pairs && self.clock == ClockMode::Exact)
+    }
+
+    // Returns the plan of a search that visits all states and follows all choices.
+    fn in_full(&self) -> Self {
+        Self { reduce: false, stubborn: None, pairs: false, ..self.clone() }
     }
 }
 
@@ -181,44 +212,6 @@ pub enum Cut {
     Stopped,
 }
 
-/// Progress of a search.
-#[derive(Clone, Copy, Debug)]
-pub struct SearchStatus {
-    /// Number of states found.
-    pub states: u64,
-    /// Number of choices followed.
-    pub transitions: u64,
-    /// Number of states found and not yet visited.
-    pub frontier: u64,
-    /// Memory in bytes, approximately.
-    pub memory: u64,
-    /// Steps from the start to the states that are visited now.
-    pub depth: u32,
-}
-
-/// Receives the progress of a search.
-pub trait SearchProgress: Sync {
-    /// Receives the current status.
-    fn at(&self, status: &SearchStatus);
-}
-
-/// Ignores the progress of a search.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct NoSearchProgress;
-
-impl SearchProgress for NoSearchProgress {
-    fn at(&self, _: &SearchStatus) {}
-}
-
-/// How the caller stops a search and follows its progress.
-#[derive(Clone, Copy)]
-pub struct SearchContext<'c> {
-    /// Stops the search as soon as it is set.
-    pub stop: &'c AtomicBool,
-    /// Receives the progress.
-    pub progress: &'c dyn SearchProgress,
-}
-
 /// Result of a search.
 #[derive(Clone, Debug)]
 pub struct SearchReport {
@@ -226,6 +219,9 @@ pub struct SearchReport {
     pub states: u64,
     /// Number of choices followed. All ticks in a row from one state count as one.
     pub transitions: u64,
+    /// Number of states in which only the choices of a stubborn set were followed. `None` if the search visits all
+    /// states.
+    pub reduced: Option<u64>,
     /// Steps from the start to the farthest state.
     pub depth: u32,
     /// The bound that cut the search; `None` if it is complete.
@@ -320,17 +316,18 @@ fn explored<P: Program<Guest: Snapshot>, M: Monitor>(
     searched: SearchState<P::Guest, M>,
     context: SearchContext<'_>,
 ) -> SearchReport {
-    let ends =
-        searched.finds.ends.iter().map(|(end, seen)| (end.clone(), way(plan, scale, &searched, *seen))).collect();
-    let adjacent =
-        searched.finds.adjacent.iter().map(|(pair, seen)| (*pair, way(plan, scale, &searched, *seen))).collect();
-    let visited = |digest| searched.table.contains(digest);
+    let ends = symmetry::ends(plan, scale, &searched);
+    let adjacent = searched.finds.adjacent.iter();
+    let adjacent = adjacent.map(|(pair, seen)| (*pair, way(plan, scale, &searched, *seen))).collect();
     let work = searched.finds.transitions.saturating_mul(searched.largest.max(searched.first.bytes()));
-    let estimate = searched.cut.map(|_| estimate::estimate(plan, &searched.first, work, visited, context.stop));
-    let SearchState { table, finds, depth, cut, frontier, memory, .. } = searched;
+    let cut = searched.cut.filter(|_| plan.symmetry.is_none());
+    let estimate =
+        cut.map(|_| estimate::estimate(plan, &searched.first, work, |d| searched.table.contains(d), context.stop));
+    let SearchState { table, finds, depth, cut, frontier, memory, relations, .. } = searched;
     SearchReport {
         states: table.len(),
         transitions: finds.transitions,
+        reduced: relations.map(|_| finds.reduced),
         depth,
         cut,
         frontier,

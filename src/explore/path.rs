@@ -1,7 +1,7 @@
 //! Reconstructs the run that leads to a visited state.
 
 use super::choices::OpenChoices;
-use super::ends::{EndCondition, end_condition};
+use super::ends::{EndCondition, SearchEnd, end_condition};
 use super::monitor::{Monitor, ProductState};
 use super::{ClockMode, SearchPlan};
 use crate::event::{Actor, Choice, LimitKind, Outcome};
@@ -120,6 +120,20 @@ pub(super) fn complete<P: Program>(plan: &SearchPlan<'_, P>, scale: Scale, way: 
     };
     let world = &machine.world;
     Some(RunChoices { choices: raw, outcome, steps: world.steps(), stall: world.stall() })
+}
+
+/// Returns the end of the run of these choices, and the run.
+pub(super) fn end_of<P: Program>(
+    plan: &SearchPlan<'_, P>,
+    scale: Scale,
+    way: &[Choice],
+) -> Option<(SearchEnd, RunChoices)> {
+    let (mut machine, _) = perform(plan, scale, way)?;
+    let (EndCondition::Ended(outcome) | EndCondition::Rests(outcome)) = end_condition(&mut machine) else {
+        return None;
+    };
+    let end = SearchEnd::new(plan, &outcome, &machine.world, 0);
+    Some((end, complete(plan, scale, way)?))
 }
 
 fn make<G: Guest>(machine: &mut Machine<G>, raw: &mut RawChoices, choice: Choice) {

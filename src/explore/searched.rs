@@ -4,10 +4,13 @@ use super::components::{Scratch, Shared};
 use super::finds::Finds;
 use super::level::{Arena, StateNode};
 use super::monitor::{Monitor, ProductState};
+use super::stubborn::ActRelations;
+use super::symmetry::Orbits;
 use super::table::{StateId, StateWay, Table};
 use super::vectors::PART_OF_STEPS;
 use super::{Bounds, ClockMode, Cut, SearchContext, SearchPlan, SearchStatus};
 use crate::world::{Canonicalizer, Program, Scale, Snapshot};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -28,6 +31,10 @@ pub(super) struct SearchState<G: Snapshot, M> {
     pub(super) finds: Finds,
     pub(super) first: ProductState<G, M>,
     pub(super) depth: u32,
+    /// What is known of the acts of the program, if the search follows stubborn sets.
+    pub(super) relations: Option<Arc<ActRelations<G>>>,
+    /// The states that are expanded in full, so that no actor is left out forever.
+    pub(super) in_full: BTreeSet<StateId>,
     /// The bound that cut the search, if one did.
     pub(super) cut: Option<Cut>,
     /// Number of states found and not visited.
@@ -84,6 +91,8 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
         shards: usize,
     ) -> Self {
         let first = super::first(plan, scale, monitor);
+        let is_stubborn = M::ALONE && plan.stubbornness().is_some();
+        let relations = if is_stubborn { ActRelations::new(&first.machine).map(Arc::new) } else { None };
         let table = Table::new(plan.reduces(), shards);
         let digest = first.digest(&mut Canonicalizer::new());
         let root = StateWay { digest, parent: StateId::NONE, rank: 0, sleep: 0 };
@@ -92,8 +101,17 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
         let whole = plan.reduces() && first.machine.guest.watches_rest();
         let by_vectors = M::ALONE && plan.clock == ClockMode::Exact && !whole;
         let divided = if by_vectors { Shared::new(&first.machine, digest) } else { None };
+        let mut root = root;
         let (node, vectors) = match divided {
-            Some((shared, scratch, vector)) => (StateNode::Vector(vector.into()), Some((Arc::new(shared), scratch))),
+            Some((mut shared, scratch, mut vector)) => {
+                shared.renames = plan.symmetry.is_some();
+                if let Some(symmetry) = &plan.symmetry {
+                    let mut orbits = Orbits::new(symmetry, &shared, &scratch);
+                    orbits.represent(&shared, &mut vector);
+                    root.digest = orbits.digest(&shared, &vector);
+                }
+                (StateNode::Vector(vector.into()), Some((Arc::new(shared), scratch)))
+            }
             None => (StateNode::Whole(Box::new(first.clone())), None),
         };
         table.insert(root, || node);
@@ -105,6 +123,8 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
             finds,
             first,
             depth: 0,
+            relations,
+            in_full: BTreeSet::new(),
             cut: None,
             frontier: 0,
             memory: 0,
@@ -113,6 +133,11 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
             expanded: 0,
             holds: 0,
         }
+    }
+
+    /// Returns whether the search has to keep its graph, to find out which actors it has left out.
+    pub(super) fn needs_graph<P>(&self, plan: &SearchPlan<'_, P>) -> bool {
+        self.relations.is_some() && plan.stubbornness().is_some_and(|how| how.proviso)
     }
 
     /// Returns how many more states the search may find for certain before a bound cuts it. A new state may bring
@@ -188,7 +213,10 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
         let cut = bounds.cut(states, full, context.stop.load(Ordering::Relaxed));
         // If no state is left to visit, the bound has cut nothing off.
         self.cut = cut.filter(|cut| frontier > 0 || *cut == Cut::Stopped);
-        self.cut.is_some() || self.finds.accepted.is_some() || super::misfit(plan, scale, &self.finds).is_some()
+        self.cut.is_some()
+            || self.finds.unfit
+            || self.finds.accepted.is_some()
+            || super::misfit(plan, scale, &self.finds).is_some()
     }
 
     /// Finishes a search that has no state left to visit. It is still cut if the bound of depth left some out.

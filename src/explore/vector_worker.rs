@@ -4,9 +4,10 @@ use super::end_watch::EndWatch;
 use super::ends::{EndCondition, end_condition};
 use super::level::StateNode;
 use super::monitor::{Monitor, ProductState, kept};
+use super::sleep::bit;
 use super::table::{FreshState, StateId, StateWay, Table, VisitTime};
-use super::vectors::VectorWorker;
-use super::worker::{AFTER_TICKS, Visit, Worker, bit, rank};
+use super::vectors::{NearStep, VectorWorker};
+use super::worker::{AFTER_TICKS, Visit, Worker, rank};
 use crate::base::Id;
 use crate::base::mutant::{self, Mutant};
 use crate::event::{Actor, Choice};
@@ -64,8 +65,35 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
             self.choices.all.extend(choices.iter().map(|(choice, _)| *choice));
             self.wake_up(visit.sleep);
         }
+        let chosen = self.stubborn.is_some() && {
+            vectors.scratch.load(&vectors.shared, vector);
+            self.chooses(visit.id, &vectors.scratch.machine)
+        };
+        let mut all = true;
+        // As in `expand_whole`.
+        for at_once in [true, false] {
+            if at_once || chosen && self.ended && all {
+                let follow = (visit, chosen, at_once);
+                all &= self.follow_all_of_vector(table, vectors, vector, (&choices, digest), follow, stop);
+            }
+        }
+        vectors.choices = choices;
+        self.fits(vectors.scratch.machine.world.scale().fits);
+        all
+    }
+
+    // Follows the choices of a state, as `follow_all` does. `digest` is that of the state.
+    fn follow_all_of_vector(
+        &mut self,
+        table: &Table<StateNode<P::Guest, M>>,
+        vectors: &mut VectorWorker<P::Guest>,
+        vector: &[u32],
+        (choices, digest): (&[(Choice, Option<NearStep>)], u128),
+        (visit, chosen, at_once): (Visit, bool, bool),
+        stop: &AtomicBool,
+    ) -> bool {
         let (mut all, mut i) = (true, 0);
-        // Sleep sets as in `expand_whole`.
+        // Sleep sets as in `follow_all`.
         'choices: for of_actor in choices.chunk_by(|(a, _), (b, _)| a.actor == b.actor) {
             let actor = of_actor[0].0.actor;
             let mut quiet = true;
@@ -76,7 +104,7 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
                 }
                 let way = StateWay { digest: 0, parent: visit.id, rank: rank(visit.place, i), sleep: 0 };
                 i += 1;
-                if self.reduces && self.asleep.contains(&actor) {
+                if self.reduces && self.asleep.contains(&actor) || self.is_chosen(chosen, actor) != at_once {
                     continue;
                 }
                 if actor == Actor::Clock {
@@ -86,6 +114,12 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
                 }
                 self.finds.transitions += 1;
                 let (to, is_quiet) = match near {
+                    Some(near) if vectors.orbits.is_some() => {
+                        vectors.next.clear();
+                        vectors.next.extend_from_slice(vector);
+                        near.to.apply(&mut vectors.next);
+                        (self.found_alike(table, vectors, way).1, false)
+                    }
                     Some(near) => {
                         let digest = kept(digest.wrapping_add(near.difference));
                         let is_quiet = self.reduces && vectors.scratch.facts(near.to.thread.1).is_quiet;
@@ -107,8 +141,6 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
                 self.asleep.push(actor);
             }
         }
-        vectors.choices = choices;
-        self.fits(vectors.scratch.machine.world.scale().fits);
         all
     }
 
@@ -125,6 +157,7 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
         let watch = self.reduces.then(|| EndWatch::new(&vectors.scratch.machine, choice.actor));
         vectors.scratch.machine.step(choice);
         let machine = &vectors.scratch.machine;
+        self.ended |= machine.world.outcome().is_some();
         let unseen = watch.is_some_and(|watch| !watch.sees(machine));
         let quiet = unseen && vectors.was_quiet(vector, choice.actor);
         if quiet {
@@ -164,6 +197,11 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
         let VectorWorker { shared, scratch, next, .. } = vectors;
         let is_vector = scratch.intern_all(shared, before, next);
         scratch.forget_all();
+        if is_vector && vectors.orbits.is_some() {
+            return self.found_alike(table, vectors, way);
+        }
+        let VectorWorker { shared, scratch, next, .. } = vectors;
+        self.finds.unfit |= !is_vector && self.plan.symmetry.is_some() && scratch.machine.world.outcome().is_none();
         if is_vector {
             way.digest = kept(scratch.digest_of(shared, next));
             let found = table.insert(way, || StateNode::Vector(next.as_slice().into()));
@@ -223,6 +261,7 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
                 self.note_edge(way.parent, to, Actor::Clock, false);
             }
             let machine = &mut vectors.scratch.machine;
+            self.ended |= machine.world.outcome().is_some();
             // A run may end at rest here, and then has no further ticks.
             if machine.world.rests() {
                 machine.check_rest();
@@ -230,7 +269,7 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
             let world = &machine.world;
             // A state that was visited before, and whose clock moves on, has had its own ticks.
             let had = seen == VisitTime::Before && world.clock_open();
-            if had || world.outcome().is_some() || world.now() >= last || to_deadlines {
+            if had || self.stubborn.is_some() || world.outcome().is_some() || world.now() >= last || to_deadlines {
                 break;
             }
         }

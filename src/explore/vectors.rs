@@ -7,6 +7,7 @@ use super::choices::OpenChoices;
 use super::components::{Scratch, Shared};
 use super::level::NearState;
 use super::remembered::{LeftBehind, RememberedStep, RememberedSteps, key};
+use super::symmetry::Orbits;
 use crate::base::Id;
 use crate::event::{Actor, Choice, ThreadId};
 use crate::world::{Canonicalizer, Keeps, Meets, Snapshot, World, is_quiet};
@@ -19,6 +20,8 @@ pub(super) struct VectorWorker<G: Snapshot> {
     // A machine that stays in the state that is visited, if the search reduces.
     before: Option<Scratch<G>>,
     remembered: RememberedSteps,
+    /// What a symmetric search needs.
+    pub(super) orbits: Option<Box<Orbits<G>>>,
     // Choices of the state that is visited, each with what its step leaves. `None`: it has to be performed.
     pub(super) choices: Vec<(Choice, Option<NearStep>)>,
     // Successor that is a vector.
@@ -51,6 +54,7 @@ impl<G: Snapshot> VectorWorker<G> {
             scratch: scratch.another(shared),
             before: plan.reduces().then(|| scratch.another(shared)),
             remembered: RememberedSteps::new(bytes),
+            orbits: plan.symmetry.as_ref().map(|symmetry| Box::new(Orbits::new(symmetry, shared, scratch))),
             choices: Vec::new(),
             next: Vec::new(),
             #[cfg(debug_assertions)]

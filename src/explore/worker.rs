@@ -7,13 +7,16 @@ use super::finds::{Edge, Finds, Sight, note};
 use super::level::{Arena, StateNode};
 use super::monitor::{Monitor, ProductState};
 use super::searched::{SearchState, SearchStorage, Until};
+use super::sleep::bit;
+use super::stubborn::StubbornSets;
 use super::table::{FreshState, StateId, StateWay, Table, VisitTime};
 use super::vectors::VectorWorker;
 use super::{ClockMode, SearchPlan};
 use crate::base::mutant::{self, Mutant};
 use crate::detect::Pair;
-use crate::event::{Actor, Choice, EventId, Op, Outcome, ThreadId};
-use crate::world::{Canonicalizer, Program, Scale, Snapshot, ThreadStage, World, independent, is_quiet};
+use crate::event::{Actor, Choice, Op, Outcome, ThreadId};
+use crate::world::{Canonicalizer, Machine, Program, Scale, Snapshot, ThreadStage, World, independent, is_quiet};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A worker, with its buffers.
@@ -41,6 +44,12 @@ pub(super) struct Worker<'p, P: Program<Guest: Snapshot>, M> {
     pub(super) there: Canonicalizer,
     // Actors in the sleep set of the state that is expanded; grows as its actors are followed.
     pub(super) asleep: Vec<Actor>,
+    /// Chooses the actors that are followed, if not all are.
+    pub(super) stubborn: Option<StubbornSets<P::Guest>>,
+    /// States that are expanded in full all the same.
+    pub(super) in_full: BTreeSet<StateId>,
+    /// Whether a step from the state that is expanded has ended the run.
+    pub(super) ended: bool,
 }
 
 /// Rank of the first choice of a state that is not a tick. Smaller ranks belong to ticks in a row.
@@ -94,7 +103,32 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
             here: Canonicalizer::new(),
             there: Canonicalizer::new(),
             asleep: Vec::new(),
+            stubborn: searched
+                .relations
+                .as_ref()
+                .map(|relations| StubbornSets::new(relations.clone(), plan.stubbornness().unwrap_or_default())),
+            in_full: BTreeSet::new(),
+            ended: false,
         }
+    }
+
+    /// Chooses the actors that are followed from a state. Returns whether some open ones are left out; then
+    /// `stubborn` knows which.
+    pub(super) fn chooses(&mut self, id: StateId, machine: &Machine<P::Guest>) -> bool {
+        self.ended = false;
+        let Some(sets) = &mut self.stubborn else { return false };
+        let chosen = !self.in_full.contains(&id) && sets.choose(machine);
+        self.finds.reduced += u64::from(chosen);
+        #[cfg(debug_assertions)]
+        if chosen {
+            super::stubborn_check::check(sets, machine, self.finds.reduced);
+        }
+        chosen
+    }
+
+    /// Returns whether an actor is followed at once, in a state where `chosen` are.
+    pub(super) fn is_chosen(&self, chosen: bool, actor: Actor) -> bool {
+        !chosen || self.stubborn.as_ref().is_none_or(|sets| sets.has(actor))
     }
 
     /// Learns what other workers have found out in earlier batches.
@@ -188,7 +222,29 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
             let open = self.choices.all.iter().fold(0, |mask, c| mask | bit(&self.here, c.actor));
             self.finds.open.push((visit.id, open));
         }
+        let chosen = self.chooses(visit.id, &node.machine);
         let choices = std::mem::take(&mut self.choices.all);
+        let mut all = true;
+        // After a step that ends the run nothing follows, so that no other actor may wait for it.
+        for at_once in [true, false] {
+            if at_once || chosen && self.ended && all {
+                all &= self.follow_all(table, node, &choices, (visit, chosen, at_once), stop);
+            }
+        }
+        self.choices.all = choices;
+        all
+    }
+
+    // Follows the choices of the actors that are chosen to be followed at once, or of the others. Returns false if some
+    // successors are missing.
+    fn follow_all(
+        &mut self,
+        table: &Table<StateNode<P::Guest, M>>,
+        node: &ProductState<P::Guest, M>,
+        choices: &[Choice],
+        (visit, chosen, at_once): (Visit, bool, bool),
+        stop: &AtomicBool,
+    ) -> bool {
         let mut i = 0;
         let mut all = true;
         // Sleep sets: once all choices of an actor have been followed, the later actors of this state need not try it
@@ -205,7 +261,7 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
                 }
                 let rank = rank(visit.place, i);
                 i += 1;
-                if self.reduces && self.asleep.contains(&actor) {
+                if self.reduces && self.asleep.contains(&actor) || self.is_chosen(chosen, actor) != at_once {
                     continue;
                 }
                 let way = StateWay { digest: 0, parent: visit.id, rank, sleep: 0 };
@@ -220,7 +276,6 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
                 self.asleep.push(actor);
             }
         }
-        self.choices.all = choices;
         all
     }
 
@@ -268,6 +323,7 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
         }
         self.finds.transitions += 1;
         self.fits(self.scratch.machine.world.scale().fits);
+        self.ended |= self.scratch.machine.world.outcome().is_some();
         way.digest = self.scratch.digest(&mut self.there);
         let quiet = self.reduces
             && is_quiet(&from.machine.world, &self.scratch.machine.world, choice.actor)
@@ -328,6 +384,7 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
             if n == 0 {
                 self.edge(&from.machine.world, way.parent, to, Actor::Clock);
             }
+            self.ended |= self.scratch.machine.world.outcome().is_some();
             // A run may end at rest here, and then has no further ticks.
             if self.scratch.machine.world.rests() {
                 self.scratch.machine.check_rest();
@@ -335,7 +392,8 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
             let world = &self.scratch.machine.world;
             // A state that was visited before, and whose clock moves on, has had its own ticks.
             let had = seen == VisitTime::Before && world.clock_open();
-            if had || world.outcome().is_some() || world.now() >= last || to_deadlines {
+            let once = self.stubborn.is_some();
+            if had || once || world.outcome().is_some() || world.now() >= last || to_deadlines {
                 break;
             }
         }
@@ -361,26 +419,6 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
             self.finds.fits = crate::world::divisor(self.finds.fits, fits);
         }
     }
-
-    // Sets `asleep` to the open actors that are in the sleep set of this state.
-    pub(super) fn wake_up(&mut self, sleep: u64) {
-        self.asleep.clear();
-        if !self.reduces || sleep == 0 {
-            return;
-        }
-        for choice in &self.choices.all {
-            if sleep & bit(&self.here, choice.actor) != 0 && self.asleep.last() != Some(&choice.actor) {
-                self.asleep.push(choice.actor);
-            }
-        }
-    }
-
-    // Returns the sleep set after a choice: those actors asleep before it that are independent of it.
-    pub(super) fn sleep_after(&self, before: &World, actor: Actor) -> u64 {
-        let still =
-            self.asleep.iter().filter(|a| independent(before, actor, **a) || mutant::is(Mutant::SleepersNeverWake));
-        still.fold(0, |mask, a| mask | bit(&self.there, *a))
-    }
 }
 
 // Copies a node, into a spare one if there is one.
@@ -391,18 +429,5 @@ fn copied<N: Clone>(node: &N, spare: &mut Vec<Box<N>>) -> Box<N> {
             old
         }
         None => Box::new(node.clone()),
-    }
-}
-
-pub(super) const CLOCK_BIT: u32 = 63;
-pub(super) const FIRST_EVENT_BIT: u32 = 48;
-
-/// Returns the bit of an actor in a sleep set of this state; 0 if its number is too large for one.
-pub(super) fn bit(state: &Canonicalizer, actor: Actor) -> u64 {
-    match actor {
-        Actor::Clock => 1 << CLOCK_BIT,
-        Actor::Event(EventId(e)) if FIRST_EVENT_BIT + e < CLOCK_BIT => 1 << (FIRST_EVENT_BIT + e),
-        Actor::Thread(thread) => state.thread(thread).filter(|n| *n < FIRST_EVENT_BIT).map_or(0, |n| 1 << n),
-        Actor::Event(_) | Actor::Stop => 0,
     }
 }

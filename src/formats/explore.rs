@@ -2,7 +2,7 @@
 
 use super::result::{At, Ending, ending};
 use crate::campaign::remake;
-use crate::event::SiteId;
+use crate::event::{Outcome, SiteId};
 use crate::exec::{LoopEnd, RunResult, value_text};
 use crate::explore::{
     ClockMode, Cut, Livelock, OrderResult, RunChoices, SearchEnd, SearchPlan, SearchReport, SiteOrders,
@@ -38,10 +38,35 @@ pub struct ExploreReport {
     /// Settings that bound what the environment does.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub bounds: BTreeMap<String, i64>,
+    /// What the search has left out. Absent if it has visited all states.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reduction: Option<ReductionReport>,
+    /// Arrays of threads that the search renames, each with the number of its threads.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub alike: BTreeMap<String, usize>,
     pub estimate: Option<SizeEstimate>,
     pub ends: Vec<EndReport>,
     pub livelocks: Option<Vec<LivelockReport>>,
     pub pairs: Option<Vec<SiteOrdersReport>>,
+}
+
+/// What a reduced search has left out.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct ReductionReport {
+    pub states: u64,
+    pub not_told: Vec<String>,
+}
+
+/// What a reduced search does not tell.
+pub const NOT_TOLD: [&str; 5] =
+    ["shortest runs", "livelocks", "least stalls", "limits of runs", "all values of variables where a run fails"];
+
+/// Returns whether other runs may end in the same way with other values, which the search has left out. It has left
+/// out none of the runs that stop at rest, or where nothing can move.
+#[must_use]
+pub fn has_some_values(found: &SearchReport, way: &RunChoices) -> bool {
+    found.reduced.is_some() && matches!(way.outcome, Outcome::Failure(_) | Outcome::Deadlock(_) | Outcome::Limit(..))
 }
 
 /// An estimate of the total size of a search that was cut.
@@ -66,6 +91,9 @@ pub struct EndReport {
     pub outcome: Ending,
     pub signature: String,
     pub values: BTreeMap<String, String>,
+    /// Whether other runs may end in the same way with other values.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub some_values: bool,
     pub steps: u64,
     /// Stall of the run of `token`, in milliseconds.
     pub stall: u64,
@@ -115,6 +143,7 @@ pub struct ExploreParts<'a> {
     pub stalls: &'a BTreeMap<SearchEnd, u64>,
     pub livelocks: Option<&'a [Livelock]>,
     pub orders: Option<&'a SiteOrders>,
+    pub alike: &'a [(String, usize)],
     pub stopped: bool,
     pub timed_out: bool,
 }
@@ -143,6 +172,10 @@ impl ExploreReport {
             cut: found.cut.map(|cut| word(cut, about.timed_out).to_owned()),
             reproducible: !about.stopped && found.cut != Some(Cut::Memory),
             bounds: plan.program.program.components.bounds.iter().cloned().collect(),
+            reduction: found
+                .reduced
+                .map(|states| ReductionReport { states, not_told: NOT_TOLD.map(str::to_owned).to_vec() }),
+            alike: about.alike.iter().cloned().collect(),
             estimate: found.estimate.map(|e| SizeEstimate {
                 states_at_least: e.at_least(found.states),
                 schedules: finite(e.schedules),
@@ -193,6 +226,7 @@ impl ExploreParts<'_> {
             outcome: ending(&remade.machine.world, &LoopEnd::Outcome(way.outcome.clone())),
             signature: remade.token.signature.clone(),
             values: values.collect(),
+            some_values: has_some_values(self.found, way),
             steps: way.steps,
             stall: way.stall,
             least_stall: self.stalls.get(end).copied(),

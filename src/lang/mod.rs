@@ -9,6 +9,7 @@
 //! and [`variants`] finds the variants that `expect` lines name.
 
 #[allow(missing_docs, reason = "a variant says the form; its fields are named after the parts")]
+mod alike;
 pub mod ast;
 mod check;
 mod diagnostic;
@@ -34,6 +35,7 @@ pub mod variants;
 mod warnings;
 pub mod words;
 
+pub use alike::Alike;
 pub(crate) use check::MAX_THREADS;
 pub use check::{CheckErrors, DefineError, check};
 pub use diagnostic::Diagnostic;

@@ -6,9 +6,9 @@ use super::fiber::{Fiber, Frame, FrameKind};
 use super::operands::Values;
 use super::pure::evaluate;
 use super::unwind::Exception;
-use crate::base::IndexVec;
+use crate::base::{Id, IndexVec};
 use crate::event::{BodyId, Failure, FailureKind, Op, ThreadId, Value};
-use crate::world::{CanonicalWriter, Guest, Job, Next, Reply, Setup, Snapshot, WordKind, World};
+use crate::world::{CanonicalWriter, Guest, Job, Next, Renaming, Reply, Setup, Snapshot, WordKind, World};
 use std::sync::Arc;
 
 /// The virtual machine: the threads of one run of a compiled program.
@@ -238,8 +238,27 @@ impl Snapshot for Vm {
         self.fibers[thread].clone_from(stand);
     }
 
+    fn rename(&mut self, by: &Renaming) {
+        let threads = self.code.starts.len();
+        let old: Vec<Fiber> = self.fibers.iter().take(threads).cloned().collect();
+        for (thread, mut fiber) in old.into_iter().enumerate() {
+            let frames: Vec<Frame> = fiber.frames().collect();
+            for frame in frames {
+                let live: Vec<_> = self.live_registers(&frame).collect();
+                for (register, kind) in live {
+                    fiber.regs[register] = by.value(kind, fiber.regs[register]);
+                }
+            }
+            self.fibers[ThreadId::new(by.thread(thread))] = fiber;
+        }
+    }
+
     fn cells(&self, thread: ThreadId) -> u64 {
         self.fibers.get(thread.0 as usize).map_or(0, Fiber::most)
+    }
+
+    fn futures(&self, world: &World) -> Option<crate::world::SharedFutures<Self>> {
+        super::future::futures(self, world)
     }
 
     fn bytes(&self) -> u64 {
@@ -262,11 +281,16 @@ impl Snapshot for Vm {
 impl Vm {
     // The live registers of a frame: kind and value.
     fn live_values<'f>(&'f self, fiber: &'f Fiber, frame: &Frame) -> impl Iterator<Item = (WordKind, Value)> + 'f {
+        self.live_registers(frame).map(|(register, kind)| (kind, fiber.regs[register]))
+    }
+
+    // The live registers of a frame: index and kind.
+    fn live_registers(&self, frame: &Frame) -> impl Iterator<Item = (usize, WordKind)> + '_ {
         let (body, base) = (&self.code.bodies[frame.body], frame.base as usize);
         let live = body.live_at(frame.pc);
         body.kinds.iter().enumerate().filter_map(move |(reg, kind)| {
             let alive = live.is_none_or(|l| l[reg / 64] >> (reg % 64) & 1 == 1);
-            alive.then(|| (*kind, fiber.regs[base + reg]))
+            alive.then_some((base + reg, *kind))
         })
     }
 }

@@ -97,7 +97,8 @@ fn successors(code: &[Instr], at: usize) -> impl Iterator<Item = usize> {
     a.into_iter().chain(b)
 }
 
-fn written(instr: &Instr) -> Option<Reg> {
+/// Returns the register that an instruction writes.
+pub(super) fn written(instr: &Instr) -> Option<Reg> {
     match *instr {
         Instr::Const { dst, .. }
         | Instr::Move { dst, .. }

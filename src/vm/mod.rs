@@ -8,6 +8,7 @@ mod blame;
 mod code;
 mod compile;
 mod fiber;
+mod future;
 mod guest;
 mod instr;
 mod jobs;

@@ -1,11 +1,11 @@
 //! Models: turns a text into a program that can run, in one call.
 
-use super::compile::{CompileError, compile};
+use super::compile::{CompileError, compile, compile_alike};
 use super::{Code, Vm};
 use crate::base::clean;
 use crate::event::{EndValue, GlobalId};
 use crate::lang::ast::File;
-use crate::lang::{CheckErrors, Program, Source, SourceError, check, parse, render, syntax_errors};
+use crate::lang::{Alike, CheckErrors, Program, Source, SourceError, check, parse, render, syntax_errors};
 use crate::world::{self, EndValues, Limits, Machine, Memory, Search, Setup};
 use std::sync::Arc;
 
@@ -120,6 +120,17 @@ impl Model {
     #[must_use]
     pub fn machine(&self, limits: Limits) -> Machine<Vm> {
         Machine::new(Vm::new(self.code.clone()), limits)
+    }
+
+    /// Returns the model for a symmetric search, whose machines can rename the threads that are alike. Its runs are those
+    /// of this model.
+    ///
+    /// # Errors
+    ///
+    /// Returns a [`CompileError`] if a body exceeds a limit of the compiler: this code needs more registers.
+    pub fn with_symmetry(&self, alike: &Alike) -> Result<Self, CompileError> {
+        let code = Arc::new(compile_alike(&self.program, alike)?);
+        Ok(Self { code, ..self.clone() })
     }
 
     /// Returns the digest of the program that a token stores.

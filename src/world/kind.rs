@@ -5,6 +5,12 @@
 pub enum WordKind {
     /// A plain value: a number, a truth value, a declared lock.
     Word,
+    /// A lock. Only code for symmetric searches tells locks from plain values.
+    Lock,
+    /// A condition, in code for symmetric searches.
+    Condition,
+    /// A number that may be an element of this class ([`Symmetry`](super::Symmetry)), in code for symmetric searches.
+    Element(u16),
     /// An object, or null.
     Object,
     /// A thread, or null.
@@ -33,4 +39,12 @@ pub enum WordKind {
     ListOfFences,
     /// The index of a list of values of posts.
     ListOfMessages,
+}
+
+impl WordKind {
+    /// Returns whether the canonical state has the value as it is.
+    #[must_use]
+    pub fn is_plain(self) -> bool {
+        matches!(self, Self::Word | Self::Lock | Self::Condition | Self::Element(_))
+    }
 }

@@ -16,6 +16,7 @@
 //!
 //! The other items serve strategies and guests.
 
+mod acts;
 mod canonical;
 mod canonical_jobs;
 mod canonical_sync;
@@ -29,6 +30,7 @@ mod ending;
 mod environment;
 mod exchange;
 mod footprint;
+mod future;
 mod idle;
 mod in_place;
 mod independent;
@@ -51,6 +53,7 @@ mod program;
 mod question;
 mod queue;
 mod queue_form;
+mod rename;
 mod renew;
 mod rows;
 mod setup;
@@ -58,10 +61,12 @@ mod signature;
 mod slot_content;
 mod slots;
 mod snapshot;
+mod symmetry;
 mod sync;
 mod threads;
 mod waiting;
 
+pub use acts::{Act, Manner};
 pub use canonical::{Canonical, Canonicalizer, DeclaredCounts};
 pub use channels::{Capacity, ChannelSetup, Exchanged, Handover, SelectCase};
 pub(crate) use class::{PostClass, Time};
@@ -71,6 +76,7 @@ pub use contexts::{Contexts, CreationKind};
 pub use effects::{Change, Effects, How, LockHold, Signal, Thing, ThingEffect};
 pub use enabled::Openings;
 pub use footprint::{Facts, Keeps, Meets};
+pub use future::{ActSet, Futures, SharedFutures};
 pub use in_place::Alone;
 pub(crate) use independent::{independent, is_quiet};
 pub use inspect::SyncObjectState;
@@ -91,6 +97,7 @@ pub use signature::{alike, signature};
 pub use slot_content::SlotContent;
 pub use slots::Slots;
 pub use snapshot::{CanonicalWriter, Snapshot};
+pub use symmetry::{CellArray, CellDimension, ElementRange, Lens, Renaming, Symmetry, ThingArray};
 pub use threads::{ThreadRecord, ThreadStage};
 
 use crate::base::{IdSet, IndexVec, Pool};

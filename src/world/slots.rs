@@ -259,10 +259,26 @@ impl<G: Snapshot> Machine<G> {
         let Some(part) = World::part(slots.all[slot]) else { return Some(0) };
         let (world, declared) = (&self.world, self.world.declared());
         room.clear_parts(declared);
-        let mut w = CanonicalWriter { world, room };
-        match slots.all[slot] {
+        let slot = slots.all[slot];
+        if let Slot::Queue(id) = slot {
+            world.threads[id].queue.as_ref()?;
+        }
+        let mut w = CanonicalWriter { world, room, lens: None };
+        self.write_slot(slot, &mut w);
+        w.room.part(part);
+        w.room.is_local(declared).then(|| room.digest())
+    }
+
+    /// Writes the content of a slot. That of the clock is empty.
+    pub(super) fn write_slot(&self, slot: Slot, w: &mut CanonicalWriter<'_>) {
+        let world = &self.world;
+        match slot {
             Slot::Thread(id) => w.stand(&self.guest, id),
-            Slot::Queue(id) => w.queue(&self.guest, world.threads[id].queue.as_ref()?),
+            Slot::Queue(id) => {
+                if let Some(queue) = &world.threads[id].queue {
+                    w.queue(&self.guest, queue);
+                }
+            }
             Slot::Cells(part) => w.cells(&self.guest, part),
             Slot::Lock(id) => w.lock(id),
             Slot::RwLock(id) => w.rwlock(&world.rwlocks[id]),
@@ -274,7 +290,5 @@ impl<G: Snapshot> Machine<G> {
             Slot::Environment => w.listeners_and_events(&self.guest),
             Slot::Clock => {}
         }
-        w.room.part(part);
-        w.room.is_local(declared).then(|| room.digest())
     }
 }

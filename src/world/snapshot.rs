@@ -12,6 +12,7 @@
 use super::canonical::{Canonical, Canonicalizer, DeclaredCounts, Part};
 use super::kind::WordKind;
 use super::queue::Queue;
+use super::symmetry::{Lens, Renaming};
 use super::threads::ThreadStage;
 use super::{Guest, Machine, World};
 use crate::base::Id;
@@ -64,11 +65,22 @@ pub trait Snapshot: Guest + Clone + Send {
     fn stand(&self, thread: ThreadId) -> Self::Stand;
     /// Sets the guest's state of a thread.
     fn set_stand(&mut self, thread: ThreadId, stand: &Self::Stand);
+    /// Renames the guest's state of all threads, and gives it to the new threads. By default no program has threads that
+    /// are alike.
+    fn rename(&mut self, by: &Renaming) {
+        let _ = by;
+    }
     /// Returns the number of cells of the thread's stack that count for the limit of cells: after
     /// [`set_stand`](Self::set_stand) those that it takes now. By default none.
     fn cells(&self, thread: ThreadId) -> u64 {
         let _ = thread;
         0
+    }
+    /// Returns what the guest knows of the futures of its threads. `world` is that of a machine at the start. By
+    /// default nothing is known.
+    fn futures(&self, world: &World) -> Option<super::SharedFutures<Self>> {
+        let _ = world;
+        None
     }
 }
 
@@ -76,6 +88,8 @@ pub trait Snapshot: Guest + Clone + Send {
 pub struct CanonicalWriter<'w> {
     pub(super) world: &'w World,
     pub(super) room: &'w mut Canonicalizer,
+    /// The element that looks at the state, if it is not written as it is.
+    pub(super) lens: Option<&'w Lens>,
 }
 
 impl<'w> CanonicalWriter<'w> {
@@ -89,6 +103,7 @@ impl<'w> CanonicalWriter<'w> {
     pub fn value(&mut self, kind: WordKind, value: Value) {
         match kind {
             WordKind::Word => self.word(value as u64),
+            WordKind::Lock | WordKind::Condition | WordKind::Element(_) => self.word(self.plain_word(kind, value)),
             // A message that is gone, or a post without a handle, is a word.
             WordKind::Message => self.message(value),
             _ if value == NULL && kind != WordKind::Place => self.word(u64::MAX),
@@ -109,7 +124,7 @@ impl<'w> CanonicalWriter<'w> {
                         self.object(object);
                         self.word(u64::from(cell.wrapping_sub(self.world.memory.objects[object].base)));
                     }
-                    None => self.word(u64::from(cell)),
+                    None => self.word(self.plain_word(kind, Value::from(cell))),
                 }
             }
             WordKind::Request => {
@@ -142,7 +157,7 @@ impl<'w> CanonicalWriter<'w> {
 
     pub(super) fn thread(&mut self, thread: ThreadId) {
         let number = self.room.threads.of(thread);
-        self.word(number);
+        self.word(self.thread_word(number));
     }
 
     /// Writes the thread or pool that has a queue.
@@ -206,7 +221,11 @@ impl<'w> CanonicalWriter<'w> {
     // Writes a set of threads, whose order cannot matter later, as sorted numbers. The walk has already numbered all
     // live threads. A holder that has ended may get its number here.
     pub(super) fn threads_as_set(&mut self, threads: &[ThreadId]) {
-        let mut numbers: SmallVec<[u64; 8]> = threads.iter().map(|t| self.room.threads.of(*t)).collect();
+        let mut numbers: SmallVec<[u64; 8]> = Default::default();
+        for thread in threads {
+            let number = self.room.threads.of(*thread);
+            numbers.push(self.thread_word(number));
+        }
         numbers.sort_unstable();
         self.word(numbers.len() as u64);
         numbers.into_iter().for_each(|n| self.word(n));
@@ -362,7 +381,7 @@ impl<G: Snapshot> Machine<G> {
             true => room.start((0..declared.threads).map(ThreadId::new), declared),
             false => room.start(world.declared_threads(), declared),
         }
-        let mut w = CanonicalWriter { world, room };
+        let mut w = CanonicalWriter { world, room, lens: None };
         w.word(if world.now <= world.absolute_until() { world.now } else { 0 });
         w.word(u64::from(world.outcome.is_some()));
         w.room.part(Part::Head);

@@ -80,7 +80,7 @@ impl Observer for Ticks {
 
 /// Reruns a path: it must have the end, the steps and the stall that the search reports. Returns its number of steps,
 /// with consecutive advances of the clock counted as one.
-fn rerun(
+pub(crate) fn rerun(
     model: &Model,
     observe: &BTreeSet<raceflip::lang::program::GlobalId>,
     end: &End,

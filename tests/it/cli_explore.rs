@@ -112,7 +112,12 @@ fn what_is_not_exact_proves_nothing() {
     assert!(few.complete && !few.proves && few.preemptions == Some(0));
     let reduced = report(&[MUSIC, "--reduce"]);
     let all = report(&[MUSIC]);
-    assert!(reduced.states == all.states && reduced.transitions <= all.transitions && reduced.proves);
+    assert!(reduced.states <= all.states && reduced.transitions <= all.transitions && reduced.proves);
+    assert_eq!(reduced.ends.len(), all.ends.len());
+    // What it does not tell is named.
+    assert!(reduced.livelocks.is_none() && all.livelocks.is_some() && all.reduction.is_none());
+    let not_told = reduced.reduction.expect("it was reduced").not_told;
+    assert!(not_told.iter().any(|what| what == "livelocks"), "{not_told:?}");
     let deep = report(&[MUSIC, "--search", "depth"]);
     assert_eq!((deep.states, deep.transitions, deep.ends.len()), (all.states, all.transitions, all.ends.len()));
 }
@@ -133,6 +138,56 @@ fn livelocks_deadlocks_and_values_are_told() {
     let ran = call(&["explore", &ring, "--observe", "x"]);
     assert!(ran.out.contains("deadlock a -> b -> a") || ran.out.contains("deadlock b -> a -> b"), "{}", ran.out);
     assert!(ran.out.contains("ok  x = 1") && ran.out.contains("ok  x = 2"), "{}", ran.out);
+}
+
+#[test]
+fn a_reduced_search_says_what_it_does_not_tell() {
+    let folder = scratch("explore-reduced");
+    let text = "var x = 0; var y = 0; thread a { x = 1; assert y < 0 }; thread b { x = 2 }; thread c { skip; skip }";
+    let fails = file(&folder, "fails.race", text);
+    let ran = call(&["explore", &fails, "--reduce", "--observe", "x"]);
+    assert!(ran.status == FOUND && ran.out.contains("  some values: x = "), "{}", ran.out);
+    assert!(ran.out.contains("not told: shortest runs, livelocks") && !ran.out.contains("livelock is"), "{}", ran.out);
+    let told = report(&[&fails, "--reduce", "--observe", "x"]);
+    assert!(told.ends.iter().all(|end| end.some_values) && told.reduction.is_some_and(|of| of.states > 0));
+    // Where nothing can be left out, all is told.
+    let jobs = file(&folder, "jobs.race", "looper main; async task w() { skip }; thread t { launch w() on main }");
+    let ran = call(&["explore", &jobs, "--reduce"]);
+    assert!(
+        ran.out.contains("--reduce leaves nothing out: the model has") && ran.out.contains("no livelock is possible")
+    );
+    let ran = call(&["explore", &fails, "--reduce", "--clock", "fast"]);
+    assert!(ran.out.contains("--reduce leaves nothing out with --clock fast"), "{}", ran.out);
+}
+
+#[test]
+fn alike_threads_are_renamed_or_the_reason_is_told() {
+    let folder = scratch("explore_symmetry");
+    let text = "var x = 0; var own[3] = 0
+        thread t(i in 0..3) { own[i] = 1; x = own[i] }
+        thread u(i in 0..2) { x = i + 1 }";
+    let alike = file(&folder, "alike.race", text);
+    let ran = call(&["explore", &alike, "--symmetry", "--observe", "x"]);
+    for part in [
+        "the 3 threads of `t` are alike",
+        "the threads `u[0]` to `u[1]` are not alike: it is computed with, so that its value counts (line 3)",
+        "2 ends, each up to a renaming:",
+        "`--symmetry` does not look for any",
+    ] {
+        assert!(ran.out.contains(part), "{part}: {}", ran.out);
+    }
+    let found = report(&[&alike, "--symmetry", "--observe", "x"]);
+    assert!(found.proves && found.alike.iter().eq([(&"t".to_owned(), &3)]) && found.livelocks.is_none());
+    for end in &found.ends {
+        let again = call(&["replay", &alike, &end.token, "-q"]);
+        assert_eq!(again.err, "", "{}", again.out);
+    }
+    let other = file(&folder, "other.race", "var x = 0\nthread u(i in 0..2) {\n    x = i + 1\n}\n");
+    let ran = call(&["explore", &other, "--symmetry"]);
+    assert!(ran.status == REFUSED && ran.out.is_empty(), "{}", ran.out);
+    for part in ["the threads `u[0]` to `u[1]` are not alike", "other.race:3:9", "its value counts"] {
+        assert!(ran.err.contains(part), "{part}: {}", ran.err);
+    }
 }
 
 #[test]
@@ -158,6 +213,11 @@ fn bad_input_is_refused() {
         (&["--pairs", "--reduce"], "cannot be used with"),
         (&["--pairs", "--preemptions", "1"], "cannot be used with"),
         (&["--reduce", "--preemptions", "1"], "cannot be used with"),
+        (&["--symmetry", "--reduce"], "cannot be used with"),
+        (&["--symmetry", "--pairs"], "cannot be used with"),
+        (&["--symmetry", "--preemptions", "1"], "cannot be used with"),
+        (&["--symmetry", "--clock", "fast"], "--symmetry needs the exact clock"),
+        (&["--symmetry"], "has no threads that are alike: `--symmetry` needs an array of threads"),
         (&["-D", "NOTHING=1"], "`NOTHING`"),
     ] {
         let ran = call(&[&["explore", MUSIC], args].concat());

@@ -2,6 +2,8 @@
 
 mod agree;
 
+mod alike_compare;
+mod alike_models;
 mod allocations;
 mod analyze;
 mod atomicity;
@@ -120,6 +122,9 @@ mod pos;
 mod races;
 mod readme;
 mod recall;
+mod reduced;
+mod reduced_compare;
+mod reduced_models;
 mod reports;
 mod reports_hostile;
 mod ring_models;
@@ -163,6 +168,7 @@ mod stopped;
 mod streams;
 mod support;
 mod surw;
+mod symmetry;
 mod tidy;
 mod timed_down;
 mod timeline;

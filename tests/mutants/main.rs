@@ -1,6 +1,6 @@
 //! Mutation tests: mistakes that are made on purpose in the search, the canonical state, the message queue, jobs and
-//! components, in CAFA's order over traces, in the analysis of atomicity, in the search for deadlock rings, and in
-//! static executes-before. Each mistake must be noticed by an oracle of the search, by the rules of the order, by the
+//! components, in CAFA's order over traces, in the analysis of atomicity, in the search for deadlock rings, in renamings
+//! of alike threads, and in static executes-before. Each mistake must be noticed by an oracle of the search, by the rules of the order, by the
 //! definition of a violation or ring, or by all runs of small programs.
 //!
 //! This is a separate program, because it builds the library with the feature `mutants`:
@@ -8,6 +8,11 @@
 
 #[path = "../it/agree.rs"]
 mod agree;
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "../it/alike_compare.rs"]
+mod alike_compare;
+#[path = "../it/alike_models.rs"]
+mod alike_models;
 #[path = "../it/atomicity_compare.rs"]
 mod atomicity_compare;
 #[allow(dead_code, reason = "other tests use the rest")]
@@ -26,6 +31,11 @@ mod causal_traces;
 mod component_models;
 #[path = "../it/component_runs.rs"]
 mod component_runs;
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "../it/reduced_compare.rs"]
+mod reduced_compare;
+#[path = "../it/reduced_models.rs"]
+mod reduced_models;
 #[path = "../it/ring_models.rs"]
 mod ring_models;
 #[path = "../it/ring_naive.rs"]
@@ -232,6 +242,80 @@ fn each_mistake_in_the_search_for_rings_is_noticed() {
     make(Mutant::None);
     drop(std::panic::take_hook());
     noticed.iter().for_each(|(mutant, count)| println!("{mutant:?}: {count} of {} models", texts.len()));
+    let missed: Vec<_> = noticed.iter().filter(|(_, count)| *count == 0).collect();
+    assert!(missed.is_empty(), "not noticed: {missed:?}");
+}
+
+/// Number of generated models in which a mistake in the stubborn sets of a search may be noticed, and the bound on their
+/// states.
+const REDUCED_MODELS: u64 = 150;
+const REDUCED_STATES: u64 = 1_000;
+
+/// Short models for mistakes in stubborn sets.
+const REDUCED: [&str; 6] = [
+    // Which of two posts comes first.
+    "var log: list[int]\nlooper main\ntask f(i) { log.push(i) }\nthread a { post f(1) to main }\nthread b { post f(2) to main }\n",
+    // A wake-up before the wait is lost.
+    "mutex m\ncondition c\nthread a { sync m { wait c with m } }\nthread b { signal c }\n",
+    // A thread that waits has given up its lock.
+    "var y = 0\nmutex m\ncondition c\nthread t { y = 1 }\nthread a { sync m { wait c with m }; y = 2 }\n\
+     thread u { sync m { signal c } }\n",
+    // One thread goes round in a circle beside another one that fails.
+    "thread a { loop { yield } }\nthread b { skip; assert false }\n",
+    // A write of a task.
+    "var x = 0\nlooper main\ntask f() { x = 2 }\nthread t { x = 1 }\nthread p { post f() to main }\n",
+    // The owner of a lock has something else to do first.
+    "var x = 0\nvar y = 0\nlock l\nthread c { x = 1 }\nthread a { sync l { x = 2 } }\nthread b { sync l { y = 1 } }\n\
+     thread d { y = 2 }\n",
+];
+
+#[test]
+fn each_mistake_in_stubborn_sets_is_noticed() {
+    let _mistake = MISTAKE.lock().unwrap_or_else(PoisonError::into_inner);
+    make(Mutant::None);
+    let texts = REDUCED.map(str::to_owned).into_iter().chain((0..REDUCED_MODELS).map(reduced_models::model));
+    let models: Vec<Model> = texts.map(|text| model("reduced", &text)).collect();
+    let differs = |of: &&Model| {
+        let compare = || reduced_compare::compare_reduced(of, words(&of.program), REDUCED_STATES);
+        !matches!(catch_unwind(AssertUnwindSafe(compare)), Ok(None | Some(Ok(_))))
+    };
+    assert_eq!(models.iter().filter(differs).count(), 0);
+    std::panic::set_hook(Box::new(|_| {}));
+    let noticed = Mutant::OF_STUBBORN.map(|mutant| {
+        make(mutant);
+        let counts = [models.iter().take(REDUCED.len()).filter(differs).count(), models.iter().filter(differs).count()];
+        (mutant, counts)
+    });
+    make(Mutant::None);
+    drop(std::panic::take_hook());
+    noticed.iter().for_each(|(mutant, [_, all])| println!("{mutant:?}: {all} of {} models", models.len()));
+    let missed: Vec<_> = noticed.iter().filter(|(_, [short, _])| *short == 0).collect();
+    assert!(missed.is_empty(), "no short model notices {missed:?}");
+}
+
+/// Number of generated models with alike threads whose ends are compared, and the largest number of their states.
+const ALIKE_MODELS: u64 = 300;
+const ALIKE_STATES: u64 = 4_000;
+
+#[test]
+fn each_mistake_in_renamings_is_noticed() {
+    let _mistake = MISTAKE.lock().unwrap_or_else(PoisonError::into_inner);
+    make(Mutant::None);
+    let models: Vec<Model> = (0..ALIKE_MODELS).map(|seed| model("alike", &alike_models::model(seed))).collect();
+    // A failed assertion inside the search also counts as noticing the mistake.
+    let is_noticed = |model: &&Model| {
+        let compared = catch_unwind(AssertUnwindSafe(|| alike_compare::compare_alike(model, ALIKE_STATES)));
+        !matches!(compared, Ok(Ok(_)))
+    };
+    assert_eq!(models.iter().filter(is_noticed).count(), 0);
+    std::panic::set_hook(Box::new(|_| {}));
+    let noticed = Mutant::OF_SYMMETRY.map(|mutant| {
+        make(mutant);
+        (mutant, models.iter().filter(is_noticed).count())
+    });
+    make(Mutant::None);
+    drop(std::panic::take_hook());
+    noticed.iter().for_each(|(mutant, count)| println!("{mutant:?}: {count} of {} models", models.len()));
     let missed: Vec<_> = noticed.iter().filter(|(_, count)| *count == 0).collect();
     assert!(missed.is_empty(), "not noticed: {missed:?}");
 }

@@ -3,6 +3,7 @@
 //! The room of exhaustive searches: the bounds of a search and its progress bar (`bounds`), and its result as text.
 
 mod bounds;
+mod symmetry;
 mod text;
 
 use crate::campaign::named;
@@ -26,6 +27,7 @@ use clap::ValueEnum;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use symmetry::Renamed;
 
 const ABOUT: &str = "\
 Visits every state that the model can reach, up to the bounds, and prints all ends of runs, each with a shortest run and its token. An end that a \
@@ -37,6 +39,14 @@ If a bound cuts the search, the result says which bound, what was covered, and a
 
 `--search-depth` bounds the number of steps from the start. `--steps` does not: it only limits the runs that are replayed for their tokens.
 
+`--reduce` follows in each state only the actors of a stubborn set, as far as the text of the model shows what the others may still do. It tells:
+  ends at which nothing can move, and ends at rest      all of them, with the values of `--observe`
+  failures, exceptions, rings of locks                  all kinds, at all places; of the values only some
+  shortest runs, livelocks, least stalls, limits        not told: leave out `--reduce`
+With `--clock fast` it leaves nothing out, and with `--pairs` and `--preemptions` it cannot be used.
+With `--symmetry`, one state stands for all that differ by a renaming of threads that are alike: threads of one array that use their index only as a name. All ends are found, \
+each up to such a renaming; livelocks and least stalls are not. If no threads are alike, the command says where and why.
+
 The clock is exact: it moves in units that distinguish all orders of deadlines. `--clock fast` moves it only to the instants that random walks use. That misses \
 some orders, so nothing is called impossible.";
 
@@ -47,13 +57,14 @@ Examples:
   raceflip explore app.race --observe total,done   ends with different values are different ends
   raceflip explore app.race --pairs                which accesses can race, and in which orders
   raceflip explore app.race --states 50000000 --memory 16G
+  raceflip explore app.race --symmetry             one state for all that differ by which of several alike threads does what
   raceflip explore app.race --format json | jq '.ends[].text'
 
 Exit status:
   0    every end is `ok`, and no livelock is possible; after a search that was cut (`complete` is
        false in the JSON): nothing bad was found so far
   1    some run fails, deadlocks, gets stuck or reaches a limit, or may run forever
-  2    bad input or usage
+  2    bad input or usage; with `--symmetry` also a model without threads that are alike
   130  interrupted; the results so far are printed";
 
 /// Visit every state: what can happen, and what cannot
@@ -75,9 +86,12 @@ pub(super) struct Args {
     /// Steps of the clock
     #[arg(long, value_enum, default_value_t, value_name = "CLOCK", help_heading = head::EFFORT)]
     clock: ClockArg,
-    /// Follow only one order of independent steps: equally many states, fewer transitions, no shortest runs
+    /// Leave out orders of independent steps, and the states between: all kinds of ends, but not all answers (see below)
     #[arg(long, help_heading = head::EFFORT)]
     reduce: bool,
+    /// Visit one state for all that differ by which threads of an array do what: all ends, no livelocks
+    #[arg(long, conflicts_with_all = ["reduce", "pairs", "preemptions"], help_heading = head::EFFORT)]
+    symmetry: bool,
     /// Follow only runs with at most N preemptions
     #[arg(long, value_name = "N", conflicts_with = "reduce", help_heading = head::EFFORT)]
     preemptions: Option<u32>,
@@ -124,6 +138,8 @@ pub(super) struct Answer<'m> {
     /// Possible livelocks; `None` if the search could not decide.
     pub(super) livelocks: Option<Vec<Livelock>>,
     pub(super) orders: Option<SiteOrders>,
+    /// The threads that were renamed; `None` without `--symmetry`.
+    renamed: Option<Renamed>,
     /// Whether the time limit or an interruption has cut the search, or what follows it.
     pub(super) stopped: bool,
     /// Whether the time limit was reached.
@@ -162,14 +178,19 @@ fn one(
         bounds: args.bounds.resolve(),
         first: if args.search == SearchArg::Depth { SearchOrder::Deepest } else { SearchOrder::Nearest },
         clock: if args.clock == ClockArg::Fast { ClockMode::Critical } else { ClockMode::Exact },
-        reduce: args.reduce,
+        stubborn: args.reduce.then(explore::Stubbornness::default),
         pairs: args.pairs,
         observe: observed(args.observe.as_deref(), model)?,
         ..SearchPlan::new(model)
     };
+    if args.symmetry && plan.clock == ClockMode::Critical {
+        return Err(Refusal::new("--symmetry needs the exact clock: leave out `--clock fast`"));
+    }
     let bar = SearchBar::new();
-    let answer = search(model, plan, args.preemptions, (stop, &bar), timer);
+    let renames = args.symmetry.then(|| context.out.paints_errors());
+    let answer = search(model, plan, (args.preemptions, renames), (stop, &bar), timer);
     bar.finish();
+    let answer = answer?;
     let json = (args.result.format == Format::Json).then(|| ExploreReport::new(&report(&answer)).to_json());
     if json.is_none() {
         text::all(&answer, args.result.quiet, &mut context.out);
@@ -182,18 +203,26 @@ fn one(
     Ok((if bad || endless { ExitStatus::Found } else { ExitStatus::Nothing }, json))
 }
 
-// Searches all states. Least stalls and livelocks follow only if the search is complete; the orders of pairs follow
+// Searches all states, or with `renames` one for all that differ by a renaming; it says whether errors have colors.
+// Least stalls and livelocks follow only if the search is complete; the orders of pairs follow
 // unless it was stopped.
 fn search<'m>(
     model: &'m Model,
     plan: SearchPlan<'m>,
-    preemptions: Option<u32>,
+    (preemptions, renames): (Option<u32>, Option<bool>),
     (stop, bar): (&AtomicBool, &SearchBar),
     timer: &Timer,
-) -> Answer<'m> {
+) -> Result<Answer<'m>, Refusal> {
     let context = explore::SearchContext { stop, progress: bar };
     // A search in steps of the fast clock proves nothing, so it looks for no livelocks.
+    let mut renamed = None;
     let (found, livelocks) = match preemptions {
+        None if renames.is_some() => {
+            let paints = renames.unwrap_or_default();
+            let (found, threads) = symmetry::search(model, &plan, context, paints)?;
+            renamed = Some(threads);
+            (found, None)
+        }
         Some(bound) => (explore_with(&plan, &Preemptions::at_most(bound), context), None),
         None if plan.clock == ClockMode::Critical => (explore(&plan, context), None),
         None => explore_with_livelocks(&plan, context, || bar.phase("possible livelocks")),
@@ -204,15 +233,16 @@ fn search<'m>(
         stalls: BTreeMap::new(),
         livelocks,
         orders: None,
+        renamed,
         stopped: false,
         timed_out: false,
         found,
         plan,
     };
-    if answer.proves() {
+    if answer.proves() && answer.renamed.is_none() {
         let late = answer.found.ends.iter().filter(|(_, way)| way.stall > 0).map(|(end, _)| end.clone());
         let late: BTreeSet<explore::SearchEnd> = late.collect();
-        if !late.is_empty() {
+        if !late.is_empty() && answer.found.reduced.is_none() {
             bar.phase("least stalls");
             answer.stalls = least_stalls(&answer.plan, answer.found.scale, &late, context);
         }
@@ -223,7 +253,7 @@ fn search<'m>(
     }
     answer.stopped = context.stop.load(Ordering::Relaxed);
     answer.timed_out = timer.is_up();
-    answer
+    Ok(answer)
 }
 
 // Returns the variables whose values distinguish ends.
@@ -258,6 +288,7 @@ fn report<'a>(answer: &'a Answer<'_>) -> crate::formats::explore::ExploreParts<'
         stalls: &answer.stalls,
         livelocks: answer.livelocks.as_deref(),
         orders: answer.orders.as_ref(),
+        alike: answer.renamed.as_ref().map(|renamed| renamed.threads.as_slice()).unwrap_or_default(),
         stopped: answer.stopped,
         timed_out: answer.timed_out,
     }

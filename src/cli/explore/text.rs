@@ -9,7 +9,7 @@ use crate::cli::io::replay_command;
 use crate::cli::run::outcome::limit_text;
 use crate::event::Outcome;
 use crate::explore::{ClockMode, Cut, Estimate, MOST_STATES, OrderResult, RunChoices};
-use crate::formats::explore::values;
+use crate::formats::explore::{NOT_TOLD, has_some_values, values};
 use crate::formats::failure_place::ending;
 use crate::formats::report::words::bounded_by;
 use crate::world::Limits;
@@ -57,6 +57,7 @@ fn head(answer: &Answer<'_>, out: &mut Output) {
             }
         }
     }
+    reduction(answer, out);
     if let Some(estimate) = &found.estimate {
         let more = estimate.sampled - estimate.visited;
         if more > 0 {
@@ -73,6 +74,16 @@ fn head(answer: &Answer<'_>, out: &mut Output) {
         }
         schedules(estimate, out);
     }
+    for (name, count) in answer.renamed.iter().flat_map(|renamed| &renamed.threads) {
+        writeln!(
+            out,
+            "  the {} of `{name}` are alike: of states that differ by a renaming of them, one is visited",
+            many(*count as u64, "thread")
+        );
+    }
+    for why in answer.renamed.iter().flat_map(|renamed| &renamed.others) {
+        out.prose(format_args!("  {why}"));
+    }
     if found.scale.up != 1 || found.scale.down != 1 {
         writeln!(
             out,
@@ -80,6 +91,25 @@ fn head(answer: &Answer<'_>, out: &mut Output) {
             paint(DIM, format!("the clock moves in units of {}/{} ms", found.scale.down, found.scale.up))
         );
     }
+}
+
+// Says what a reduced search has left out, and what it does not tell.
+fn reduction(answer: &Answer<'_>, out: &mut Output) {
+    if answer.plan.stubborn.is_none() {
+        return;
+    }
+    let line = match answer.found.reduced {
+        None if answer.plan.clock == ClockMode::Critical => "--reduce leaves nothing out with --clock fast".to_owned(),
+        None => {
+            "--reduce leaves nothing out: the model has components, pools or async tasks, or is too large".to_owned()
+        }
+        Some(states) => format!(
+            "--reduce followed only some of the open actors in {}; not told: {}",
+            many(states, "state"),
+            NOT_TOLD.join(", ")
+        ),
+    };
+    out.prose(format_args!("  {line}"));
 }
 
 fn schedules(estimate: &Estimate, out: &mut Output) {
@@ -163,6 +193,7 @@ fn ends(answer: &Answer<'_>, out: &mut Output) {
     match found.ends.len() {
         0 if answer.proves() => writeln!(out, "no run ever ends"),
         0 => writeln!(out, "no run was seen to end"),
+        n if answer.renamed.is_some() => writeln!(out, "{}, each up to a renaming:", counted(n as u64, "end")),
         n => writeln!(out, "{}:", counted(n as u64, "end")),
     }
     for (end, way) in &found.ends {
@@ -173,7 +204,8 @@ fn ends(answer: &Answer<'_>, out: &mut Output) {
             other => ending(answer.model, other).unwrap_or_default(),
         };
         let values = values(&answer.model.program, &end.ended);
-        let values = if values.is_empty() { String::new() } else { format!("  {}", values.join(" ")) };
+        let some = if has_some_values(found, way) { "some values: " } else { "" };
+        let values = if values.is_empty() { String::new() } else { format!("  {some}{}", values.join(" ")) };
         let stall = match (way.stall, answer.stalls.get(end)) {
             (0, _) => String::new(),
             (stall, Some(least)) if *least == stall => format!(", stall {stall} ms"),
@@ -212,6 +244,14 @@ fn replay(answer: &Answer<'_>, way: &RunChoices, indent: &str, out: &mut Output)
 fn endless(answer: &Answer<'_>, out: &mut Output) {
     match &answer.livelocks {
         Some(none) if none.is_empty() => writeln!(out, "no livelock is possible"),
+        None if answer.found.reduced.is_some() => {}
+        None if answer.renamed.is_some() => {
+            writeln!(
+                out,
+                "{}",
+                paint(ODD, "whether a livelock is possible is unknown: `--symmetry` does not look for any")
+            );
+        }
         None if answer.proves() => writeln!(out, "{}", paint(ODD, "whether a livelock is possible is unknown")),
         Some(_) | None => {}
     }

@@ -20,7 +20,7 @@ impl<'p> Compiler<'p> {
             ExprKind::Local(local) => self.locals[*local].0,
             ExprKind::LocalElement { local, index } => {
                 let (array, index) = self.element(*local, index);
-                let dst = self.regs.temp(kind(ty));
+                let dst = self.regs.temp(self.kind_of(e));
                 self.emit(Instr::LoadElement { dst, array, index });
                 dst
             }
@@ -31,18 +31,20 @@ impl<'p> Compiler<'p> {
             }
             ExprKind::Indexed { first, len, index, site, of } => {
                 let blame = Blame { index: index.at, of: *of, ..Blame::default() };
+                let of_index = self.kind_of(index);
                 let index = self.expr(index);
-                let bound = self.regs.temp(WordKind::Word);
+                let bound = self.regs.temp(of_index);
                 self.emit(Instr::Bound { dst: bound, index, len: *len, site: *site });
                 self.blame(blame);
-                let base = self.constant(kind(ty), *first);
-                let dst = self.regs.temp(kind(ty));
+                let kind = self.kind_of(e);
+                let base = self.constant(kind, *first);
+                let dst = self.regs.temp(kind);
                 self.emit(Instr::Step { dst, base, index: bound, stride: 1 });
                 dst
             }
             ExprKind::Read { place, site } => {
                 let at = self.address(place);
-                let value = self.read(at, ty, place.atomic, *site);
+                let value = self.read(at, self.kind_of(e), place.atomic, *site);
                 self.blame(owner(place));
                 value
             }
@@ -71,7 +73,7 @@ impl<'p> Compiler<'p> {
             }
             ExprKind::Call { body, args, site } => {
                 let args = self.args(args);
-                let dst = self.regs.temp(kind(ty));
+                let dst = self.regs.temp(self.kind_of(e));
                 self.emit(Instr::Call { body: *body, args, dst, site: *site });
                 dst
             }
@@ -133,7 +135,7 @@ impl<'p> Compiler<'p> {
             ExprKind::Exchange { place, value, site } => {
                 let at = self.address(place);
                 let value = self.expr(value);
-                let old = self.visible(Visible::Exchange(at, value), kind(ty), *site);
+                let old = self.visible(Visible::Exchange(at, value), self.kind_of(e), *site);
                 self.blame(owner(place));
                 old
             }
@@ -311,7 +313,8 @@ impl<'p> Compiler<'p> {
     /// Evaluates arguments from left to right into consecutive registers.
     pub(super) fn args(&mut self, args: &'p [Expr]) -> Regs {
         let values: Vec<Reg> = args.iter().map(|a| self.expr(a)).collect();
-        self.gather(&values, args.iter().map(|a| kind(&a.ty)).collect())
+        let kinds = args.iter().map(|a| self.kind_of(a)).collect();
+        self.gather(&values, kinds)
     }
 
     /// Copies values into consecutive registers of these kinds.

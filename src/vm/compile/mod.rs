@@ -1,5 +1,6 @@
 //! Compiles a checked program to instructions.
 
+mod alike;
 mod channels;
 mod control;
 mod exprs;
@@ -12,6 +13,8 @@ mod setup;
 mod stmts;
 mod timed;
 
+pub(super) use alike::compile_alike;
+
 use super::blame::{self, Blame, BlameList, Blames};
 use super::code::{self, BodyCode, Code, Fragment};
 use super::instr::{FragmentId, Instr, Reg, Visible};
@@ -19,9 +22,9 @@ use super::liveness;
 use super::property_terms::PropertyTerms;
 use crate::base::{Id, IndexVec};
 use crate::event::{BodyId, NULL, SiteId};
-use crate::lang::Program;
 use crate::lang::ast::When;
 use crate::lang::program::{self, ExceptionId, LocalId, Type};
+use crate::lang::{Alike, Program};
 use crate::world::{REFERENCE_EXCEPTIONS, WordKind};
 use control::Scope;
 use regs::Registers;
@@ -57,27 +60,28 @@ const MOST_REGISTERS: usize = 30_000;
 ///
 /// Returns a [`CompileError`] if a part of the program exceeds a limit.
 pub fn compile(program: &Program) -> Result<Code, CompileError> {
-    let code = translate(program, true)?;
+    let code = translate(program, true, None)?;
     // The marks of `transaction` blocks are no steps. The digest is that of the code without them, so that tokens of
     // versions without marks fit.
     if code.instrs.iter().any(|instr| matches!(instr, Instr::Transaction { .. })) {
-        let digest = translate(program, false)?.digest();
+        let digest = translate(program, false, None)?.digest();
         code.digest.get_or_init(|| digest);
     }
     Ok(code)
 }
 
 // Compiles a program, with or without the marks of `transaction` blocks.
-fn translate(program: &Program, marks_blocks: bool) -> Result<Code, CompileError> {
+fn translate(program: &Program, marks_blocks: bool, alike: Option<&Alike>) -> Result<Code, CompileError> {
     if program.exceptions.len() > MOST_EXCEPTIONS {
         let body = program.exceptions.last().cloned().unwrap_or_default();
         return Err(CompileError::TooLarge { body, what: "exception names", limit: MOST_EXCEPTIONS });
     }
-    let mut shared = ProgramTables { blames: Blames::new(&program.source), marks_blocks, ..ProgramTables::default() };
+    let blames = Blames::new(&program.source);
+    let mut shared = ProgramTables { blames, marks_blocks, alike: alike.cloned(), ..ProgramTables::default() };
     let mut bodies: IndexVec<BodyId, BodyCode> = IndexVec::new();
     let mut setup = setup::setup(program);
     for (id, body) in program.bodies.enumerate() {
-        let compiler = Compiler::new(program, body, &mut shared);
+        let compiler = Compiler::new(program, id, &mut shared);
         bodies.push(match program.row_of(id) {
             Some(row) => compiler.row(body, row)?,
             None => compiler.body(body, false)?,
@@ -93,8 +97,7 @@ fn translate(program: &Program, marks_blocks: bool) -> Result<Code, CompileError
             (Some(body), false) => body,
             (Some(body), true) => {
                 setup.bodies.push(program.bodies[body].name.clone());
-                bodies
-                    .add(Compiler::new(program, &program.bodies[body], &mut shared).body(&program.bodies[body], true)?)
+                bodies.add(Compiler::new(program, body, &mut shared).body(&program.bodies[body], true)?)
             }
         };
         starts.push((body, thread.arg));
@@ -142,12 +145,8 @@ fn translate(program: &Program, marks_blocks: bool) -> Result<Code, CompileError
         watched,
         texts: program.texts.clone(),
         exceptions: program.exceptions.clone(),
-        global_kinds: program.globals.iter().flat_map(|g| setup::cell_kinds(&g.ty)).collect(),
-        class_kinds: program
-            .classes
-            .iter()
-            .map(|c| c.fields.iter().flat_map(|f| setup::cell_kinds(&f.ty)).collect())
-            .collect(),
+        global_kinds: alike::global_kinds(program, alike),
+        class_kinds: alike::class_kinds(program, alike),
         results: program
             .bodies
             .enumerate()
@@ -169,12 +168,16 @@ struct ProgramTables {
     blames: Blames,
     /// Whether the code has the marks of `transaction` blocks.
     marks_blocks: bool,
+    /// The threads that are alike, if the code is for a symmetric search.
+    alike: Option<Alike>,
 }
 
 /// The state of the compilation of one body.
 struct Compiler<'p> {
     program: &'p Program,
     shared: &'p mut ProgramTables,
+    // The body that is compiled; `None` if it is none of the program.
+    body: Option<BodyId>,
     name: &'p str,
     code: Vec<Instr>,
     blamed: BlameList,
@@ -196,19 +199,22 @@ struct Compiler<'p> {
 }
 
 impl<'p> Compiler<'p> {
-    fn new(program: &'p Program, body: &'p program::Body, shared: &'p mut ProgramTables) -> Self {
+    fn new(program: &'p Program, id: BodyId, shared: &'p mut ProgramTables) -> Self {
+        let body = &program.bodies[id];
         let mut regs = Registers::new(program.handles);
         let locals = body
             .locals
-            .iter()
-            .map(|(_, ty)| {
-                let kinds = setup::cell_kinds(ty);
+            .enumerate()
+            .map(|(local, (_, ty))| {
+                let class = shared.alike.as_ref().map(|alike| alike.local(id, local));
+                let kinds = alike::kinds(ty, class);
                 (regs.fixed(&kinds), kinds.len() as u16)
             })
             .collect();
         Self {
             program,
             shared,
+            body: Some(id),
             name: &body.name,
             code: Vec::new(),
             blamed: Vec::new(),
@@ -228,6 +234,7 @@ impl<'p> Compiler<'p> {
         Self {
             program,
             shared,
+            body: None,
             name,
             code: Vec::new(),
             blamed: Vec::new(),
@@ -269,7 +276,7 @@ impl<'p> Compiler<'p> {
         event: &'p program::EventDef,
     ) -> Result<Option<FragmentId>, CompileError> {
         let Some(when) = event.row.as_ref().and_then(|row| row.when.as_ref()) else { return Ok(None) };
-        let mut c = Self::new(program, &program.bodies[event.body], shared);
+        let mut c = Self::new(program, event.body, shared);
         let id = c.fragment(when);
         c.check_size()?;
         Ok(Some(id))
@@ -331,8 +338,9 @@ impl<'p> Compiler<'p> {
 
     fn finish(self, params: u16) -> Result<BodyCode, CompileError> {
         self.check_size()?;
+        self.check_constants()?;
         let mut live = liveness::live(&self.code, &self.handlers, self.regs.kinds.len(), &self.shared.fragments);
-        let blank = |kind: &WordKind| if matches!(kind, WordKind::Word | WordKind::Place) { 0 } else { NULL };
+        let blank = |kind: &WordKind| if kind.is_plain() || *kind == WordKind::Place { 0 } else { NULL };
         let mut blank: Vec<i64> = self.regs.kinds.iter().map(blank).collect();
         for ((_, value), reg) in &self.constants {
             blank[usize::from(*reg)] = *value;

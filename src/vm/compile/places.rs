@@ -9,7 +9,7 @@ use crate::lang::program::{Dimension, Expr, ExprKind, LocalId, MemoryPlace, Root
 use crate::world::WordKind;
 
 // Maximum number of constants with registers of their own. Each one costs a copy whenever the body is entered.
-const MOST_CONSTANTS: usize = 64;
+pub(super) const MOST_CONSTANTS: usize = 64;
 
 impl<'p> Compiler<'p> {
     /// Evaluates a place: first the object, which must not be null, then each index.
@@ -48,8 +48,9 @@ impl<'p> Compiler<'p> {
     }
 
     fn bound(&mut self, d: &'p Dimension) -> Reg {
+        let of_index = self.kind_of(&d.index);
         let index = self.expr(&d.index);
-        let dst = self.regs.temp(WordKind::Word);
+        let dst = self.regs.temp(of_index);
         self.emit(Instr::Bound { dst, index, len: d.len, site: d.site });
         self.blame(Blame { index: d.index.at, of: d.array, ..Blame::default() });
         dst
@@ -90,13 +91,13 @@ impl<'p> Compiler<'p> {
     }
 
     /// Reads a place. Inside a condition the read is not a step.
-    pub(super) fn read(&mut self, at: Address, ty: &Type, atomic: bool, site: SiteId) -> Reg {
+    pub(super) fn read(&mut self, at: Address, kind: WordKind, atomic: bool, site: SiteId) -> Reg {
         if self.pure {
-            let dst = self.regs.temp(kind(ty));
+            let dst = self.regs.temp(kind);
             self.emit(Instr::Peek { dst, at });
             return dst;
         }
-        self.visible(if atomic { Visible::AtomicRead(at) } else { Visible::Read(at) }, kind(ty), site)
+        self.visible(if atomic { Visible::AtomicRead(at) } else { Visible::Read(at) }, kind, site)
     }
 
     pub(super) fn write(&mut self, at: Address, value: Reg, atomic: bool, site: SiteId) {
@@ -134,7 +135,7 @@ impl<'p> Compiler<'p> {
         if !matches!(e.kind, ExprKind::Local(_)) {
             return src;
         }
-        let dst = self.regs.temp(kind(&e.ty));
+        let dst = self.regs.temp(self.kind_of(e));
         self.emit(Instr::Move { dst, src });
         dst
     }

@@ -41,7 +41,7 @@ impl<'p> Compiler<'p> {
             }
             Stmt::Update { place, op, value, read, write } => {
                 let at = self.address(place);
-                let left = self.read(at, &place.ty, place.atomic, *read);
+                let left = self.read(at, super::kind(&place.ty), place.atomic, *read);
                 self.blame(owner(place));
                 let value = self.combine(*op, left, value, *read);
                 self.write(at, value, place.atomic, *write);
@@ -98,7 +98,7 @@ impl<'p> Compiler<'p> {
                 let value = value.as_ref().map(|e| {
                     // A copy is returned, because the code that the exit runs may assign to a local.
                     let src = self.expr(e);
-                    let dst = self.regs.temp(super::kind(&e.ty));
+                    let dst = self.regs.temp(self.kind_of(e));
                     self.emit(Instr::Move { dst, src });
                     dst
                 });
@@ -153,7 +153,7 @@ impl<'p> Compiler<'p> {
     fn clear(&mut self, local: LocalId) {
         let (first, count) = self.locals[local];
         let kinds = &self.regs.kinds[usize::from(first)..usize::from(first) + usize::from(count)];
-        let value = if kinds.first().is_some_and(|k| *k != WordKind::Word) { crate::event::NULL } else { 0 };
+        let value = if kinds.first().is_some_and(|k| !k.is_plain()) { crate::event::NULL } else { 0 };
         self.emit(Instr::Fill { regs: Regs { first, count }, value });
     }
 
