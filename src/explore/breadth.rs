@@ -59,7 +59,7 @@ fn go_on<P: Program<Guest: Snapshot>, M: Monitor>(
     context: SearchContext<'_>,
 ) -> bool {
     while !level.states.is_empty() {
-        let before = searched.table.len();
+        let (before, of_level) = (searched.table.len(), level.states.len() as u64);
         let mut queue = std::mem::take(&mut level.states).into_iter().enumerate().peekable();
         while queue.len() > 0 {
             let room = searched.room(&plan.bounds);
@@ -91,6 +91,8 @@ fn go_on<P: Program<Guest: Snapshot>, M: Monitor>(
                 searched.finds.merge(&mut worker.finds);
                 searched.largest = searched.largest.max(worker.node_bytes);
             }
+            // The vectors of a level are kept until its last state has been expanded.
+            searched.expanded = of_level - queue.len() as u64 - left;
             let found = searched.table.len() - before;
             let frontier = queue.len() as u64 + left + found;
             if searched.is_over((plan, &plan.bounds, scale), searched.depth, frontier, context) {

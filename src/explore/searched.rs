@@ -45,6 +45,8 @@ pub(super) struct SearchState<G: Snapshot, M> {
     pub(super) largest: u64,
     /// Whether some state had successors for which there was no room.
     pub(super) full: bool,
+    /// Number of expanded states whose vectors are still kept.
+    pub(super) expanded: u64,
     // Memory in bytes that the search takes now, approximately.
     holds: u64,
 }
@@ -128,6 +130,7 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
             memory: 0,
             largest,
             full: false,
+            expanded: 0,
             holds: 0,
         }
     }
@@ -187,8 +190,9 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
     /// Updates the memory figures for a search that keeps this many nodes now.
     pub(super) fn hold(&mut self, nodes: u64) {
         let graph = self.finds.edges.len() * OF_AN_EDGE + self.finds.open.len() * OF_AN_OPEN;
+        let expanded = self.vectors.as_ref().map_or(0, |_| self.expanded);
         let of_vectors = self.vectors.as_ref().map_or(0, |(shared, _)| shared.bytes());
-        self.holds = self.table.bytes() + of_vectors + nodes * self.largest + graph as u64;
+        self.holds = self.table.bytes() + of_vectors + (nodes + expanded) * self.largest + graph as u64;
         self.memory = self.memory.max(self.holds);
     }
 

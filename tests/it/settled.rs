@@ -1,5 +1,5 @@
-//! Tests that a search of all states decides every pair: a pair stays unconfirmed only if there are more states than the
-//! search may visit, or for a reason that the result names.
+//! Tests that a search of all states decides every pair: a pair stays unconfirmed only if there are more states than
+//! the search may visit, or for a reason that the result names.
 //!
 //! Whether the decisions are right is what `judged` and `verdicts` test; here it counts that there is one.
 
