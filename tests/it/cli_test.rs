@@ -158,7 +158,7 @@ fn lines_about_runs_without_end_are_judged_by_search() {
 #[test]
 fn a_reduced_search_decides_where_there_are_too_many_states() {
     let folder = scratch("test-reduced");
-    let threads = "var own[8] = 0\nthread t(i in 0..8) { for n in 0..3 { own[i] = n } }\n";
+    let threads = "var own: int[8]\nthread t(i in 0..8) { for n in 0..3 { own[i] = n } }\n";
     let bad = "thread bad { skip; assert own[0] < 2, \"late\" }\n";
     let test = |name: &str, lines: &str| {
         let path = file(&folder, &format!("{name}.race"), &format!("{threads}{bad}{lines}"));

@@ -15,18 +15,23 @@ use crate::world::{Canonicalizer, World, signature};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
-/// Result of a complete search.
-pub(in crate::campaign) struct SearchResult {
-    /// Number of states that were visited.
-    pub(in crate::campaign) states: u64,
+/// What a complete search has visited.
+pub(in crate::campaign) struct SearchedStates {
+    /// Number of states.
+    pub(in crate::campaign) count: u64,
     /// Whether other states were left out, with no end among them.
     pub(in crate::campaign) reduced: bool,
+    /// Whether some run may continue forever; `None` if no line asks for it.
+    pub(in crate::campaign) livelock: Option<bool>,
+}
+
+/// Result of a complete search.
+pub(in crate::campaign) struct SearchResult {
+    pub(in crate::campaign) states: SearchedStates,
     /// All ends, each with its outcome, its signature and the token of a run.
     pub(in crate::campaign) ends: Vec<(RunResult, Outcome, String, String)>,
     /// Tallies of the lines about order, in the order of the lines.
     pub(in crate::campaign) orders: Vec<OrderTally>,
-    /// Whether some run may continue forever; `None` if no line asks for it.
-    pub(in crate::campaign) livelock: Option<bool>,
 }
 
 // Memory of a search beside other work, in bytes.
@@ -72,12 +77,13 @@ pub(in crate::campaign) fn search(plan: &TestPlan<'_>, stop: &AtomicBool) -> Opt
         (end.ended.clone(), way.outcome.clone(), token.signature.clone(), token.to_string())
     };
     let ends = distinct.map(end_of).collect();
-    Some(SearchResult { states: found.states, reduced: found.reduced.is_some(), ends, orders, livelock })
+    let states = SearchedStates { count: found.states, reduced: found.reduced.is_some(), livelock };
+    Some(SearchResult { states, ends, orders })
 }
 
 // Searches the states that stubborn sets leave. Returns `None` if there are too many, if the text of the model does not
-// show what its threads may do, or if a run fails and a line asks for the values of variables at that moment: the search
-// finds all failures, but not all of these values.
+// show what its threads may do, or if a run fails and a line asks for the values of variables at that moment: the
+// search finds all failures, but not all of these values.
 fn reduced(plan: &explore::SearchPlan<'_>, context: explore::SearchContext<'_>) -> Option<SearchReport> {
     let plan = explore::SearchPlan { reduce: false, stubborn: Some(Stubbornness::default()), ..plan.clone() };
     let found = exhaust(&plan, &NoMonitor, context).ok()?;

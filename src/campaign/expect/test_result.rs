@@ -33,8 +33,8 @@ impl TestPlan<'_> {
 /// Result of a test of one variant.
 #[derive(Clone, Debug)]
 pub struct TestResult {
-    /// Number of states that a search of the variant visited, if it came to all ends. Lines about ends and orders are judged by
-    /// these states then, and no walks are performed.
+    /// Number of states that a search of the variant visited, if it came to all ends. Lines about ends and orders are
+    /// judged by these states then, and no walks are performed.
     pub states: Option<u64>,
     /// Whether the search has left out states that lead to no other ends; see [`Stubbornness`].
     pub reduced: bool,

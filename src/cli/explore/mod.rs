@@ -86,7 +86,7 @@ pub(super) struct Args {
     /// Steps of the clock
     #[arg(long, value_enum, default_value_t, value_name = "CLOCK", help_heading = head::EFFORT)]
     clock: ClockArg,
-    /// Leave out orders of independent steps, and the states between: all kinds of ends, but not all answers (see below)
+    /// Leave out orders of independent steps and the states between: all kinds of ends, not all answers (see below)
     #[arg(long, help_heading = head::EFFORT)]
     reduce: bool,
     /// Visit one state for all that differ by which threads of an array do what: all ends, no livelocks
