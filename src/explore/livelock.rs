@@ -201,8 +201,9 @@ pub(super) struct Graph {
     first: Vec<usize>,
     // Target, actor's bit, and whether the edge begins a task.
     edges: Vec<(u32, u64, bool)>,
-    // Bits of the actors that are open in each state.
+    // Bits of the actors that are open in each state, and of those that act there, also into states in which runs end.
     pub(super) open: Vec<u64>,
+    acts: Vec<u64>,
 }
 
 impl Graph {
@@ -211,6 +212,8 @@ impl Graph {
         states.sort_unstable();
         let ids: Vec<StateId> = states.iter().map(|(id, _)| *id).collect();
         let at = |id: StateId| ids.binary_search(&id).ok();
+        let mut acts = vec![0; ids.len()];
+        edges.iter().filter_map(|e| Some((at(e.from)?, e.by))).for_each(|(from, by)| acts[from] |= by);
         // Edges into states that were not visited are left out.
         let mut all: Vec<(usize, u32, u64, bool)> =
             edges.iter().filter_map(|e| Some((at(e.from)?, at(e.to)? as u32, e.by, e.begins))).collect();
@@ -219,7 +222,7 @@ impl Graph {
         all.iter().for_each(|(from, ..)| first[from + 1] += 1);
         (1..first.len()).for_each(|i| first[i] += first[i - 1]);
         let edges = all.into_iter().map(|(_, to, by, begins)| (to, by, begins)).collect();
-        Self { first, edges, open: states.iter().map(|(_, open)| *open).collect(), ids }
+        Self { first, edges, open: states.iter().map(|(_, open)| *open).collect(), acts, ids }
     }
 
     fn of(&self, state: usize) -> &[(u32, u64, bool)] {
@@ -233,8 +236,8 @@ impl Graph {
 
     /// Returns the bits of the actors that are open somewhere in a component, and never act in it.
     pub(super) fn never_acts(&self, component: &BTreeSet<usize>) -> u64 {
-        let open = component.iter().fold(0, |mask, state| mask | self.open[*state]);
-        open & !self.inside(component).fold(0, |mask, (_, by, _)| mask | by)
+        component.iter().fold(0, |mask, state| mask | self.open[*state])
+            & !component.iter().fold(0, |mask, state| mask | self.acts[*state])
     }
 
     /// Returns the components with an edge inside, in the order in which they are completed.

@@ -91,7 +91,7 @@ pub struct SearchPlan<'m, P = Model> {
     pub reduce: bool,
     /// Whether a search leaves out states as well, by stubborn sets. Then it tells the ends at which nothing can move,
     /// with their values, and of all others the kinds and sites; it has no shortest ways. `reduce` is ignored then. A
-    /// search with [`pairs`](Self::pairs), a monitor or the fast clock is never reduced.
+    /// search with [`pairs`](Self::pairs), a monitor, the fast clock or [`symmetry`](Self::symmetry) is never reduced.
     pub stubborn: Option<Stubbornness>,
     /// The threads that are alike, for [`explore_symmetric`].
     pub symmetry: Option<Arc<Symmetry>>,
@@ -146,7 +146,7 @@ impl<'m, P> SearchPlan<'m, P> {
     /// Returns how the search leaves out states; `None` if it visits all of them.
     #[must_use]
     pub fn stubbornness(&self) -> Option<Stubbornness> {
-        self.stubborn.filter(|_| !self.pairs && self.clock == ClockMode::Exact)
+        self.stubborn.filter(|_| !self.pairs && self.clock == ClockMode::Exact && self.symmetry.is_none())
     }
 
     // Returns the plan of a search that visits all states and follows all choices.

@@ -1,6 +1,6 @@
 //! The proviso of stubborn sets: no actor may be left out forever.
 //!
-//! A step that is left out comes later, unless the others go round in a circle before it. So a search looks, after it
+//! A step that is left out comes later, unless the others repeat a cycle before it. So a search looks, after it
 //! has ended, at the strongly connected components of its graph that no transition leaves: each actor that is open in
 //! one has to act in it (Valmari, *Stubborn sets for reduced state space generation*). Where one does not, a state is
 //! expanded in full, and the search goes on. Conditions that are tested during a search ("some successor is new")
@@ -16,8 +16,7 @@ use super::{ClockMode, SearchPlan};
 use crate::base::mutant::{self, Mutant};
 use crate::world::{Program, Snapshot};
 
-/// Returns the states that have to be expanded in full: one of each component in which an open actor never acts. None
-/// is returned twice, since in such a state all actors act.
+/// Returns the states that have to be expanded in full: one of each component in which an open actor never acts.
 pub(super) fn left_out<P: Program<Guest: Snapshot>, M: Monitor>(
     plan: &SearchPlan<'_, P>,
     searched: &mut SearchState<P::Guest, M>,
@@ -39,6 +38,7 @@ pub(super) fn left_out<P: Program<Guest: Snapshot>, M: Monitor>(
         let digest = |state: &usize| (searched.table.digest(graph.ids[*state]), graph.ids[*state]);
         // By its digest, which does not depend on the workers.
         states.extend(component.iter().filter(|state| graph.open[**state] & waits != 0).map(digest).min());
+        debug_assert!(states.iter().all(|(_, id)| !searched.in_full.contains(id)), "all actors act in such a state");
     }
     states.sort_unstable();
     (0..).zip(states).map(|(place, (_, id))| again(searched, id, place)).collect()

@@ -269,7 +269,7 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
             let world = &machine.world;
             // A state that was visited before, and whose clock moves on, has had its own ticks.
             let had = seen == VisitTime::Before && world.clock_open();
-            if had || self.stubborn.is_some() || world.outcome().is_some() || world.now() >= last || to_deadlines {
+            if had || world.outcome().is_some() || world.now() >= last || to_deadlines {
                 break;
             }
         }

@@ -392,8 +392,7 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
             let world = &self.scratch.machine.world;
             // A state that was visited before, and whose clock moves on, has had its own ticks.
             let had = seen == VisitTime::Before && world.clock_open();
-            let once = self.stubborn.is_some();
-            if had || once || world.outcome().is_some() || world.now() >= last || to_deadlines {
+            if had || world.outcome().is_some() || world.now() >= last || to_deadlines {
                 break;
             }
         }

@@ -90,7 +90,7 @@ impl Manner {
         use Manner::{Begin, Give, Post, Read, Share, Take};
         match (self, later) {
             (Read, Read) | (Share, Share) | (Give, Give) => true,
-            // Who has a thing gives it while nobody else can take it, or both is possible in either order.
+            // A thread gives what it has while no other one can take it, or both orders are possible.
             (Give, Take | Share) | (Take | Share, Give) => true,
             (Post, Begin) | (Begin, Post) => true,
             (Post, Post) => mutant::is(Mutant::LaterPostsCommute),

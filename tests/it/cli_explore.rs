@@ -150,7 +150,7 @@ fn a_reduced_search_says_what_it_does_not_tell() {
     assert!(ran.out.contains("not told: shortest runs, livelocks") && !ran.out.contains("livelock is"), "{}", ran.out);
     let told = report(&[&fails, "--reduce", "--observe", "x"]);
     assert!(told.ends.iter().all(|end| end.some_values) && told.reduction.is_some_and(|of| of.states > 0));
-    // Where nothing can be left out, all is told.
+    // Where nothing can be left out, the answer is whole.
     let jobs = file(&folder, "jobs.race", "looper main; async task w() { skip }; thread t { launch w() on main }");
     let ran = call(&["explore", &jobs, "--reduce"]);
     assert!(

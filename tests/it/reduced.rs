@@ -1,6 +1,8 @@
 //! Tests of searches with stubborn sets: their ends are those of searches of all states (`reduced_compare`).
 
+use crate::agree::search;
 use crate::reduced_compare::{Sizes, compare_models, compare_reduced};
+use raceflip::explore::{SearchPlan, Stubbornness};
 
 /// The generators of models, with the number of models of each in a test run and in the long one, and the bound on
 /// the states of a model.
@@ -20,6 +22,53 @@ fn reduced_searches_find_the_same_ends() {
         let sum = compare_models(made, 0..count, most);
         assert!(sum.models > count / 2, "{}: {sum:?}", made.0);
     }
+}
+
+/// A workload of the benchmarks: its name and its constants.
+type Workload = (&'static str, &'static [(&'static str, i64)]);
+
+fn workload((name, defines): Workload) -> raceflip::vm::Model {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("benches/models/explore/{name}.race"));
+    let defines: Vec<(String, i64)> = defines.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+    crate::load::load(&path, &defines)
+}
+
+fn reduced_states(of: Workload) -> u64 {
+    let model = workload(of);
+    search(&SearchPlan { stubborn: Some(Stubbornness::default()), ..SearchPlan::new(&model) }).states
+}
+
+/// The workloads of the benchmarks have few states, and their ends at small sizes are the same.
+#[test]
+fn workloads_have_few_states() {
+    let sizes: [(Workload, u64); 5] = [
+        (("philosophers", &[("N", 12)]), 367),
+        (("tasks", &[("N", 9)]), 829),
+        (("threads", &[("N", 11)]), 34),
+        (("buffer", &[("N", 2), ("SLOTS", 3)]), 1_954),
+        (("readers", &[("N", 5)]), 58),
+    ];
+    assert_eq!(sizes.map(|(of, _)| (of, reduced_states(of))), sizes);
+    let small: [Workload; 6] = [
+        ("philosophers", &[("N", 4)]),
+        ("tasks", &[("N", 3)]),
+        ("threads", &[("N", 4)]),
+        ("buffer", &[("N", 1)]),
+        ("readers", &[("N", 2)]),
+        ("peterson", &[("N", 2)]),
+    ];
+    for of in small {
+        let model = workload(of);
+        let observe = model.program.globals.ids().collect();
+        let compared = compare_reduced(&model, observe, 20_000).expect("few states");
+        assert!(compared.is_ok(), "{of:?}: {compared:?}");
+    }
+}
+
+#[test]
+#[ignore = "takes a minute in a debug build"]
+fn a_large_buffer_has_fewer_states() {
+    assert_eq!(reduced_states(("buffer", &[("N", 3), ("SLOTS", 5)])), 303_486);
 }
 
 /// Every variant of every harness with few states has the same ends.

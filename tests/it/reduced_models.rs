@@ -19,8 +19,8 @@ const DECLARATIONS: [(&str, &str); 16] = [
     ("bar", "barrier bar = 2"),
     ("main", "looper main"),
     ("other", "looper other"),
-    ("one", "task one(i) { $L }"),
-    ("two", "task two(i) { $L; $L }"),
+    ("one", "task one(i) { $K }"),
+    ("two", "task two(i) { $K; $K }"),
 ];
 
 /// Statements without others. `$v` stands for a variable, `$i` for the number of the thread, `$d` for 0, 1 or 2.
@@ -135,6 +135,13 @@ fn filled(rng: &mut Rng, text: &str, number: &str) -> String {
     let mut text = text.to_owned();
     while text.contains("$L") {
         text = text.replacen("$L", rng.pick(&LEAVES), 1);
+    }
+    // What a task does needs no further declaration of a task.
+    while text.contains("$K") {
+        let leaf = rng.pick(&LEAVES);
+        if !leaf.contains("one") && !leaf.contains("two") {
+            text = text.replacen("$K", leaf, 1);
+        }
     }
     text = text.replace("$i", number).replace("$n", &format!("k{}", rng.below(1 << 20)));
     while text.contains("$d") {

@@ -260,7 +260,7 @@ const REDUCED: [&str; 6] = [
     // A thread that waits has given up its lock.
     "var y = 0\nmutex m\ncondition c\nthread t { y = 1 }\nthread a { sync m { wait c with m }; y = 2 }\n\
      thread u { sync m { signal c } }\n",
-    // One thread goes round in a circle beside another one that fails.
+    // One thread repeats a cycle beside another one that fails.
     "thread a { loop { yield } }\nthread b { skip; assert false }\n",
     // A write of a task.
     "var x = 0\nlooper main\ntask f() { x = 2 }\nthread t { x = 1 }\nthread p { post f() to main }\n",

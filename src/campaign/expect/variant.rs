@@ -69,7 +69,8 @@ pub(super) struct Test<'t> {
     pub(super) ends: BTreeMap<RunResult, EndGroup>,
     orders: Vec<(usize, OrderTally)>,
     atomicity: AtomicityLines,
-    searched: Option<(u64, Option<bool>)>,
+    // Number of states, whether others were left out, and whether some run may continue forever.
+    searched: Option<(u64, bool, Option<bool>)>,
     walks: u32,
     steps: u64,
     limits: BTreeMap<(LimitKind, u64), u32>,
@@ -202,7 +203,7 @@ impl Test<'_> {
             self.merge(end, EndGroup { outcome, signature, runs: 1, origin: Origin::Searched, token: Some(token) });
         }
         self.orders.iter_mut().zip(searched.orders).for_each(|((_, tally), of_search)| *tally = of_search);
-        self.searched = Some((searched.states, searched.livelock));
+        self.searched = Some((searched.states, searched.reduced, searched.livelock));
     }
 
     // Whether a required end or order is missing, and more runs may show it.
@@ -356,7 +357,8 @@ impl Test<'_> {
         };
         let lines = expectations.iter().enumerate().map(line).collect();
         TestResult {
-            states: self.searched.map(|(states, _)| states),
+            states: self.searched.map(|(states, ..)| states),
+            reduced: self.searched.is_some_and(|(_, reduced, _)| reduced),
             lines,
             walks: self.walks,
             trials: self.found.is_some().then_some(self.trials),
@@ -372,9 +374,9 @@ impl Test<'_> {
         let unmet = |why: &str| LineVerdict::Unmet(vec![why.to_owned()], Vec::new(), 0);
         if let ExpectationKind::Livelock { no } = kind {
             return match self.searched {
-                Some((_, Some(found))) if found != *no => LineVerdict::Met,
-                Some((_, Some(true))) => unmet("some run may continue forever: `raceflip explore` shows it"),
-                Some((_, Some(false))) => unmet("no run continues forever"),
+                Some((.., Some(found))) if found != *no => LineVerdict::Met,
+                Some((.., Some(true))) => unmet("some run may continue forever: `raceflip explore` shows it"),
+                Some((.., Some(false))) => unmet("no run continues forever"),
                 _ => LineVerdict::Unchecked("only a search finds livelocks, and there are too many states to search"),
             };
         }

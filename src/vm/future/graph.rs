@@ -29,8 +29,8 @@ pub(super) struct Place {
     pub(super) locking: Locking,
 }
 
-/// What a place has to do with the order of locks. Locks have the numbers of their declarations, and the monitors of all
-/// objects have the next one.
+/// What a place has to do with the order of locks. Locks have the numbers of their declarations, and the monitors of
+/// all objects have the next one.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) enum Locking {
     #[default]
@@ -332,24 +332,24 @@ fn may_throw(instr: &Instr, registers: &[Range]) -> bool {
         | Instr::Return(_)
         | Instr::Fail { .. }
         | Instr::Transaction { .. } => false,
-        Instr::Visible { op, .. } => match op {
+        Instr::Visible { op, .. } => !matches!(
+            op,
             Visible::Read(_)
-            | Visible::Write(..)
-            | Visible::AtomicRead(_)
-            | Visible::AtomicWrite(..)
-            | Visible::Cas { .. }
-            | Visible::FetchAdd(..)
-            | Visible::Exchange(..)
-            | Visible::Acquire(_)
-            | Visible::Up(_)
-            | Visible::Down(_)
-            | Visible::Post { .. }
-            | Visible::Begin
-            | Visible::Branch
-            | Visible::Skip
-            | Visible::Yield => false,
-            _ => true,
-        },
+                | Visible::Write(..)
+                | Visible::AtomicRead(_)
+                | Visible::AtomicWrite(..)
+                | Visible::Cas { .. }
+                | Visible::FetchAdd(..)
+                | Visible::Exchange(..)
+                | Visible::Acquire(_)
+                | Visible::Up(_)
+                | Visible::Down(_)
+                | Visible::Post { .. }
+                | Visible::Begin
+                | Visible::Branch
+                | Visible::Skip
+                | Visible::Yield
+        ),
         _ => true,
     }
 }

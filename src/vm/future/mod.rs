@@ -45,6 +45,8 @@ struct ActTable<'w> {
     world: &'w World,
     watches: &'w dyn Fn(u32) -> bool,
     has_clock: bool,
+    /// Whether some thread becomes a looper.
+    attaches: bool,
     /// Whether idle handlers or repeated messages exist, which a begin can meet.
     begins_by_itself: bool,
 }
@@ -88,6 +90,7 @@ pub(super) fn futures(vm: &Vm, world: &World) -> Option<SharedFutures<Vm>> {
         world,
         watches: &watches,
         has_clock: any(begins_deadline) || !world.setup().instants.is_empty(),
+        attaches: any(|op| matches!(op, Visible::AttachQueue)),
         begins_by_itself: any(begins_by_itself),
     };
     table.number(Act::Anything);
@@ -120,8 +123,8 @@ fn tasks(bodies: &Bodies<'_>, world: &World) -> Option<Vec<BTreeSet<BodyId>>> {
     loop {
         let mut more = tasks.clone();
         let mut reached = BTreeSet::new();
-        let mut roots: Vec<(Option<ThreadId>, (BodyId, Option<i64>))> =
-            code.starts.iter().enumerate().map(|(i, start)| (Some(ThreadId::new(i)), *start)).collect();
+        let starts = code.starts.iter().enumerate();
+        let mut roots: Vec<_> = starts.map(|(i, start)| (Some(ThreadId::new(i)), *start)).collect();
         roots.extend(code.init.map(|body| (None, (body, None))));
         let none = BTreeSet::new();
         for (thread, start) in roots {
@@ -211,6 +214,10 @@ fn end(thread: ThreadId, table: &mut ActTable<'_>) -> ActSet {
     let mut set = ActSet::default();
     set.insert(table.number(Act::Touches(Thing::End(thread), Manner::Give)));
     set.insert(table.number(Act::Touches(Thing::Queue(thread), Manner::Other)));
+    // Messages that are dropped may have deadlines.
+    if table.has_clock && (table.attaches || table.world.setup().threads[thread].looper) {
+        set.insert(table.number(Act::Clock));
+    }
     set
 }
 

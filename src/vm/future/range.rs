@@ -29,7 +29,7 @@ impl Range {
         Self { low: self.low.min(other.low), high: self.high.max(other.high) }
     }
 
-    /// Returns the values of both, with each end that grows at its extreme, so that a loop comes to an end.
+    /// Returns the values of both, with each end that grows at its extreme, so that the analysis of a loop ends.
     pub(super) fn widen(self, other: Self) -> Self {
         let low = if other.low < self.low { Value::MIN } else { self.low };
         Self { low, high: if other.high > self.high { Value::MAX } else { self.high } }
