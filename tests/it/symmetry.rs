@@ -56,7 +56,7 @@ fn every_refusal_says_where_and_why() {
         ("grid[i][x] = 1", "x", "a later index of the array is found by a step"),
         ("let o = new Box; o.v = 1", "new Box", "it makes an object while it runs"),
         ("x = i; x += 1", "x", "it is computed with"),
-        ("x = next(i)", "i + 1", "it is computed with"),
+        ("x = next(i)", "of + 1", "it is computed with"),
     ];
     for (text, place, why) in cases {
         let text = format!(
