@@ -123,8 +123,8 @@ impl Site {
         self.place == name || place.rsplit('.').next().unwrap_or(place) == name
     }
 
-    /// Returns the variable that an access reads or writes, as a whole or in one element. `None` for accesses to objects
-    /// and their fields, and for operations that are no accesses.
+    /// Returns the variable that an access reads or writes, as a whole or in one element. `None` for accesses to
+    /// objects and their fields, and for operations that are no accesses.
     #[must_use]
     pub fn variable(&self) -> Option<&str> {
         let name = self.place.split('[').next()?;

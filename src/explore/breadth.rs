@@ -91,7 +91,7 @@ fn go_on<P: Program<Guest: Snapshot>, M: Monitor>(
                 searched.finds.merge(&mut worker.finds);
                 searched.largest = searched.largest.max(worker.node_bytes);
             }
-            // The arena of a level is kept until its last state has been expanded.
+            // The vectors of a level are kept until its last state has been expanded.
             searched.expanded = of_level - queue.len() as u64 - left;
             let found = searched.table.len() - before;
             let frontier = queue.len() as u64 + left + found;

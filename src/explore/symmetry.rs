@@ -3,8 +3,8 @@
 //!
 //! The representative of a state gives the elements of each class new numbers by what they see of it ([`Lens`]): where
 //! their thread stands, their own cells and locks, who owns what. Elements that see the same keep their order. They may
-//! still differ in how they refer to one another. Then a state may have several representatives, which costs states, but
-//! no end is missed, and different states never have the same one unless a renaming joins them.
+//! still differ in how they refer to one another. Then a state may have several representatives, which costs states,
+//! but no end is missed, and different states never have the same one unless a renaming joins them.
 //!
 //! A way goes through representatives. The run that it stands for is found by renaming each choice back
 //! ([`through`]).
@@ -28,7 +28,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Visits a representative of every state that can be reached, within the bounds. The program must be one whose
-/// machines can rename ([`Model::with_symmetry`](crate::vm::Model::with_symmetry)), and the plan must have its symmetry.
+/// machines can rename ([`Model::with_symmetry`](crate::vm::Model::with_symmetry)), and the plan must have its
+/// symmetry.
 ///
 /// The report has each end up to a renaming, with a real run to it. Its ways are shortest ways. The plan may ask
 /// neither for reduction nor for pairs, and its clock must be exact.
@@ -177,7 +178,8 @@ impl<G: Snapshot> Orbits<G> {
         }
     }
 
-    // Returns the new elements, class by class: in the order of what they see. `None` if they are in that order already.
+    // Returns the new elements, class by class: in the order of what they see. `None` if they are in that order
+    // already.
     fn order(&self) -> Option<Elements> {
         let mut keys = self.keys.as_slice();
         let (mut all, mut sorted) = (Vec::new(), true);
@@ -279,7 +281,8 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
     }
 }
 
-/// Returns the ends that a search has found, each with a run to it. Those of a symmetric search are as the run has them.
+/// Returns the ends that a search has found, each with a run to it. Those of a symmetric search are as the run has
+/// them.
 pub(super) fn ends<P: Program<Guest: Snapshot>, M: Monitor>(
     plan: &SearchPlan<'_, P>,
     scale: Scale,

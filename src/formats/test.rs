@@ -42,8 +42,10 @@ pub struct Variant {
     pub file: String,
     pub defines: BTreeMap<String, i64>,
     pub verdict: String,
-    /// Number of states, if all of them were searched.
+    /// Number of states that a search visited, if it came to all ends.
     pub states: Option<u64>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reduced: bool,
     pub walks: u32,
     pub trials: Option<u32>,
     pub complete: bool,
@@ -179,6 +181,7 @@ impl Variant {
             defines: plan.model.defines.iter().cloned().collect(),
             verdict: verdict.to_owned(),
             states: tested.states,
+            reduced: tested.reduced,
             walks: tested.walks,
             trials: tested.trials,
             complete: tested.complete,

@@ -122,8 +122,8 @@ impl Model {
         Machine::new(Vm::new(self.code.clone()), limits)
     }
 
-    /// Returns the model for a symmetric search, whose machines can rename the threads that are alike. Its runs are those
-    /// of this model.
+    /// Returns the model for a symmetric search, whose machines can rename the threads that are alike. Its runs are
+    /// those of this model.
     ///
     /// # Errors
     ///

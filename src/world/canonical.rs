@@ -57,9 +57,9 @@ pub(super) enum Part {
 }
 
 impl Part {
-    // Seeds of two parts must have nothing in common. With short inputs this hash subtracts the seed from a constant and
-    // combines it with the input by exclusive or. So a small difference of two seeds makes up for a small difference of
-    // two inputs, and states in which two threads have exchanged their contents had one digest.
+    // Seeds of two parts must have nothing in common. With short inputs this hash subtracts the seed from a constant
+    // and combines it with the input by exclusive or. So a small difference of two seeds makes up for a small
+    // difference of two inputs, and states in which two threads have exchanged their contents had one digest.
     fn seed(self) -> u64 {
         let (kind, number) = match self {
             Part::Head => (0, 0),

@@ -105,8 +105,8 @@ impl<G: Snapshot> Machine<G> {
         self.end_load(slots);
     }
 
-    /// Returns the slot whose content after a renaming follows from that of this slot before it. `None` if there is none:
-    /// a slot of several cells.
+    /// Returns the slot whose content after a renaming follows from that of this slot before it. `None` if there is
+    /// none: a slot of several cells.
     #[must_use]
     pub fn renamed_slot(&self, slots: &Slots, slot: usize, by: &Renaming) -> Option<usize> {
         let first = |of: fn(&Slot) -> bool| slots.all.iter().position(of).unwrap_or(slot);
@@ -259,8 +259,8 @@ impl<G: Snapshot> Machine<G> {
         }
     }
 
-    /// Returns a digest of how an element sees the content of a slot, and the slot itself. The sum over all slots is the
-    /// same after a renaming, for the new element.
+    /// Returns a digest of how an element sees the content of a slot, and the slot itself. The sum over all slots is
+    /// the same after a renaming, for the new element.
     #[must_use]
     pub fn seen(&self, slots: &Slots, slot: usize, lens: &Lens, room: &mut Canonicalizer) -> u64 {
         let (world, slot_of) = (&self.world, slots.slot(slot));

@@ -65,8 +65,8 @@ pub trait Snapshot: Guest + Clone + Send {
     fn stand(&self, thread: ThreadId) -> Self::Stand;
     /// Sets the guest's state of a thread.
     fn set_stand(&mut self, thread: ThreadId, stand: &Self::Stand);
-    /// Renames the guest's state of all threads, and gives it to the new threads. By default no program has threads that
-    /// are alike.
+    /// Renames the guest's state of all threads, and gives it to the new threads. By default no program has threads
+    /// that are alike.
     fn rename(&mut self, by: &Renaming) {
         let _ = by;
     }

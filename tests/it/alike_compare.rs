@@ -10,7 +10,7 @@ use raceflip::exec::RunResult;
 use raceflip::explore::{NoSearchProgress, SearchContext, SearchPlan, SearchReport, explore_symmetric};
 use raceflip::lang::Alike;
 use raceflip::vm::Model;
-use raceflip::world::{Limits, Symmetry};
+use raceflip::world::{CellDimension, Limits, Symmetry};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -71,27 +71,30 @@ fn renamed(end: &End, model: &Model, alike: &Alike, by: &[Vec<i64>]) -> End {
     for (id, value) in &mut run.values {
         let global = &model.program.globals[*id];
         let array = alike.symmetry.cells.iter().find(|array| array.first == global.offset);
-        let classes: Vec<Option<u16>> =
-            array.map(|array| array.dimensions.iter().map(|d| d.class).collect()).unwrap_or_default();
-        *value = renamed_value(value, &classes, alike.global(*id), &element);
+        let dimensions = array.map_or(&[][..], |array| &array.dimensions);
+        *value = renamed_value(value, dimensions, alike.global(*id), &element);
     }
     (run, blocked)
 }
 
+// The value of an array lists its cells in their order.
 fn renamed_value(
     value: &EndValue,
-    dimensions: &[Option<u16>],
+    dimensions: &[CellDimension],
     class: Option<u16>,
     element: &impl Fn(u16, i64) -> i64,
 ) -> EndValue {
     match value {
         EndValue::Word(word) => EndValue::Word(class.map_or(*word, |class| element(class, *word))),
         EndValue::List(items) => {
-            let (first, rest) = dimensions.split_first().map_or((None, dimensions), |(first, rest)| (*first, rest));
             let mut new = items.clone();
-            for (index, item) in items.iter().enumerate() {
-                let at = first.map_or(index as i64, |class| element(class, index as i64));
-                new[at as usize] = renamed_value(item, rest, class, element);
+            for (cell, item) in items.iter().enumerate() {
+                let at = |d: &CellDimension| {
+                    let index = i64::from(cell as u32 / d.stride % d.len);
+                    d.class.map_or(index, |class| element(class, index)) as usize * d.stride as usize
+                };
+                let to = if dimensions.is_empty() { cell } else { dimensions.iter().map(at).sum() };
+                new[to] = renamed_value(item, &[], class, element);
             }
             EndValue::List(new)
         }

@@ -7,9 +7,9 @@ use raceflip::base::Rng;
 const DECLARATIONS: [(&str, &str); 22] = [
     ("x", "var x = 0"),
     ("y", "var y = 0"),
-    ("own", "var own[$N] = 0"),
-    ("grid", "var grid[$N][2] = 0"),
-    ("seen", "var seen[$N] = -1"),
+    ("own", "var own: int[$N]"),
+    ("grid", "var grid: int[$N][2]"),
+    ("seen", "var seen: int[$N]"),
     ("turn", "var turn = -1"),
     ("first", "var first = 0"),
     ("last", "var last = -1"),

@@ -163,7 +163,7 @@ fn a_reduced_search_says_what_it_does_not_tell() {
 #[test]
 fn alike_threads_are_renamed_or_the_reason_is_told() {
     let folder = scratch("explore_symmetry");
-    let text = "var x = 0; var own[3] = 0
+    let text = "var x = 0; var own: int[3]
         thread t(i in 0..3) { own[i] = 1; x = own[i] }
         thread u(i in 0..2) { x = i + 1 }";
     let alike = file(&folder, "alike.race", text);

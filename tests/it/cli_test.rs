@@ -156,6 +156,28 @@ fn lines_about_runs_without_end_are_judged_by_search() {
 
 /// A search can track the progress of at most 40 lines about order; with more lines, walks judge them.
 #[test]
+fn a_reduced_search_decides_where_there_are_too_many_states() {
+    let folder = scratch("test-reduced");
+    let threads = "var own: int[8]\nthread t(i in 0..8) { for n in 0..3 { own[i] = n } }\n";
+    let bad = "thread bad { skip; assert own[0] < 2, \"late\" }\n";
+    let test = |name: &str, lines: &str| {
+        let path = file(&folder, &format!("{name}.race"), &format!("{threads}{bad}{lines}"));
+        call(&["test", &path, "--explore-limit", "1000", "--walks", "50", "--no-save"])
+    };
+    let decided = test("decided", "expect outcomes: ok, failure \"late\"\nexpect no deadlock\n");
+    assert!(decided.status == 0 && decided.out.contains("states of a reduced search"), "{}", decided.out);
+    let surplus = test("surplus", "expect no failure\n");
+    assert!(surplus.status == FOUND && surplus.out.contains("states of a reduced search"), "{}", surplus.out);
+    let missing = test("missing", "expect deadlock\n");
+    assert!(missing.status == FOUND && missing.out.contains("can never happen"), "{}", missing.out);
+    // Values where a run fails, orders and livelocks need all states.
+    for line in ["expect outcomes of own: ok", "expect livelock"] {
+        let left = test("left", &format!("{line}\n"));
+        assert!(!left.out.contains("reduced"), "{line}: {}", left.out);
+    }
+}
+
+#[test]
 fn many_order_lines_are_left_to_walks() {
     let folder = scratch("test-many-orders");
     for (lines, by) in [(40, "all 5 states"), (41, "2000 walks")] {

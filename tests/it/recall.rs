@@ -12,7 +12,7 @@ use crate::support::read;
 use crate::verdicts::racy;
 use raceflip::campaign::{
     CampaignContext, CampaignPlan, Confirmation, DetectionPlan, Explore, NeverClaim, NoProgress, PairReport, Phase1,
-    Proof, StatePlan, TrialPlan, confirm, detect,
+    Proof, StatePlan, TrialPlan, UndecidedReason, confirm, detect,
 };
 use raceflip::detect::{DetectorId, Pair};
 use raceflip::explore::{self, Bounds, explore};
@@ -151,6 +151,15 @@ fn a_semaphore_that_is_used_as_a_lock_cuts_nothing_off() {
         ..CampaignPlan::new(&model)
     });
     assert_eq!(verdicts(&found.pairs), ["open"]);
+    assert_eq!(found.pairs[0].undecided_by_search, Some(UndecidedReason::Units));
+    // As a lock, the same is given up with the task that holds it.
+    let text = text.replace("semaphore s = 1", "lock s").replace("down s", "acquire s").replace("up s", "release s");
+    let model = Model::from_text("lock.race", &text, &[]).unwrap();
+    let found = confirmed(&CampaignPlan {
+        trials: TrialPlan { pairs: Some(vec![pair(&model, "@a", "@b")]), ..TrialPlan::default() },
+        ..CampaignPlan::new(&model)
+    });
+    assert_eq!(verdicts(&found.pairs), ["confirmed"]);
 }
 
 #[test]

@@ -1,8 +1,9 @@
-//! Tests that a search of all states decides every pair: a pair stays unconfirmed only if there are more states than the
-//! search may visit, or for a reason that the result names.
+//! Tests that a search of all states decides every pair: a pair stays unconfirmed only if there are more states than
+//! the search may visit, or for a reason that the result names.
 //!
 //! Whether the decisions are right is what `judged` and `verdicts` test; here it counts that there is one.
 
+use crate::cli::{FOUND, call, file, scratch};
 use crate::complete::all_variants;
 use crate::load::{load, load_bytes};
 use crate::{small, truth_jobs, truth_models};
@@ -29,8 +30,7 @@ fn open(found: &Confirmation) -> Vec<(Option<UndecidedReason>, Pair)> {
     all.map(|p| (p.undecided_by_search, p.pair)).collect()
 }
 
-/// The pairs of the harnesses that no search of all states decides: an endless loop posts a message again and again, and
-/// each of its executions has a name of its own.
+/// No pair of a harness stays open after a search of all its states.
 #[test]
 fn every_pair_of_a_harness_is_decided_if_its_states_are_searched() {
     let (mut searched, mut left) = (0, BTreeMap::new());
@@ -139,8 +139,7 @@ fn orders_of_long_loops_are_decided() {
     assert!(!turned.is_empty() && turned.iter().all(|p| p.0.confirmed()), "{turned:?}");
 }
 
-/// Without an end the executions of a loop have no bound. What no execution does is refuted without their names, and
-/// what depends on them is open for this reason.
+/// Without an end the executions of a loop have no bound. What no execution does is refuted without their names.
 #[test]
 fn what_repeats_without_end_is_refuted_if_it_needs_no_names() {
     let text = "var stop = false\nlooper main\nlock m\n\
@@ -153,4 +152,51 @@ fn what_repeats_without_end_is_refuted_if_it_needs_no_names() {
     assert!(found.searched.is_some_and(|s| s.complete), "{:?}", found.searched);
     assert!(found.orders.iter().any(|p| p.proof.refuted()), "{:?}", found.orders.len());
     assert!(open(&found).is_empty(), "{:?}", open(&found));
+}
+
+/// Two threads that take turns without end are refuted. If each round has more executions, the reason is named.
+#[test]
+fn turns_without_end_are_refuted() {
+    let text = |times: u32, of_b: &str| {
+        format!(
+            "var x = 0\nsemaphore go = 0\nsemaphore back = 0\n\
+             thread a {{ loop {{ for i in 0..{times} {{ @a: x = 1 }}; up go; down back }} }}\n\
+             thread b {{ loop {{ {of_b}; @b: x = 2; up back }} }}\n"
+        )
+    };
+    let proofs = |text: &str| {
+        let model = load_bytes("turns.race", text.as_bytes(), &[]);
+        let mut plan = CampaignPlan { jobs: 1, ..CampaignPlan::new(&model) };
+        plan.limits.steps = 400;
+        plan.search.states = 500;
+        let found = campaign(&plan);
+        found.pairs.iter().map(|p| (p.proof.clone(), p.undecided_by_search)).collect::<Vec<_>>()
+    };
+    let turns = proofs(&text(1, "down go"));
+    let is_turned =
+        |proof: &Proof| matches!(proof, Proof::Refuted(refutation) if refutation.never == NeverClaim::Turned);
+    assert!(!turns.is_empty() && turns.iter().all(|p| is_turned(&p.0)), "{turns:?}");
+    let more = proofs(&text(2, "down go"));
+    let is_open = |p: &(Proof, Option<UndecidedReason>)| *p == (Proof::Unconfirmed, Some(UndecidedReason::Instances));
+    assert!(!more.is_empty() && more.iter().all(is_open), "{more:?}");
+    // If b does not always wait, some executions come in both orders.
+    let real = proofs(&text(1, "if * { down go }"));
+    assert!(!real.is_empty() && real.iter().all(|p| p.0.confirmed()), "{real:?}");
+}
+
+/// A failure that needs fourteen answers in a row is in no run of the campaign. The search that refutes a pair of its
+/// model finds it, and the campaign reports it.
+#[test]
+fn failures_that_only_the_search_finds_are_reported() {
+    let text = "var x = 0\nvar y = 0\nthread a { await y == 1; x = 1; let n = true; \
+        for i in 0..14 { if * { skip } else { n = false } }; if n { fail \"rare\" } }\nthread b { x = 2; y = 1 }\n";
+    let model = load_bytes("rare.race", text.as_bytes(), &[]);
+    let found = campaign(&CampaignPlan { jobs: 1, ..CampaignPlan::new(&model) });
+    assert!(found.phase1.failures.is_empty() && found.searched.is_some_and(|s| s.complete));
+    let [rare] = found.unexplained.as_slice() else { panic!("{:?}", found.unexplained) };
+    assert_eq!((rare.signature.as_str(), rare.evidence.strategy.as_str()), ("failure \"rare\" a:5", "explore"));
+    let path = file(&scratch("rare"), "rare.race", text);
+    let said = call(&["confirm", &path]);
+    assert!(said.out.contains("found by a search of all states"), "{}", said.out);
+    assert_eq!(said.status, FOUND);
 }

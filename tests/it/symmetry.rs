@@ -33,7 +33,7 @@ fn readers_and_writers_have_few_states_up_to_a_renaming() {
 fn threads_with_a_variable_each_are_counted_and_not_told_apart() {
     // Of n threads, each in one of four states, (n + 3 over 3) states are left.
     for (n, states) in [(2, 10), (3, 20), (4, 35), (5, 56)] {
-        let text = format!("var own[{n}] = 0; thread t(i in 0..{n}) {{ own[i] = 1; own[i] = 2; own[i] = 3 }}");
+        let text = format!("var own: int[{n}]; thread t(i in 0..{n}) {{ own[i] = 1; own[i] = 2; own[i] = 3 }}");
         let model = model(&text);
         let (found, _) = search_alike(&SearchPlan::new(&model)).unwrap();
         assert_eq!((found.states, search(&SearchPlan::new(&model)).states), (states, 4u64.pow(n)), "{n}");
@@ -56,11 +56,11 @@ fn every_refusal_says_where_and_why() {
         ("grid[i][x] = 1", "x", "a later index of the array is found by a step"),
         ("let o = new Box; o.v = 1", "new Box", "it makes an object while it runs"),
         ("x = i; x += 1", "x", "it is computed with"),
-        ("x = next(i)", "i + 1", "it is computed with"),
+        ("x = next(i)", "of + 1", "it is computed with"),
     ];
     for (text, place, why) in cases {
         let text = format!(
-            "class Box {{ var v = 0 }}\nvar x = 0\nvar own[3] = 0\nvar two[2] = 0\nvar grid[3][3] = 0\nlock ms[3]\n\
+            "class Box {{ var v = 0 }}\nvar x = 0\nvar own: int[3]\nvar two: int[2]\nvar grid: int[3][3]\nlock ms[3]\n\
              task next(of): int {{ return of + 1 }}\nthread t(i in 0..3) {{\n{text}\n}}\n"
         );
         let alike = Alike::of(&model(&text).program);
@@ -84,7 +84,7 @@ fn what_elements_may_do_is_accepted() {
         "if me == self { own[i] = 2 }",
     ] {
         let text = format!(
-            "var x = 0\nvar turn = -1\nvar own[3] = 0\nlock ms[3]\nvar me: thread = null\nlooper main\nvar last = 0\n\
+            "var x = 0\nvar turn = -1\nvar own: int[3]\nlock ms[3]\nvar me: thread = null\nlooper main\nvar last = 0\n\
              task say(who) {{ last = who }}\ntask same(a, b): int {{ if a == b {{ return 1 }}\nreturn 0 }}\n\
              init {{ own[1] = 5; turn = 2 }}\nthread t(i in 0..3) {{\n{text}\n}}\n"
         );
@@ -111,7 +111,7 @@ fn properties_may_name_all_elements_alike() {
     ];
     for (property, is_alike) in cases {
         let text =
-            format!("var own[3] = 0\nvar turn = -1\n{property}\nthread t(i in 0..3) {{ own[i] = 1; turn = i }}\n");
+            format!("var own: int[3]\nvar turn = -1\n{property}\nthread t(i in 0..3) {{ own[i] = 1; turn = i }}\n");
         let model = model(&text);
         let alike = Alike::of(&model.program);
         assert_eq!(alike.threads.is_empty(), !is_alike, "{:?}\n{text}", alike.refused);

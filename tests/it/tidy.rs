@@ -386,6 +386,7 @@ const DOORS: [(&str, &[&str]); 8] = [
         "Refusal::Rendered",
         &[
             "src/cli/models/fmt.rs",
+            "src/cli/explore/symmetry.rs",
             "src/cli/io/load.rs",
             "src/cli/mod.rs",
             "src/cli/io/output.rs",

@@ -1,7 +1,7 @@
 //! Mutation tests: mistakes that are made on purpose in the search, the canonical state, the message queue, jobs and
-//! components, in CAFA's order over traces, in the analysis of atomicity, in the search for deadlock rings, in renamings
-//! of alike threads, and in static executes-before. Each mistake must be noticed by an oracle of the search, by the rules of the order, by the
-//! definition of a violation or ring, or by all runs of small programs.
+//! components, in CAFA's order over traces, in the analysis of atomicity, in the search for deadlock rings, in
+//! renamings of alike threads, and in static executes-before. Each mistake must be noticed by an oracle of the search,
+//! by the rules of the order, by the definition of a violation or ring, or by all runs of small programs.
 //!
 //! This is a separate program, because it builds the library with the feature `mutants`:
 //! `cargo test --features mutants --test mutants -- --nocapture`.
@@ -246,8 +246,8 @@ fn each_mistake_in_the_search_for_rings_is_noticed() {
     assert!(missed.is_empty(), "not noticed: {missed:?}");
 }
 
-/// Number of generated models in which a mistake in the stubborn sets of a search may be noticed, and the bound on their
-/// states.
+/// Number of generated models in which a mistake in the stubborn sets of a search may be noticed, and the bound on
+/// their states.
 const REDUCED_MODELS: u64 = 150;
 const REDUCED_STATES: u64 = 1_000;
 

@@ -1,4 +1,5 @@
-//! Decides by searches whether a run has cut off an order that no run shows: whether the other access was still to come.
+//! Decides by searches whether a run has cut off an order that no run shows: whether the other access was still to
+//! come.
 //!
 //! The search begins in the state right before the first access, with the task of that access abandoned (`cuts`). It
 //! visits everything that follows, in a product with the instance of the other access. So its answer is exact for that

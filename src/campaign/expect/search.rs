@@ -7,29 +7,39 @@ use super::test_result::TestPlan;
 use crate::campaign::runs::trial::remake;
 use crate::event::Outcome;
 use crate::exec::RunResult;
-use crate::explore::{self, Bounds, Monitor, NoMonitor, RunChoices, SearchEnd, SearchReport, exhaust, livelocks};
+use crate::explore::{
+    self, Bounds, Monitor, NoMonitor, RunChoices, SearchEnd, SearchReport, Stubbornness, exhaust, livelocks,
+};
 use crate::lang::program::ExpectationKind;
 use crate::world::{Canonicalizer, World, signature};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
+/// What a complete search has visited.
+pub(in crate::campaign) struct SearchedStates {
+    /// Number of states.
+    pub(in crate::campaign) count: u64,
+    /// Whether other states were left out, with no end among them.
+    pub(in crate::campaign) reduced: bool,
+    /// Whether some run may continue forever; `None` if no line asks for it.
+    pub(in crate::campaign) livelock: Option<bool>,
+}
+
 /// Result of a complete search.
 pub(in crate::campaign) struct SearchResult {
-    /// Number of states.
-    pub(in crate::campaign) states: u64,
+    pub(in crate::campaign) states: SearchedStates,
     /// All ends, each with its outcome, its signature and the token of a run.
     pub(in crate::campaign) ends: Vec<(RunResult, Outcome, String, String)>,
     /// Tallies of the lines about order, in the order of the lines.
     pub(in crate::campaign) orders: Vec<OrderTally>,
-    /// Whether some run may continue forever; `None` if no line asks for it.
-    pub(in crate::campaign) livelock: Option<bool>,
 }
 
 // Memory of a search beside other work, in bytes.
 const MEMORY: u64 = 1 << 30;
 
-/// Searches all states of the variant. Returns `None` if there are more than the plan allows, if the model has no
-/// `expect` lines, if there are too many lines about order to follow, or if the search was interrupted.
+/// Searches all states of the variant; if there are more than the plan allows, those that stubborn sets leave. Returns
+/// `None` if these are too many as well, or do not tell what a line asks for, if the model has no `expect` lines, if
+/// there are too many lines about order to follow, or if the search was interrupted.
 pub(in crate::campaign) fn search(plan: &TestPlan<'_>, stop: &AtomicBool) -> Option<SearchResult> {
     // Without expectations there is nothing to search for.
     if plan.states == 0 || plan.model.program.expectations.is_empty() {
@@ -46,8 +56,14 @@ pub(in crate::campaign) fn search(plan: &TestPlan<'_>, stop: &AtomicBool) -> Opt
     let (limits, jobs, observe) = (plan.campaign.limits, plan.campaign.jobs, named(&model.program));
     let plan = explore::SearchPlan { limits, jobs, bounds, reduce, observe, ..explore::SearchPlan::new(model) };
     let context = explore::SearchContext { stop, progress: &explore::NoSearchProgress };
-    let found = if reduce { exhaust(&plan, &NoMonitor, context) } else { exhaust(&plan, &watch, context) }.ok()?;
     let asks = expectations.iter().any(|e| matches!(e.kind, ExpectationKind::Livelock { .. }));
+    let found = if reduce { exhaust(&plan, &NoMonitor, context) } else { exhaust(&plan, &watch, context) };
+    let found = match found {
+        Ok(found) => found,
+        // Orders of accesses and livelocks need all states.
+        Err(_) if reduce && !asks => reduced(&plan, context)?,
+        Err(_) => return None,
+    };
     let livelock = match asks.then(|| livelocks(&plan, context)) {
         Some((_, Some(_))) => return None,
         livelocks => livelocks.map(|(found, _)| !found.is_empty()),
@@ -60,7 +76,20 @@ pub(in crate::campaign) fn search(plan: &TestPlan<'_>, stop: &AtomicBool) -> Opt
         let token = remake(model, &limits, way).token;
         (end.ended.clone(), way.outcome.clone(), token.signature.clone(), token.to_string())
     };
-    Some(SearchResult { states: found.states, ends: distinct.map(end_of).collect(), orders, livelock })
+    let ends = distinct.map(end_of).collect();
+    let states = SearchedStates { count: found.states, reduced: found.reduced.is_some(), livelock };
+    Some(SearchResult { states, ends, orders })
+}
+
+// Searches the states that stubborn sets leave. Returns `None` if there are too many, if the text of the model does not
+// show what its threads may do, or if a run fails and a line asks for the values of variables at that moment: the
+// search finds all failures, but not all of these values.
+fn reduced(plan: &explore::SearchPlan<'_>, context: explore::SearchContext<'_>) -> Option<SearchReport> {
+    let plan = explore::SearchPlan { reduce: false, stubborn: Some(Stubbornness::default()), ..plan.clone() };
+    let found = exhaust(&plan, &NoMonitor, context).ok()?;
+    let fails = |way: &RunChoices| matches!(way.outcome, Outcome::Failure(_) | Outcome::Limit(..));
+    let lacks_values = !plan.observe.is_empty() && found.ends.values().any(fails);
+    (found.reduced.is_some() && !lacks_values).then_some(found)
 }
 
 // Counts the ends for each line about order. The marks show the orders of runs that never end.

@@ -33,9 +33,11 @@ impl TestPlan<'_> {
 /// Result of a test of one variant.
 #[derive(Clone, Debug)]
 pub struct TestResult {
-    /// Number of states of the variant, if a search visited all of them. Lines about ends and orders are judged by
-    /// these states then, and no walks are performed.
+    /// Number of states that a search of the variant visited, if it came to all ends. Lines about ends and orders are
+    /// judged by these states then, and no walks are performed.
     pub states: Option<u64>,
+    /// Whether the search has left out states that lead to no other ends; see [`Stubbornness`].
+    pub reduced: bool,
     /// Number of random walks.
     pub walks: u32,
     /// Number of runs of the campaign, detection and trials together; `None` without a campaign.

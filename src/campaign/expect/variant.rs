@@ -17,7 +17,7 @@ use super::order::{OrderTally, OrderWatch, is_about_order};
 use super::proved::{LineProofs, is_provable, settle};
 use super::race::{is_about_order_pairs, is_about_pairs, judge_pairs};
 use super::saved::{ReplayedSeed, SeedResult, replay_saved};
-use super::search::search;
+use super::search::{SearchedStates, search};
 use super::test_result::{LineResult, LineVerdict, Origin, ShownEnds, TestPlan, TestResult};
 use super::truth::TestFacts;
 use crate::base::mix;
@@ -69,7 +69,7 @@ pub(super) struct Test<'t> {
     pub(super) ends: BTreeMap<RunResult, EndGroup>,
     orders: Vec<(usize, OrderTally)>,
     atomicity: AtomicityLines,
-    searched: Option<(u64, Option<bool>)>,
+    searched: Option<SearchedStates>,
     walks: u32,
     steps: u64,
     limits: BTreeMap<(LimitKind, u64), u32>,
@@ -202,7 +202,7 @@ impl Test<'_> {
             self.merge(end, EndGroup { outcome, signature, runs: 1, origin: Origin::Searched, token: Some(token) });
         }
         self.orders.iter_mut().zip(searched.orders).for_each(|((_, tally), of_search)| *tally = of_search);
-        self.searched = Some((searched.states, searched.livelock));
+        self.searched = Some(searched.states);
     }
 
     // Whether a required end or order is missing, and more runs may show it.
@@ -356,7 +356,8 @@ impl Test<'_> {
         };
         let lines = expectations.iter().enumerate().map(line).collect();
         TestResult {
-            states: self.searched.map(|(states, _)| states),
+            states: self.searched.as_ref().map(|searched| searched.count),
+            reduced: self.searched.is_some_and(|searched| searched.reduced),
             lines,
             walks: self.walks,
             trials: self.found.is_some().then_some(self.trials),
@@ -371,11 +372,11 @@ impl Test<'_> {
     fn verdict(&self, i: usize, kind: &ExpectationKind, worker: &mut Worker<'_, Model>) -> LineVerdict {
         let unmet = |why: &str| LineVerdict::Unmet(vec![why.to_owned()], Vec::new(), 0);
         if let ExpectationKind::Livelock { no } = kind {
-            return match self.searched {
-                Some((_, Some(found))) if found != *no => LineVerdict::Met,
-                Some((_, Some(true))) => unmet("some run may continue forever: `raceflip explore` shows it"),
-                Some((_, Some(false))) => unmet("no run continues forever"),
-                _ => LineVerdict::Unchecked("only a search finds livelocks, and there are too many states to search"),
+            return match self.searched.as_ref().and_then(|searched| searched.livelock) {
+                Some(found) if found != *no => LineVerdict::Met,
+                Some(true) => unmet("some run may continue forever: `raceflip explore` shows it"),
+                Some(false) => unmet("no run continues forever"),
+                None => LineVerdict::Unchecked("only a search finds livelocks, and there are too many states"),
             };
         }
         if is_about_atomicity(kind) {

@@ -8,4 +8,5 @@ mod harm_tally;
 pub(super) mod instances;
 pub(super) mod livelocks;
 pub(super) mod refute;
+mod rounds;
 pub(super) mod violations;

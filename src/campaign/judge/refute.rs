@@ -5,6 +5,7 @@
 //! it follows from the first two.
 
 use super::instances::{AskedPair, OrderedInstances, is_never_cut, new_order, order_of_operations, orders_of};
+use super::rounds::take_turns;
 use crate::campaign::drive::pair_trials::PairTrials;
 use crate::campaign::order::First;
 use crate::campaign::report::{NeverClaim, Refutation};
@@ -170,6 +171,9 @@ impl<'d, P: Program<Guest: Snapshot>> PairJudgment<'_, 'd, P> {
             }
         }
         match self.by_instances() {
+            Err(UndecidedReason::Instances) if a != b && take_turns(&self.product(), (a, b), self.context) => {
+                Ok(OrdersFound::Never { claim: NeverClaim::Turned, is_never_cut: false })
+            }
             Err(UndecidedReason::Instances) if self.is_race && self.turns() => Ok(OrdersFound::Confirmed),
             judgment => judgment,
         }
@@ -179,9 +183,14 @@ impl<'d, P: Program<Guest: Snapshot>> PairJudgment<'_, 'd, P> {
         search(self.pair_trials.plan, states)
     }
 
+    // Returns the plan of a search of a product without names.
+    fn product(&self) -> explore::SearchPlan<'d, P> {
+        self.plan(self.pair_trials.plan.search.states.saturating_mul(PRODUCT))
+    }
+
     // Returns whether some instance of one statement comes before one of the other, whatever their names are.
     fn order(&self, order: (SiteId, SiteId), direct: bool) -> OrderResult {
-        let plan = self.plan(self.pair_trials.plan.search.states.saturating_mul(PRODUCT));
+        let plan = self.product();
         match self.is_race {
             true => site_order(&plan, order, direct, self.context),
             false => order_of_operations(&plan, order, self.context),
@@ -192,8 +201,7 @@ impl<'d, P: Program<Guest: Snapshot>> PairJudgment<'_, 'd, P> {
     fn never(&self, (first, then): (SiteId, SiteId)) -> OrdersFound {
         let of_a_read = self.asked.direct == Some(first);
         let direct = of_a_read && !matches!(self.order((first, then), false), OrderResult::Never);
-        let plan = self.plan(self.pair_trials.plan.search.states.saturating_mul(PRODUCT));
-        let is_never_cut = !direct && is_never_cut(&plan, (first, then), self.context);
+        let is_never_cut = !direct && is_never_cut(&self.product(), (first, then), self.context);
         OrdersFound::Never { claim: NeverClaim::Order { first, then, direct }, is_never_cut }
     }
 
@@ -224,11 +232,12 @@ impl<'d, P: Program<Guest: Snapshot>> PairJudgment<'_, 'd, P> {
         }
     }
 
-    // Learns the orders of a run that a search has found. A limit of the run may cut it before.
+    // Learns the orders of a run that a search has found. If it shows none that is new, a limit cuts it before: its
+    // loops have no end that runs reach.
     fn learn(&mut self, way: RunChoices) -> Result<(), UndecidedReason> {
         let orders = orders_of(&self.plan(0), self.asked, &way).ok_or(UndecidedReason::Instances)?;
         if orders.is_subset(&self.known) {
-            return Err(UndecidedReason::Limit);
+            return Err(UndecidedReason::Instances);
         }
         self.known.extend(orders.iter().cloned());
         self.ways.push((way, orders));

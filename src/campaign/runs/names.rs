@@ -63,8 +63,8 @@ pub(in crate::campaign) fn names_of_threads(world: &World, state: &mut Canonical
     mix_digest(state, digester.finish());
 }
 
-/// Adds the names of all objects to the state: the locations of accesses to fields and the locks of objects are named by
-/// them.
+/// Adds the names of all objects to the state: the locations of accesses to fields and the locks of objects are named
+/// by them.
 pub(in crate::campaign) fn names_of_objects(world: &World, state: &mut Canonicalizer) {
     let ids = (0..world.memory().objects_len()).map(ObjectId::new);
     let mut objects: Vec<_> = ids.filter_map(|object| Some((state.object(object)?, object))).collect();

@@ -54,11 +54,11 @@ impl TouchTarget {
         at: &'p str,
         (other, other_at): (&'p TouchTarget, &'p str),
     ) -> &'p str {
-        let shared = match (self, other) {
-            (TouchTarget::Things(a), TouchTarget::Things(b)) => a.iter().find(|name| b.contains(name)),
-            _ => None,
-        };
-        shared.map_or_else(|| common_place(at, other_at), String::as_str)
+        let (TouchTarget::Things(a), TouchTarget::Things(b)) = (self, other) else { return common_place(at, other_at) };
+        // The same one for both orders of two operations.
+        let place = |name: &&String| Some(a.iter().position(|n| n == *name)? + b.iter().position(|n| n == *name)?);
+        let shared = a.iter().filter_map(|name| Some((place(&name)?, name))).min();
+        shared.map_or_else(|| common_place(at, other_at), |(_, name)| name)
     }
 
     /// Returns whether this target, whose name is `at`, is at the location `place` or in that object.

@@ -61,8 +61,8 @@ Examples:
   raceflip explore app.race --format json | jq '.ends[].text'
 
 Exit status:
-  0    every end is `ok`, and no livelock is possible; after a search that was cut (`complete` is
-       false in the JSON): nothing bad was found so far
+  0    every end is `ok`, and no livelock is possible (`--symmetry` does not look for any); after a
+       search that was cut (`complete` is false in the JSON): nothing bad was found so far
   1    some run fails, deadlocks, gets stuck or reaches a limit, or may run forever
   2    bad input or usage; with `--symmetry` also a model without threads that are alike
   130  interrupted; the results so far are printed";
@@ -86,7 +86,7 @@ pub(super) struct Args {
     /// Steps of the clock
     #[arg(long, value_enum, default_value_t, value_name = "CLOCK", help_heading = head::EFFORT)]
     clock: ClockArg,
-    /// Leave out orders of independent steps, and the states between: all kinds of ends, but not all answers (see below)
+    /// Leave out orders of independent steps and the states between: all kinds of ends, not all answers (see below)
     #[arg(long, help_heading = head::EFFORT)]
     reduce: bool,
     /// Visit one state for all that differ by which threads of an array do what: all ends, no livelocks

@@ -295,7 +295,10 @@ fn did(tested: &TestResult) -> String {
 }
 
 fn did_runs(tested: &TestResult) -> String {
-    let states = tested.states.map(|n| format!("all {}", counted(n, "state")));
+    let states = tested.states.map(|n| match tested.reduced {
+        true => format!("{} of a reduced search", counted(n, "state")),
+        false => format!("all {}", counted(n, "state")),
+    });
     let walks = (tested.walks > 0).then(|| counted(u64::from(tested.walks), "walk"));
     let trials = tested.trials.map(|n| format!("{} of a campaign", counted(u64::from(n), "run")));
     let parts: Vec<String> = states.into_iter().chain(walks).chain(trials).collect();

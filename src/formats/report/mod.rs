@@ -30,6 +30,7 @@ mod run;
 pub mod sarif;
 pub mod tested;
 pub mod text;
+mod undecided;
 pub(crate) mod words;
 
 pub use line::{ReportLine, ReportSpan, Role};

@@ -3,6 +3,7 @@
 //! All texts are on one line and contain no control sequences for terminals, whatever a report contains.
 
 use super::line::{ReportLine, Role};
+use super::undecided::undecided;
 use super::{Replays, ReportEntry, Subject, atomicity, counted};
 use crate::base::{at_most, clean, interval};
 use crate::campaign::{Finding, PairFacts, RunKind, SEARCHED, Verdict, best_way, failure_key};
@@ -157,31 +158,7 @@ pub(crate) fn bounded_by<'b>(bounds: impl Iterator<Item = (&'b String, &'b i64)>
 
 // Describes what was tried without success.
 fn unconfirmed(report: &ConfirmReport, pair: &Pair) -> String {
-    let states = report.searched.map_or(0, |s| s.states);
-    let all = counted(states, "state");
-    let searched = match pair.undecided_by_search.as_deref() {
-        None => "no search was requested".to_owned(),
-        Some("both-orders") => {
-            format!("in all {all} both orders occur, but never for the same two accesses")
-        }
-        Some("cut-off") => format!(
-            "in all {all} one order never occurs, but a run that ended after the other access may have cut it off: a \
-             proof that it has not takes too many states (--explore-limit)"
-        ),
-        Some("units") => format!(
-            "in all {all} one order never occurs, but a run that ended after the other access may have cut it off: \
-             that depends on whether the semaphore that was taken before it is a lock or a signal"
-        ),
-        Some("limit") => format!("a search of all {all} has found it, and the run that shows it reaches a limit"),
-        Some("instances") => format!(
-            "all {all} were searched, but with the single executions of both statements there are too many, so it is \
-             not refuted (--explore-limit)"
-        ),
-        Some(_) if report.searched.is_some_and(|s| s.complete) => {
-            "the search for its orders has too many states, so it is not refuted".to_owned()
-        }
-        Some(_) => format!("there are more than {states} states, so it is not refuted"),
-    };
+    let searched = undecided(pair.undecided_by_search.as_deref(), report.searched);
     let bound = match pair.reached {
         0 => "none reached both".to_owned(),
         n => format!("{n} reached both, so p <= {:.2}", at_most(n)),
@@ -348,7 +325,11 @@ pub(super) fn fails<'r>(
     runs: RunKind,
     replays: &mut dyn Replays,
 ) -> Example<'r> {
-    let counts = format!(", {}{}", counted(fails.runs, runs.word()), stall(fails));
+    let runs = match runs {
+        RunKind::Trial if fails.again.strategy == SEARCHED => "found by a search of all states".to_owned(),
+        _ => counted(fails.runs, runs.word()),
+    };
+    let counts = format!(", {runs}{}", stall(fails));
     let head = ReportLine::default().with(Role::Bad, failure(fails)).and(counts);
     Example { head, commands: commands(report, &fails.again, replays), failing: Some(&fails.again) }
 }

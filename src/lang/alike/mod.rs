@@ -8,8 +8,8 @@
 //! one to the other, or both are compared, they are one ([`nodes`]). A node at which a rule is broken is no element,
 //! with the place and the reason.
 //!
-//! - The first state need not be the same for all elements, because only steps are renamed. So initial values and `init`
-//!   may name elements.
+//! - The first state need not be the same for all elements, because only steps are renamed. So initial values and
+//!   `init` may name elements.
 //! - A constant outside of the range is no element, and may be compared with elements: `var turn = -1`.
 //! - Loopers, objects that are made, forked threads, lists and the like are no part of it: a program with them is
 //!   refused as a whole.

@@ -1,6 +1,6 @@
-//! Properties name elements: their quantifiers are expanded (`all i in 0..2: own[i] == 0` is a conjunction). That breaks
-//! no rule if the property says the same of all elements: if it stays the same, up to the order of operands that may be
-//! exchanged, when two elements change places.
+//! Properties name elements: their quantifiers are expanded (`all i in 0..2: own[i] == 0` is a conjunction). That
+//! breaks no rule if the property says the same of all elements: if it stays the same, up to the order of operands that
+//! may be exchanged, when two elements change places.
 
 use super::nodes::{Node, Nodes};
 use crate::lang::ast::BinaryOp;

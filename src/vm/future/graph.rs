@@ -338,24 +338,24 @@ fn may_throw(instr: &Instr, registers: &[Range]) -> bool {
         | Instr::Return(_)
         | Instr::Fail { .. }
         | Instr::Transaction { .. } => false,
-        Instr::Visible { op, .. } => match op {
+        Instr::Visible { op, .. } => !matches!(
+            op,
             Visible::Read(_)
-            | Visible::Write(..)
-            | Visible::AtomicRead(_)
-            | Visible::AtomicWrite(..)
-            | Visible::Cas { .. }
-            | Visible::FetchAdd(..)
-            | Visible::Exchange(..)
-            | Visible::Acquire(_)
-            | Visible::Up(_)
-            | Visible::Down(_)
-            | Visible::Post { .. }
-            | Visible::Begin
-            | Visible::Branch
-            | Visible::Skip
-            | Visible::Yield => false,
-            _ => true,
-        },
+                | Visible::Write(..)
+                | Visible::AtomicRead(_)
+                | Visible::AtomicWrite(..)
+                | Visible::Cas { .. }
+                | Visible::FetchAdd(..)
+                | Visible::Exchange(..)
+                | Visible::Acquire(_)
+                | Visible::Up(_)
+                | Visible::Down(_)
+                | Visible::Post { .. }
+                | Visible::Begin
+                | Visible::Branch
+                | Visible::Skip
+                | Visible::Yield
+        ),
         _ => true,
     }
 }

@@ -123,8 +123,8 @@ fn tasks(bodies: &Bodies<'_>, world: &World) -> Option<Vec<BTreeSet<BodyId>>> {
     loop {
         let mut more = tasks.clone();
         let mut reached = BTreeSet::new();
-        let mut roots: Vec<(Option<ThreadId>, (BodyId, Option<i64>))> =
-            code.starts.iter().enumerate().map(|(i, start)| (Some(ThreadId::new(i)), *start)).collect();
+        let starts = code.starts.iter().enumerate();
+        let mut roots: Vec<_> = starts.map(|(i, start)| (Some(ThreadId::new(i)), *start)).collect();
         roots.extend(code.init.map(|body| (None, (body, None))));
         let none = BTreeSet::new();
         for (thread, start) in roots {

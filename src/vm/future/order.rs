@@ -30,10 +30,8 @@ pub(super) fn mark_rings(threads: &mut [ThreadGraph], table: &mut ActTable<'_>) 
     for middle in 0..=locks {
         for from in 0..=locks {
             if later[from][middle] {
-                for to in 0..=locks {
-                    let leads = later[middle][to];
-                    later[from][to] |= leads;
-                }
+                let leads = later[middle].clone();
+                later[from].iter_mut().zip(leads).for_each(|(later, leads)| *later |= leads);
             }
         }
     }
