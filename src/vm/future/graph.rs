@@ -21,6 +21,8 @@ pub(super) struct Place {
     /// What a thread does by arriving here, at the end of the step before.
     pub(super) arrival: ActSet,
     pub(super) next: Vec<u32>,
+    // Those of `next` from this index on are where exceptions go.
+    thrown: usize,
     // Of the begin of a looper: where it leaves its loop.
     leaves: Option<u32>,
     /// Guards that block a thread here while another thread has one of them.
@@ -115,7 +117,10 @@ impl ThreadGraph {
             }
             let place = &self.places[at as usize];
             all.add_all(&place.arrival);
-            if !place.visible {
+            if place.visible {
+                // An operand that throws does so when the thread arrives.
+                open.extend(&place.next[place.thrown..]);
+            } else {
                 all.add_all(&place.acts);
                 open.extend(&place.next);
             }
@@ -160,6 +165,7 @@ impl Maker<'_, '_, '_> {
         if matches!(instr, Instr::Visible { op: Visible::Begin, .. }) && self.flow.bodies.quits {
             place.leaves = self.of_pc.get(&(pc + 1)).copied();
         }
+        place.thrown = place.next.len();
         if may_throw {
             self.throws(pc, &mut place.next);
         }

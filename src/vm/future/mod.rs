@@ -136,9 +136,12 @@ fn tasks(bodies: &Bodies<'_>, world: &World) -> Option<Vec<BTreeSet<BodyId>>> {
                 posts(&code.instrs[*pc as usize], Some(&operands), world, &mut more);
             }
         }
-        // What no declared thread reaches may run in a thread that is made in the run, and post to any looper.
-        for (_, instr) in (0u32..).zip(&code.instrs).filter(|(pc, _)| !reached.contains(pc)) {
-            posts(instr, None, world, &mut more);
+        // What no declared thread reaches, once all tasks are known, may run in a thread that is made in the run, and
+        // post to any looper.
+        if more == tasks {
+            for (_, instr) in (0u32..).zip(&code.instrs).filter(|(pc, _)| !reached.contains(pc)) {
+                posts(instr, None, world, &mut more);
+            }
         }
         if more == tasks {
             return Some(tasks);
