@@ -4,6 +4,7 @@
 //! --quick`, or if a test run starts it, it takes seconds and writes meaningless numbers below `target/tmp`. SPIN (the
 //! Debian package `spin`) and gcc are left out if they are not installed.
 
+mod callgrind;
 #[path = "../common/machine.rs"]
 mod machine;
 mod measure;
@@ -80,10 +81,16 @@ fn everything(quick: bool) -> Result<(), String> {
     let equal = measure::compare(spin.is_ok())?;
     // The small workloads suffice for a smoke test.
     let these: Vec<Workload> = if quick { workloads::SMALL[3..].into() } else { workloads::LARGE.into() };
+    let compared = measure::all(&these, effort, spin.is_ok())?;
+    let threads = measure::all(&workloads::threads(effort.threads), effort, false)?;
+    let tasks = measure::all(&workloads::tasks(effort.tasks), effort, false)?;
+    let left_out = measure::left_out(compared.iter().chain(threads.last()).chain(tasks.last()))?;
     let results = Results {
-        compared: measure::all(&these, effort, spin.is_ok())?,
-        threads: measure::all(&workloads::threads(effort.threads), effort, false)?,
-        tasks: measure::all(&workloads::tasks(effort.tasks), effort, false)?,
+        compared,
+        threads,
+        tasks,
+        left_out,
+        instructions: if callgrind::is_there() { Some(callgrind::all()?) } else { None },
         equal,
         spin,
         rounds: effort.rounds,

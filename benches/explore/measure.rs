@@ -122,6 +122,29 @@ pub(crate) fn all(these: &[Workload], effort: Effort, with_spin: bool) -> Result
     Ok(these.iter().zip(turns).map(|(workload, turns)| timed(*workload, &turns)).collect())
 }
 
+/// States and transitions of a workload: all of them, those that stubborn sets leave, and those up to renamings.
+pub(crate) struct LeftOut {
+    pub(crate) workload: Workload,
+    pub(crate) full: Counts,
+    pub(crate) reduced: Counts,
+    pub(crate) symmetric: Option<Counts>,
+}
+
+/// Searches what was timed once more, with reductions.
+///
+/// # Errors
+///
+/// A search fails.
+pub(crate) fn left_out<'t>(timed: impl Iterator<Item = &'t Timed>) -> Result<Vec<LeftOut>, String> {
+    let one = |timed: &Timed| {
+        let (workload, full) = (timed.workload, timed.counts);
+        eprintln!("reduced: {workload}");
+        let (reduced, symmetric) = (crate::ours::reduced(workload)?, crate::ours::symmetric(workload)?);
+        Ok(LeftOut { workload, full, reduced, symmetric })
+    };
+    timed.map(one).collect()
+}
+
 fn timed(workload: Workload, turns: &[Vec<Turn>]) -> Timed {
     Timed {
         workload,

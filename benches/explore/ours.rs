@@ -2,10 +2,51 @@
 
 use crate::tools::peak_memory;
 use crate::workloads::{Counts, Memory, Searched, Workload};
-use raceflip::explore::{Bounds, MOST_STATES, NoSearchProgress, SearchContext, SearchPlan, explore};
+use raceflip::explore::{
+    Bounds, MOST_STATES, NoSearchProgress, SearchContext, SearchPlan, Stubbornness, explore, explore_symmetric,
+};
+use raceflip::lang::Alike;
 use raceflip::vm::Model;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
+
+fn model(workload: Workload) -> Result<Model, String> {
+    let defines: Vec<_> = workload.defines().iter().map(|(name, value)| ((*name).to_owned(), *value as i64)).collect();
+    Model::from_text(&workload.to_string(), workload.race(), &defines).map_err(|e| e.to_string())
+}
+
+const BOUNDS: Bounds = Bounds { states: MOST_STATES, depth: u32::MAX, memory: u64::MAX };
+
+/// Returns what the search with stubborn sets visits.
+///
+/// # Errors
+///
+/// The model is wrong.
+pub(crate) fn reduced(workload: Workload) -> Result<Counts, String> {
+    let (model, stop) = (model(workload)?, AtomicBool::new(false));
+    let plan = SearchPlan { bounds: BOUNDS, stubborn: Some(Stubbornness::default()), ..SearchPlan::new(&model) };
+    let found = explore(&plan, SearchContext { stop: &stop, progress: &NoSearchProgress });
+    Ok(Counts { states: found.states, transitions: found.transitions })
+}
+
+/// Returns what the search up to renamings of alike threads visits; `None` if no threads are alike.
+///
+/// # Errors
+///
+/// The model is wrong.
+pub(crate) fn symmetric(workload: Workload) -> Result<Option<Counts>, String> {
+    let (model, stop) = (model(workload)?, AtomicBool::new(false));
+    let alike = Alike::of(&model.program);
+    if alike.threads.is_empty() {
+        return Ok(None);
+    }
+    let renamed = model.with_symmetry(&alike).map_err(|e| e.to_string())?;
+    let symmetry = Some(Arc::new(alike.symmetry.clone()));
+    let plan = SearchPlan { bounds: BOUNDS, symmetry, ..SearchPlan::new(&renamed) };
+    let found = explore_symmetric(&plan, SearchContext { stop: &stop, progress: &NoSearchProgress });
+    Ok(found.map(|found| Counts { states: found.states, transitions: found.transitions }))
+}
 
 /// Loads a model and searches all its states.
 ///
@@ -13,13 +54,11 @@ use std::time::Instant;
 ///
 /// The model is wrong, or the search reached a bound.
 pub(crate) fn search(workload: Workload) -> Result<Searched, String> {
-    let defines: Vec<_> = workload.defines().iter().map(|(name, value)| ((*name).to_owned(), *value as i64)).collect();
-    let model = Model::from_text(&workload.to_string(), workload.race(), &defines).map_err(|e| e.to_string())?;
+    let model = model(workload)?;
     let start = Instant::now();
-    let bounds = Bounds { states: MOST_STATES, depth: u32::MAX, memory: u64::MAX };
     let stop = AtomicBool::new(false);
     let found = explore(
-        &SearchPlan { bounds, ..SearchPlan::new(&model) },
+        &SearchPlan { bounds: BOUNDS, ..SearchPlan::new(&model) },
         SearchContext { stop: &stop, progress: &NoSearchProgress },
     );
     if let Some(cut) = found.cut {

@@ -52,14 +52,29 @@ pub(crate) fn search(tool: Tool, workload: Workload, states: u64) -> Result<Turn
         Tool::Spin | Tool::SpinBreadth => spin::run(workload, tool == Tool::SpinBreadth, states)?,
         Tool::Raceflip | Tool::Stateright => {
             let this = std::env::current_exe().map_err(|e| e.to_string())?;
-            let (n, second) = (workload.n.to_string(), workload.second.to_string());
-            let (tool, program) = (name_of(tool), name_of(workload.program));
-            let args = ["--only", &tool, "--program", &program, "--n", &n, "--second", &second];
+            let args = arguments(tool, workload);
+            let args: Vec<&str> = args.iter().map(String::as_str).collect();
             let (text, processor) = timed(this.as_os_str(), &args)?;
             (parse(&text).ok_or_else(|| format!("{workload}: a search said `{text}`"))?, processor)
         }
     };
     Ok(Turn { searched: said, processor: processor.unwrap_or(said.took.as_secs_f64()) })
+}
+
+/// Returns the arguments with which this program makes one search.
+pub(crate) fn arguments(tool: Tool, workload: Workload) -> [String; 8] {
+    let (n, second) = (workload.n.to_string(), workload.second.to_string());
+    let option = str::to_owned;
+    [
+        option("--only"),
+        name_of(tool),
+        option("--program"),
+        name_of(workload.program),
+        option("--n"),
+        n,
+        option("--second"),
+        second,
+    ]
 }
 
 // Returns the name of a value on the command line.
@@ -80,7 +95,7 @@ pub(crate) fn perform(tool: Tool, workload: Workload) -> Result<(), String> {
     Ok(())
 }
 
-fn parse(line: &str) -> Option<Searched> {
+pub(crate) fn parse(line: &str) -> Option<Searched> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [states, transitions, nanos, visited, peak] = words[..] else { return None };
     Some(Searched {
