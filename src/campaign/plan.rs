@@ -112,7 +112,7 @@ impl CampaignPlan {
     /// Default of [`TrialPlan::count`].
     pub const TRIALS: u32 = 60;
     /// Default of [`StatePlan::states`].
-    pub const STATES: u64 = 20_000;
+    pub const STATES: u64 = 30_000;
 }
 
 impl Default for DetectionPlan {

@@ -27,7 +27,7 @@ pub struct TestPlan<'p> {
 
 impl TestPlan<'_> {
     /// Default maximum number of states of a search.
-    pub const STATES: u64 = 20_000;
+    pub const STATES: u64 = 30_000;
 }
 
 /// Result of a test of one variant.
