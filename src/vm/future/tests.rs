@@ -76,7 +76,7 @@ fn calls_handlers_and_callbacks_belong_to_the_future() {
          thread u { register hear to heard; perform heard(1) }\nthread v { skip }",
     );
     assert_eq!(of.future(0, 0), ["Write x", "Write y"]);
-    assert_eq!(of.future(1, 0), ["Other heard", "Write z"]);
+    assert_eq!(of.future(1, 0), ["Other listener heard", "Write z"]);
     assert!(of.future(2, 0).is_empty());
 }
 
