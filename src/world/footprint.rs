@@ -50,7 +50,7 @@ pub struct Facts {
     pub answers: u8,
     /// Of a thread: whether its next step begins a task.
     pub begins: bool,
-    /// Of a thread: whether a step that leads here and changes nothing else is quiet ([`is_quiet`](super::is_quiet)).
+    /// Of a thread: whether a step that leads here and changes nothing else is quiet (`is_quiet`).
     pub is_quiet: bool,
     /// Of a thread: slot of the lock without which it does not go on, and whether that lock is reentrant.
     pub wants: Option<(u32, bool)>,

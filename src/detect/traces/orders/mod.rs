@@ -17,7 +17,7 @@
 //! | rule | if | then |
 //! |---|---|---|
 //! | whole tasks | a begins before b ends, on one thread | a ends before b begins |
-//! | FIFO | a is posted before b, and a's message precedes b's ([`PostClass::precedes`]) | a ends before b begins |
+//! | FIFO | a is posted before b, and a's message precedes b's (`PostClass::precedes`) | a ends before b begins |
 //! | FIFO, backwards | b begins before a ends, with such messages | b is posted before a |
 //! | front, microtasks | a is posted at the front before b begins | a ends before b begins |
 //! | locks | one section begins before another one ends | it ends before the other one begins |
