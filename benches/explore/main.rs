@@ -4,7 +4,9 @@
 //! --quick`, or if a test run starts it, it takes seconds and writes meaningless numbers below `target/tmp`. SPIN (the
 //! Debian package `spin`) and gcc are left out if they are not installed.
 
+#[path = "../common/callgrind.rs"]
 mod callgrind;
+mod instructions;
 #[path = "../common/machine.rs"]
 mod machine;
 mod measure;
@@ -90,7 +92,7 @@ fn everything(quick: bool) -> Result<(), String> {
         threads,
         tasks,
         left_out,
-        instructions: if callgrind::is_there() { Some(callgrind::all()?) } else { None },
+        instructions: if callgrind::is_there() { Some(instructions::all()?) } else { None },
         equal,
         spin,
         rounds: effort.rounds,

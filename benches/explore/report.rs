@@ -1,6 +1,6 @@
 //! Writes the results as a page: rates, memory, growth, goals, and how to read them.
 
-use crate::callgrind::Counted;
+use crate::instructions::Counted;
 use crate::machine::{locked, machine};
 use crate::measure::{LeftOut, Timed};
 use crate::numbers::{Spread, grouped, short, spread, times};

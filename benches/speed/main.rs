@@ -3,7 +3,9 @@
 //! `cargo bench --features peers --bench speed` writes `docs/results/speed.md` and `docs/results/speed.svg`. With
 //! `-- --quick`, or if a test run starts it, it takes seconds and writes meaningless numbers below `target/tmp`.
 
+#[path = "../common/callgrind.rs"]
 mod callgrind;
+mod instructions;
 #[path = "../common/machine.rs"]
 mod machine;
 mod measure;
@@ -21,8 +23,8 @@ mod report;
 mod svg;
 mod workloads;
 
-use callgrind::Instructions;
 use clap::Parser;
+use instructions::Instructions;
 use measure::{Counted, Effort, Tool};
 use mode::Mode;
 use report::Row;
@@ -64,7 +66,7 @@ const QUICK: Effort = Effort { rounds: 2, turn: Duration::from_millis(2), counte
 fn main() -> ExitCode {
     let args = Args::parse();
     let done = match (args.only, args.runs) {
-        (Some(workload), Some(runs)) => callgrind::perform(args.tool, workload, runs),
+        (Some(workload), Some(runs)) => instructions::perform(args.tool, workload, runs),
         _ => everything(args.mode.is_quick()),
     };
     pages::exit(done)
@@ -97,5 +99,5 @@ fn everything(quick: bool) -> Result<(), String> {
 fn instructions(tool: Tool, workload: Workload, counted: &Counted, effort: Effort) -> Result<Instructions, String> {
     // The other tools execute about ten times as many instructions per point.
     let points = if tool == Tool::Raceflip { effort.points } else { effort.points / 10 };
-    callgrind::instructions(tool, workload, (points as f64 / counted.points_a_run).ceil() as u64)
+    instructions::instructions(tool, workload, (points as f64 / counted.points_a_run).ceil() as u64)
 }

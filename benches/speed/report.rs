@@ -1,6 +1,6 @@
 //! Writes the results as a page: two tables, the goals, and how to read them.
 
-use crate::callgrind::Instructions;
+use crate::instructions::Instructions;
 use crate::machine::{locked, machine};
 use crate::measure::{Counted, Effort, TOOLS, Timed, Tool};
 use crate::numbers::{Spread, grouped, short, spread, times};

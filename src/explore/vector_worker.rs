@@ -202,15 +202,14 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
         }
         let VectorWorker { shared, scratch, next, .. } = vectors;
         self.finds.unfit |= !is_vector && self.plan.symmetry.is_some() && scratch.machine.world.outcome().is_none();
-        if is_vector {
+        let found = if is_vector {
             way.digest = kept(scratch.digest_of(shared, next));
-            let found = table.insert(way, || StateNode::Vector(next.as_slice().into()));
-            self.finds.goes_back |= found.0 == VisitTime::Before;
-            return found;
-        }
-        let node = ProductState::new(scratch.machine.clone(), self.monitor.clone());
-        way.digest = node.digest(&mut self.there);
-        let found = table.insert(way, || StateNode::Whole(Box::new(node)));
+            table.insert(way, || StateNode::Vector(next.as_slice().into()))
+        } else {
+            let node = ProductState::new(scratch.machine.clone(), self.monitor.clone());
+            way.digest = node.digest(&mut self.there);
+            table.insert(way, || StateNode::Whole(Box::new(node)))
+        };
         self.finds.goes_back |= found.0 == VisitTime::Before;
         found
     }

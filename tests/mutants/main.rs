@@ -222,6 +222,31 @@ fn each_mistake_in_the_analysis_of_atomicity_is_noticed() {
     assert!(missed.is_empty(), "not noticed: {missed:?}");
 }
 
+// Makes each mistake in turn. Returns for each the number of models that notice it. None notices the right code. A failed
+// assertion inside the program also counts as noticing.
+fn counts<T, const N: usize>(
+    mutants: [Mutant; N],
+    models: &[T],
+    is_noticed: impl Fn(&T) -> bool,
+) -> [(Mutant, usize); N] {
+    let count = || models.iter().filter(|model| is_noticed(model)).count();
+    make(Mutant::None);
+    assert_eq!(count(), 0);
+    std::panic::set_hook(Box::new(|_| {}));
+    let noticed = mutants.map(|mutant| {
+        make(mutant);
+        (mutant, count())
+    });
+    make(Mutant::None);
+    drop(std::panic::take_hook());
+    noticed.iter().for_each(|(mutant, count)| println!("{mutant:?}: {count} of {} models", models.len()));
+    noticed
+}
+
+fn missed(noticed: &[(Mutant, usize)]) -> Vec<Mutant> {
+    noticed.iter().filter(|(_, count)| *count == 0).map(|(mutant, _)| *mutant).collect()
+}
+
 /// Number of generated models of each kind whose rings are compared with their definition, and of runs of each of them.
 const RING_MODELS: u64 = 100;
 const RING_RUNS: u64 = 4;
@@ -231,18 +256,8 @@ fn each_mistake_in_the_search_for_rings_is_noticed() {
     let _mistake = MISTAKE.lock().unwrap_or_else(PoisonError::into_inner);
     let texts: Vec<String> = (0..RING_MODELS).flat_map(|n| [ring_models::nested(n), ring_models::ring(n)]).collect();
     let is_noticed =
-        |text: &&String| !matches!(catch_unwind(|| ring_naive::compare("rings.race", text, RING_RUNS)), Ok(Ok(_)));
-    make(Mutant::None);
-    assert_eq!(texts.iter().filter(is_noticed).count(), 0);
-    std::panic::set_hook(Box::new(|_| {}));
-    let noticed = Mutant::OF_RINGS.map(|mutant| {
-        make(mutant);
-        (mutant, texts.iter().filter(is_noticed).count())
-    });
-    make(Mutant::None);
-    drop(std::panic::take_hook());
-    noticed.iter().for_each(|(mutant, count)| println!("{mutant:?}: {count} of {} models", texts.len()));
-    let missed: Vec<_> = noticed.iter().filter(|(_, count)| *count == 0).collect();
+        |text: &String| !matches!(catch_unwind(|| ring_naive::compare("rings.race", text, RING_RUNS)), Ok(Ok(_)));
+    let missed = missed(&counts(Mutant::OF_RINGS, &texts, is_noticed));
     assert!(missed.is_empty(), "not noticed: {missed:?}");
 }
 
@@ -275,21 +290,12 @@ fn each_mistake_in_stubborn_sets_is_noticed() {
     make(Mutant::None);
     let texts = REDUCED.map(str::to_owned).into_iter().chain((0..REDUCED_MODELS).map(reduced_models::model));
     let models: Vec<Model> = texts.map(|text| model("reduced", &text)).collect();
-    let differs = |of: &&Model| {
+    let differs = |of: &Model| {
         let compare = || reduced_compare::compare_reduced(of, words(&of.program), REDUCED_STATES);
         !matches!(catch_unwind(AssertUnwindSafe(compare)), Ok(None | Some(Ok(_))))
     };
-    assert_eq!(models.iter().filter(differs).count(), 0);
-    std::panic::set_hook(Box::new(|_| {}));
-    let noticed = Mutant::OF_STUBBORN.map(|mutant| {
-        make(mutant);
-        let counts = [models.iter().take(REDUCED.len()).filter(differs).count(), models.iter().filter(differs).count()];
-        (mutant, counts)
-    });
-    make(Mutant::None);
-    drop(std::panic::take_hook());
-    noticed.iter().for_each(|(mutant, [_, all])| println!("{mutant:?}: {all} of {} models", models.len()));
-    let missed: Vec<_> = noticed.iter().filter(|(_, [short, _])| *short == 0).collect();
+    counts(Mutant::OF_STUBBORN, &models[REDUCED.len()..], differs);
+    let missed = missed(&counts(Mutant::OF_STUBBORN, &models[..REDUCED.len()], differs));
     assert!(missed.is_empty(), "no short model notices {missed:?}");
 }
 
@@ -302,21 +308,11 @@ fn each_mistake_in_renamings_is_noticed() {
     let _mistake = MISTAKE.lock().unwrap_or_else(PoisonError::into_inner);
     make(Mutant::None);
     let models: Vec<Model> = (0..ALIKE_MODELS).map(|seed| model("alike", &alike_models::model(seed))).collect();
-    // A failed assertion inside the search also counts as noticing the mistake.
-    let is_noticed = |model: &&Model| {
+    let is_noticed = |model: &Model| {
         let compared = catch_unwind(AssertUnwindSafe(|| alike_compare::compare_alike(model, ALIKE_STATES)));
         !matches!(compared, Ok(Ok(_)))
     };
-    assert_eq!(models.iter().filter(is_noticed).count(), 0);
-    std::panic::set_hook(Box::new(|_| {}));
-    let noticed = Mutant::OF_SYMMETRY.map(|mutant| {
-        make(mutant);
-        (mutant, models.iter().filter(is_noticed).count())
-    });
-    make(Mutant::None);
-    drop(std::panic::take_hook());
-    noticed.iter().for_each(|(mutant, count)| println!("{mutant:?}: {count} of {} models", models.len()));
-    let missed: Vec<_> = noticed.iter().filter(|(_, count)| *count == 0).collect();
+    let missed = missed(&counts(Mutant::OF_SYMMETRY, &models, is_noticed));
     assert!(missed.is_empty(), "not noticed: {missed:?}");
 }
 

@@ -1,9 +1,9 @@
 //! Counts instructions, which do not depend on other load of the machine. This program runs itself under valgrind with
 //! two numbers of runs. The difference is the cost of the runs in between; the cost of starting cancels out.
 
+use crate::callgrind;
 use crate::measure::Tool;
 use crate::workloads::Workload;
-use std::process::{Command, Stdio};
 
 /// Instructions of some runs.
 #[derive(Clone, Copy, Debug)]
@@ -11,12 +11,6 @@ pub(crate) struct Instructions {
     pub(crate) a_run: f64,
     /// Instructions per scheduling point of raceflip; the other tools do not report their points.
     pub(crate) a_point: Option<f64>,
-}
-
-/// Returns whether valgrind is installed.
-pub(crate) fn is_there() -> bool {
-    let version = Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    version.is_ok_and(|status| status.success())
 }
 
 /// Counts the instructions of `runs` runs, after some others that let the buffers grow.
@@ -34,20 +28,9 @@ struct Measured {
 }
 
 fn measured(tool: Tool, workload: Workload, runs: u64) -> Result<Measured, String> {
-    let program = std::env::current_exe().map_err(|e| e.to_string())?;
-    let output = Command::new("valgrind")
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arg(program)
-        .args(["--only", &workload.to_string(), "--tool", tool.name(), "--runs", &runs.to_string()])
-        .output()
-        .map_err(|e| format!("valgrind: {e}"))?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    if !output.status.success() {
-        return Err(format!("valgrind, {tool:?}, {workload}: {}\n{said}", output.status));
-    }
-    let collected = said.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok());
-    let instructions = collected.ok_or_else(|| format!("callgrind has not said what it collected:\n{said}"))?;
-    Ok(Measured { instructions, points: String::from_utf8_lossy(&output.stdout).trim().parse().ok() })
+    let args = ["--only", &workload.to_string(), "--tool", tool.name(), "--runs", &runs.to_string()];
+    let (instructions, said) = callgrind::collected(&args)?;
+    Ok(Measured { instructions, points: said.trim().parse().ok() })
 }
 
 /// Main function under valgrind: performs runs, and for raceflip prints the number of their scheduling points to

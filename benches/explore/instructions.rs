@@ -1,9 +1,9 @@
 //! Counts the instructions of a transition, which do not depend on other load of the machine. This program searches two
 //! sizes of a workload under valgrind; the difference is the cost of the transitions in between, without the start.
 
+use crate::callgrind;
 use crate::tools::{self, Tool};
 use crate::workloads::{Program, Workload};
-use std::process::{Command, Stdio};
 
 /// Sizes of each workload, the small one first.
 const SIZES: [(Program, [(u64, u64); 2]); 5] = [
@@ -19,12 +19,6 @@ pub(crate) struct Counted {
     pub(crate) workload: Workload,
     pub(crate) a_transition: f64,
     pub(crate) transitions: u64,
-}
-
-/// Returns whether valgrind is installed.
-pub(crate) fn is_there() -> bool {
-    let version = Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    version.is_ok_and(|status| status.success())
 }
 
 /// Counts the instructions of raceflip in each workload.
@@ -45,20 +39,9 @@ pub(crate) fn all() -> Result<Vec<Counted>, String> {
 
 // Returns the instructions and the transitions of a search in a process of its own.
 fn counted(workload: Workload) -> Result<(u64, u64), String> {
-    let program = std::env::current_exe().map_err(|e| e.to_string())?;
-    let output = Command::new("valgrind")
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arg(program)
-        .args(tools::arguments(Tool::Raceflip, workload))
-        .output()
-        .map_err(|e| format!("valgrind: {e}"))?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    if !output.status.success() {
-        return Err(format!("valgrind, {workload}: {}\n{said}", output.status));
-    }
-    let instructions = said.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok());
-    let instructions = instructions.ok_or_else(|| format!("callgrind has not said what it collected:\n{said}"))?;
-    let text = String::from_utf8_lossy(&output.stdout);
+    let args = tools::arguments(Tool::Raceflip, workload);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let (instructions, text) = callgrind::collected(&args)?;
     let found = tools::parse(&text).ok_or_else(|| format!("{workload}: a search said `{text}`"))?;
     Ok((instructions, found.counts.transitions))
 }
