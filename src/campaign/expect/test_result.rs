@@ -36,7 +36,8 @@ pub struct TestResult {
     /// Number of states that a search of the variant visited, if it came to all ends. Lines about ends and orders are
     /// judged by these states then, and no walks are performed.
     pub states: Option<u64>,
-    /// Whether the search has left out states that lead to no other ends; see [`Stubbornness`](crate::explore::Stubbornness).
+    /// Whether the search has left out states that lead to no other ends; see
+    /// [`Stubbornness`](crate::explore::Stubbornness).
     pub reduced: bool,
     /// Number of random walks.
     pub walks: u32,
