@@ -222,8 +222,8 @@ fn each_mistake_in_the_analysis_of_atomicity_is_noticed() {
     assert!(missed.is_empty(), "not noticed: {missed:?}");
 }
 
-// Makes each mistake in turn. Returns for each the number of models that notice it. None notices the right code. A failed
-// assertion inside the program also counts as noticing.
+// Makes each mistake in turn. Returns for each the number of models that notice it. None notices the right code. A
+// failed assertion inside the program also counts as noticing.
 fn counts<T, const N: usize>(
     mutants: [Mutant; N],
     models: &[T],
