@@ -4,6 +4,7 @@ use crate::tools::peak_memory;
 use crate::workloads::{Counts, Memory, Searched, Workload};
 use raceflip::explore::{
     Bounds, MOST_STATES, NoSearchProgress, SearchContext, SearchPlan, Stubbornness, explore, explore_symmetric,
+    explore_with_livelocks,
 };
 use raceflip::lang::Alike;
 use raceflip::vm::Model;
@@ -48,19 +49,18 @@ pub(crate) fn symmetric(workload: Workload) -> Result<Option<Counts>, String> {
     Ok(found.map(|found| Counts { states: found.states, transitions: found.transitions }))
 }
 
-/// Loads a model and searches all its states.
+/// Loads a model and searches all its states; with `livelocks`, for livelocks as well.
 ///
 /// # Errors
 ///
 /// The model is wrong, or the search reached a bound.
-pub(crate) fn search(workload: Workload) -> Result<Searched, String> {
+pub(crate) fn search(workload: Workload, livelocks: bool) -> Result<Searched, String> {
     let model = model(workload)?;
     let start = Instant::now();
     let stop = AtomicBool::new(false);
-    let found = explore(
-        &SearchPlan { bounds: BOUNDS, ..SearchPlan::new(&model) },
-        SearchContext { stop: &stop, progress: &NoSearchProgress },
-    );
+    let plan = SearchPlan { bounds: BOUNDS, ..SearchPlan::new(&model) };
+    let context = SearchContext { stop: &stop, progress: &NoSearchProgress };
+    let found = if livelocks { explore_with_livelocks(&plan, context, || {}).0 } else { explore(&plan, context) };
     if let Some(cut) = found.cut {
         return Err(format!("the search of {workload} was cut: {cut:?}"));
     }

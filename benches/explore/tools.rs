@@ -14,6 +14,8 @@ use std::time::Duration;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Tool {
     Raceflip,
+    /// What `raceflip explore` does: it looks for livelocks as well.
+    RaceflipLivelocks,
     /// Depth first, as SPIN does unless it is asked.
     Spin,
     /// Breadth first.
@@ -28,6 +30,7 @@ impl Tool {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Raceflip => "raceflip",
+            Self::RaceflipLivelocks => "raceflip, with livelocks",
             Self::Spin => "SPIN",
             Self::SpinBreadth => "SPIN, breadth first",
             Self::Stateright => "stateright",
@@ -50,7 +53,7 @@ pub(crate) struct Turn {
 pub(crate) fn search(tool: Tool, workload: Workload, states: u64) -> Result<Turn, String> {
     let (said, processor) = match tool {
         Tool::Spin | Tool::SpinBreadth => spin::run(workload, tool == Tool::SpinBreadth, states)?,
-        Tool::Raceflip | Tool::Stateright => {
+        Tool::Raceflip | Tool::RaceflipLivelocks | Tool::Stateright => {
             let this = std::env::current_exe().map_err(|e| e.to_string())?;
             let args = arguments(tool, workload);
             let args: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -85,7 +88,8 @@ fn name_of(value: impl ValueEnum) -> String {
 /// Main function of such a process: searches, and prints the result on one line.
 pub(crate) fn perform(tool: Tool, workload: Workload) -> Result<(), String> {
     let searched = match tool {
-        Tool::Raceflip => ours::search(workload)?,
+        Tool::Raceflip => ours::search(workload, false)?,
+        Tool::RaceflipLivelocks => ours::search(workload, true)?,
         Tool::Stateright => stateright::search(workload),
         Tool::Spin | Tool::SpinBreadth => return Err("SPIN makes programs of its own".to_owned()),
     };

@@ -10,7 +10,7 @@ use super::level::{Arena, Level, StateNode};
 use super::monitor::Monitor;
 use super::proviso;
 use super::searched::{SearchState, SearchStorage};
-use super::table::{FreshState, SHARDS, Table};
+use super::table::{FreshState, SHARDS, Table, TableAccess};
 use super::worker::Worker;
 use super::{SearchContext, SearchPlan};
 use crate::world::{Program, Scale, Snapshot};
@@ -27,20 +27,19 @@ pub(super) fn search<P: Program<Guest: Snapshot>, M: Monitor>(
     plan: &SearchPlan<'_, P>,
     scale: Scale,
     monitor: &M,
-    keep: SearchStorage,
+    storage: SearchStorage,
     context: SearchContext<'_>,
 ) -> SearchState<P::Guest, M> {
-    let mut searched = SearchState::start(plan, scale, monitor, SHARDS);
-    let keep = if searched.needs_graph(plan) { SearchStorage::Graph } else { keep };
+    let mut searched = SearchState::start(plan, scale, monitor, storage, SHARDS);
     let mut workers: Vec<Worker<'_, P, M>> =
-        (0..plan.jobs.max(1)).map(|_| Worker::new(plan, scale, &searched, keep)).collect();
+        (0..plan.jobs.max(1)).map(|_| Worker::new(plan, scale, &searched)).collect();
     let mut level = Level::new(searched.vectors.as_ref().map(|(shared, _)| &**shared));
     level.next(&searched.table);
     loop {
         if !go_on(plan, scale, &mut searched, &mut workers, &mut level, context) {
             return searched;
         }
-        let again = proviso::left_out(plan, &mut searched);
+        let again = proviso::left_out(plan, &mut searched, context.stop);
         if again.is_empty() {
             return searched.through();
         }
@@ -63,7 +62,10 @@ fn go_on<P: Program<Guest: Snapshot>, M: Monitor>(
         let mut queue = std::mem::take(&mut level.states).into_iter().enumerate().peekable();
         while queue.len() > 0 {
             let room = searched.room(&plan.bounds);
-            workers.iter_mut().for_each(|w| w.most_spare = searched.most_spare(plan));
+            for worker in &mut *workers {
+                worker.most_spare = searched.most_spare(plan);
+                worker.keeps_graph = searched.storage != SearchStorage::States;
+            }
             let mut batch: Batch<P::Guest, M> = Vec::new();
             let mut may_find = 0;
             let widest = searched.widest(room / BATCH as u64);
@@ -119,7 +121,7 @@ fn expand<P: Program<Guest: Snapshot>, M: Monitor>(
     let alone = batch.len() <= 2 * PIECE;
     let left = AtomicU64::new(batch.len() as u64);
     let queue = Mutex::new(batch.into_iter());
-    let work = |worker: &mut Worker<'_, P, M>| {
+    let work = |worker: &mut Worker<'_, P, M>, mut table: TableAccess<'_, _>| {
         worker.learn();
         loop {
             let piece: Batch<P::Guest, M> = queue.lock().by_ref().take(PIECE).collect();
@@ -130,7 +132,7 @@ fn expand<P: Program<Guest: Snapshot>, M: Monitor>(
                 if stop.load(Ordering::Relaxed) {
                     return;
                 }
-                if worker.expand(table, &mut fresh, arena, (depth, place as u64), stop) {
+                if worker.expand(&mut table, &mut fresh, arena, (depth, place as u64), stop) {
                     left.fetch_sub(1, Ordering::Relaxed);
                 }
                 worker.keep(fresh.node);
@@ -138,19 +140,19 @@ fn expand<P: Program<Guest: Snapshot>, M: Monitor>(
         }
     };
     if alone || workers.len() == 1 {
-        work(&mut workers[0]);
+        work(&mut workers[0], table.access(true));
     } else {
         std::thread::scope(|scope| {
             let mut workers = workers.iter_mut();
             let mine = workers.next();
             for worker in workers {
                 // If the system refuses more threads, those that exist do the work.
-                if std::thread::Builder::new().spawn_scoped(scope, || work(worker)).is_err() {
+                if std::thread::Builder::new().spawn_scoped(scope, || work(worker, table.access(false))).is_err() {
                     break;
                 }
             }
             if let Some(worker) = mine {
-                work(worker);
+                work(worker, table.access(false));
             }
         });
     }

@@ -22,20 +22,19 @@ pub(super) fn search<P: Program<Guest: Snapshot>, M: Monitor>(
     plan: &SearchPlan<'_, P>,
     scale: Scale,
     monitor: &M,
-    keep: SearchStorage,
+    storage: SearchStorage,
     context: SearchContext<'_>,
 ) -> SearchState<P::Guest, M> {
     let bounds = Bounds { states: plan.bounds.states.min(MOST), ..plan.bounds };
-    let mut searched = SearchState::start(plan, scale, monitor, 1);
-    let keep = if searched.needs_graph(plan) { SearchStorage::Graph } else { keep };
-    let mut worker = Worker::new(plan, scale, &searched, keep);
+    let mut searched = SearchState::start(plan, scale, monitor, storage, 1);
+    let mut worker = Worker::new(plan, scale, &searched);
     let (mut open, mut found) = (Vec::new(), Vec::new());
     searched.table.next_level(&mut found);
     open.extend(found.drain(..).map(|fresh| (fresh, 0)));
     let mut looked: u64 = 0;
     loop {
         let Some((mut fresh, depth)) = open.pop() else {
-            let again = proviso::left_out(plan, &mut searched);
+            let again = proviso::left_out(plan, &mut searched, context.stop);
             if again.is_empty() {
                 return searched.through();
             }
@@ -46,7 +45,9 @@ pub(super) fn search<P: Program<Guest: Snapshot>, M: Monitor>(
         searched.depth = searched.depth.max(depth);
         worker.until = Some(searched.until(&bounds));
         worker.most_spare = searched.most_spare(plan);
-        let whole = worker.expand(&searched.table, &mut fresh, &Arena::new(0), (depth, 0), context.stop);
+        worker.keeps_graph = searched.storage != SearchStorage::States;
+        let whole =
+            worker.expand(&mut searched.table.access(true), &mut fresh, &Arena::new(0), (depth, 0), context.stop);
         searched.table.next_level(&mut found);
         complete(&fresh.node, &mut found);
         if whole {

@@ -2,6 +2,7 @@
 
 use super::ends::SearchEnd;
 use super::table::StateId;
+use super::transitions::Transitions;
 use crate::detect::Pair;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,17 +17,6 @@ pub(super) struct Sight {
     pub(super) at: StateId,
 }
 
-/// A transition of the state graph.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Edge {
-    pub(super) from: StateId,
-    pub(super) to: StateId,
-    /// Bit of the actor that acts.
-    pub(super) by: u64,
-    /// Whether the transition begins a task.
-    pub(super) begins: bool,
-}
-
 /// Findings of workers. Merging them gives the same result in any order.
 #[derive(Clone, Default)]
 pub(super) struct Finds {
@@ -39,11 +29,8 @@ pub(super) struct Finds {
     pub(super) accepted: Option<Sight>,
     /// Marks of the monitor in all states, if it watches.
     pub(super) marks: BTreeSet<u64>,
-    /// Edges of the state graph, if it is kept. Actors have the bits of sleep sets; no two actors share a bit, and an
-    /// actor without a bit has 0.
-    pub(super) edges: Vec<Edge>,
-    /// Actors that are open in each state, in the same bits as `edges`.
-    pub(super) open: Vec<(StateId, u64)>,
+    /// Transitions of the state graph, if it is kept.
+    pub(super) graph: Transitions,
     /// Number of states at the bound of depth whose successors were not visited.
     pub(super) cut_by_depth: u64,
     /// Whether a symmetric search has found a state that cannot be renamed.
@@ -72,8 +59,7 @@ impl Finds {
         self.fits = crate::world::divisor(self.fits, other.fits);
         self.accepted = self.accepted.into_iter().chain(other.accepted.take()).min();
         self.marks.append(&mut other.marks);
-        self.edges.append(&mut other.edges);
-        self.open.append(&mut other.open);
+        self.graph.append(&mut other.graph);
         merge(&mut self.ends, &mut other.ends);
         merge(&mut self.adjacent, &mut other.adjacent);
     }

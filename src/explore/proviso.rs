@@ -6,20 +6,22 @@
 //! expanded in full, and the search goes on. Conditions that are tested during a search ("some successor is new")
 //! expand most states of our models in full.
 
+use super::graph::Graph;
 use super::level::StateNode;
-use super::livelock::Graph;
 use super::monitor::Monitor;
 use super::path;
 use super::searched::SearchState;
 use super::table::{FreshState, StateId};
-use super::{ClockMode, SearchPlan};
+use super::{ClockMode, Cut, SearchPlan};
 use crate::base::mutant::{self, Mutant};
 use crate::world::{Program, Snapshot};
+use std::sync::atomic::AtomicBool;
 
 /// Returns the states that have to be expanded in full: one of each component in which an open actor never acts.
 pub(super) fn left_out<P: Program<Guest: Snapshot>, M: Monitor>(
     plan: &SearchPlan<'_, P>,
     searched: &mut SearchState<P::Guest, M>,
+    stop: &AtomicBool,
 ) -> Vec<FreshState<StateNode<P::Guest, M>>> {
     let how = plan.stubbornness().filter(|how| how.proviso && searched.relations.is_some());
     if how.is_none() || searched.cut.is_some() || searched.finds.reduced == 0 || !searched.finds.goes_back {
@@ -28,16 +30,16 @@ pub(super) fn left_out<P: Program<Guest: Snapshot>, M: Monitor>(
     if mutant::is(Mutant::NoProviso) {
         return Vec::new();
     }
-    let graph = Graph::new(&searched.finds.edges, &searched.finds.open);
     let mut states: Vec<(u128, StateId)> = Vec::new();
-    for component in graph.components() {
-        if !graph.is_closed(&component) {
-            continue;
-        }
-        let waits = graph.never_acts(&component);
-        let digest = |state: &usize| (searched.table.digest(graph.ids[*state]), graph.ids[*state]);
+    let mut graph = Graph::new(&searched.finds.graph, &searched.table);
+    let Ok(left) = graph.components(stop, |component| component.is_closed && component.never_act != 0) else {
+        searched.cut = Some(Cut::Stopped);
+        return Vec::new();
+    };
+    for component in &left {
+        let waits = component.states.iter().filter(|state| graph.open(**state) & component.never_act != 0);
         // By its digest, which does not depend on the workers.
-        states.extend(component.iter().filter(|state| graph.open[**state] & waits != 0).map(digest).min());
+        states.extend(waits.map(|state| (searched.table.digest(*state), *state)).min());
         debug_assert!(states.iter().all(|(_, id)| !searched.in_full.contains(id)), "all actors act in such a state");
     }
     states.sort_unstable();

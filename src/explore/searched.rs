@@ -6,7 +6,8 @@ use super::level::{Arena, StateNode};
 use super::monitor::{Monitor, ProductState};
 use super::stubborn::ActRelations;
 use super::symmetry::Orbits;
-use super::table::{StateId, StateWay, Table};
+use super::table::{StateId, StateWay, Table, TableAccess};
+use super::transitions::Transitions;
 use super::vectors::PART_OF_STEPS;
 use super::{Bounds, ClockMode, Cut, SearchContext, SearchPlan, SearchStatus};
 use crate::world::{Canonicalizer, Program, Scale, Snapshot};
@@ -19,6 +20,8 @@ use std::sync::atomic::Ordering;
 pub(super) enum SearchStorage {
     /// Only the states.
     States,
+    /// The states and the transitions, as long as these take at most half of the memory bound.
+    GraphIfRoom,
     /// The states and the transitions.
     Graph,
 }
@@ -29,6 +32,8 @@ pub(super) struct SearchState<G: Snapshot, M> {
     /// The slots of the states, and a machine for them, if the search stores states as vectors.
     pub(super) vectors: Option<(Arc<Shared<G>>, Scratch<G>)>,
     pub(super) finds: Finds,
+    /// What the search keeps. A graph for which there is no room is given up.
+    pub(super) storage: SearchStorage,
     pub(super) first: ProductState<G, M>,
     pub(super) depth: u32,
     /// What is known of the acts of the program, if the search follows stubborn sets.
@@ -63,7 +68,7 @@ pub(super) struct Until<G: Snapshot> {
 
 impl<G: Snapshot> Until<G> {
     /// Returns whether there is room for no more states. `node` is the size of a node in bytes.
-    pub(super) fn is_reached<N>(&self, table: &Table<N>, node: u64) -> bool {
+    pub(super) fn is_reached<N>(&self, table: &TableAccess<'_, N>, node: u64) -> bool {
         let states = table.len();
         let contents = self.shared.as_ref().map_or(0, |shared| shared.bytes());
         let nodes = (states - self.from) * (node + OF_A_STATE);
@@ -73,10 +78,6 @@ impl<G: Snapshot> Until<G> {
 
 // Bytes of a state in the table and of a node's place in a level, approximately.
 const OF_A_STATE: u64 = 64;
-// Bytes of a transition and of a state of the graph, approximately: in the lists of the search and during the search
-// for components.
-const OF_AN_EDGE: usize = 96;
-const OF_AN_OPEN: usize = 64;
 // Spare nodes (kept only to reuse their memory) take one `PART_OF_SPARE`-th of the memory bound, and a worker never
 // keeps more than `MOST_SPARE` of them.
 const PART_OF_SPARE: u64 = 32;
@@ -88,11 +89,15 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
         plan: &SearchPlan<'_, P>,
         scale: Scale,
         monitor: &M,
+        storage: SearchStorage,
         shards: usize,
     ) -> Self {
         let first = super::first(plan, scale, monitor);
         let is_stubborn = M::ALONE && plan.stubbornness().is_some();
         let relations = if is_stubborn { ActRelations::new(&first.machine).map(Arc::new) } else { None };
+        // The search has to find out which actors it has left out.
+        let proviso = relations.is_some() && plan.stubbornness().is_some_and(|how| how.proviso);
+        let storage = if proviso { SearchStorage::Graph } else { storage };
         let table = Table::new(plan.reduces(), shards);
         let digest = first.digest(&mut Canonicalizer::new());
         let root = StateWay { digest, parent: StateId::NONE, rank: 0, sleep: 0 };
@@ -121,6 +126,7 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
             table,
             vectors,
             finds,
+            storage,
             first,
             depth: 0,
             relations,
@@ -133,11 +139,6 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
             expanded: 0,
             holds: 0,
         }
-    }
-
-    /// Returns whether the search has to keep its graph, to find out which actors it has left out.
-    pub(super) fn needs_graph<P>(&self, plan: &SearchPlan<'_, P>) -> bool {
-        self.relations.is_some() && plan.stubbornness().is_some_and(|how| how.proviso)
     }
 
     /// Returns how many more states the search may find for certain before a bound cuts it. A new state may bring
@@ -189,10 +190,10 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
 
     /// Updates the memory figures for a search that keeps this many nodes now.
     pub(super) fn hold(&mut self, nodes: u64) {
-        let graph = self.finds.edges.len() * OF_AN_EDGE + self.finds.open.len() * OF_AN_OPEN;
+        let graph = self.finds.graph.bytes();
         let expanded = self.vectors.as_ref().map_or(0, |_| self.expanded);
         let of_vectors = self.vectors.as_ref().map_or(0, |(shared, _)| shared.bytes());
-        self.holds = self.table.bytes() + of_vectors + (nodes + expanded) * self.largest + graph as u64;
+        self.holds = self.table.bytes() + of_vectors + (nodes + expanded) * self.largest + graph;
         self.memory = self.memory.max(self.holds);
     }
 
@@ -205,11 +206,16 @@ impl<G: Snapshot, M: Monitor> SearchState<G, M> {
         frontier: u64,
         context: SearchContext<'_>,
     ) -> bool {
+        let graph = &mut self.finds.graph;
+        if self.storage == SearchStorage::GraphIfRoom && (graph.bytes() > bounds.memory / 2 || graph.is_full()) {
+            *graph = Transitions::default();
+            self.storage = SearchStorage::States;
+        }
         self.hold(frontier);
         self.frontier = frontier;
         let (states, memory, transitions) = (self.table.len(), self.holds, self.finds.transitions);
         context.progress.at(&SearchStatus { states, transitions, frontier, memory, depth });
-        let full = self.full || self.room(bounds) == 0;
+        let full = self.full || self.room(bounds) == 0 || self.finds.graph.is_full();
         let cut = bounds.cut(states, full, context.stop.load(Ordering::Relaxed));
         // If no state is left to visit, the bound has cut nothing off.
         self.cut = cut.filter(|cut| frontier > 0 || *cut == Cut::Stopped);

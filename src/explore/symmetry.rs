@@ -17,7 +17,7 @@ use super::level::StateNode;
 use super::monitor::{Monitor, NoMonitor, ProductState, kept};
 use super::path::{self, RunChoices};
 use super::searched::{SearchState, SearchStorage};
-use super::table::{StateId, StateWay, Table, VisitTime};
+use super::table::{StateId, StateWay, TableAccess, VisitTime};
 use super::vectors::VectorWorker;
 use super::worker::Worker;
 use super::{ClockMode, SearchContext, SearchPlan, SearchReport};
@@ -264,7 +264,7 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
     /// Adds the representative of the state in `vectors.next` to the table.
     pub(super) fn found_alike(
         &mut self,
-        table: &Table<StateNode<P::Guest, M>>,
+        table: &mut TableAccess<'_, StateNode<P::Guest, M>>,
         vectors: &mut VectorWorker<P::Guest>,
         mut way: StateWay,
     ) -> (VisitTime, StateId) {

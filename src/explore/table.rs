@@ -4,6 +4,7 @@
 //! each behind its own lock; a state is named by its shard and its number there. The states found in a level are kept
 //! aside until the level is done, so that of two ways to a state the lesser one counts, whichever worker came first.
 
+use super::worker::place_of;
 use parking_lot::{Mutex, MutexGuard};
 
 const SHARD_BITS: u32 = 6;
@@ -77,7 +78,7 @@ pub(super) enum VisitTime {
     Before,
 }
 
-struct Shard<N> {
+pub(super) struct Shard<N> {
     // Each slot has an index and some bits of the digest; all ones if empty. invariant: the length is a power of two,
     // at most 7/8 full
     slots: Vec<u32>,
@@ -120,37 +121,17 @@ impl<N> Table<N> {
         self.shards[shard].lock()
     }
 
-    /// Adds a state, or another way to a known one. `node` makes the node of the state, if the search has to continue
-    /// from it.
-    #[inline]
-    pub(super) fn insert(&self, way: StateWay, node: impl FnOnce() -> N) -> (VisitTime, StateId) {
-        let number = (way.digest >> (128 - SHARD_BITS)) as usize & (self.shards.len() - 1);
-        let shard = &mut *self.locked(number);
-        match shard.find(way.digest) {
-            Ok(index) if index >= shard.level_start => {
-                let fresh = &mut shard.fresh[index - shard.level_start];
-                if fresh.add(&way, node) {
-                    shard.parents[index] = way.parent;
-                }
-                (VisitTime::Now, StateId::new(number, index))
-            }
-            Ok(index) => {
-                let id = StateId::new(number, index);
-                // An actor that was asleep on all earlier ways is awake on this one, so the state is visited again.
-                if self.sleeps && shard.sleeps[index] & !way.sleep != 0 {
-                    match shard.again.iter_mut().find(|f| f.id == id) {
-                        Some(known) => _ = known.add(&way, node),
-                        None => shard.again.push(FreshState::new(id, &way, node())),
-                    }
-                }
-                (VisitTime::Before, id)
-            }
-            Err(slot) => {
-                let id = StateId::new(number, shard.digests.len());
-                shard.add(slot, &way, self.sleeps);
-                shard.fresh.push(FreshState::new(id, &way, node()));
-                (VisitTime::Now, id)
-            }
+    /// Adds the first state.
+    pub(super) fn insert(&self, way: StateWay, node: impl FnOnce() -> N) -> StateId {
+        TableAccess::Shared(self).insert(way, node).1
+    }
+
+    /// Returns the access of a worker. `alone`: nobody else uses the table until the access is dropped.
+    pub(super) fn access(&self, alone: bool) -> TableAccess<'_, N> {
+        if alone {
+            TableAccess::Alone(self, self.shards.iter().map(Mutex::lock).collect())
+        } else {
+            TableAccess::Shared(self)
         }
     }
 
@@ -172,26 +153,26 @@ impl<N> Table<N> {
                 *stored &= again.sleep;
                 again.sleep = !awake;
             }
-            // A level may be much smaller than the one before it, so its memory is not kept.
-            out.extend(std::mem::take(&mut shard.fresh));
+            // A level may be much smaller than the one before it, so the memory of a large one is not kept.
+            if shard.fresh.capacity() > MOST_SPARE {
+                out.extend(std::mem::take(&mut shard.fresh));
+            } else {
+                out.append(&mut shard.fresh);
+            }
             out.append(&mut shard.again);
             shard.level_start = shard.digests.len();
         }
-        out.sort_unstable_by_key(|f| f.rank);
+        by_rank(out);
     }
 
     /// Number of states.
     pub(super) fn len(&self) -> u64 {
-        self.shards.iter().map(|s| s.lock().digests.len() as u64).sum()
+        TableAccess::Shared(self).len()
     }
 
     /// Bytes that the table takes, without the nodes of the level.
     pub(super) fn bytes(&self) -> u64 {
-        let one = |s: &Mutex<Shard<N>>| {
-            let s = s.lock();
-            s.slots.capacity() * 4 + s.digests.capacity() * 16 + s.parents.capacity() * 4 + s.sleeps.capacity() * 8
-        };
-        self.shards.iter().map(|s| one(s) as u64).sum()
+        TableAccess::Shared(self).bytes()
     }
 
     /// Whether the table has this digest.
@@ -236,6 +217,91 @@ impl<N> Table<N> {
     }
 }
 
+// States of a shard's level whose memory is kept for the next level.
+const MOST_SPARE: usize = 64;
+
+// Sorts states by rank. The rank begins with the place of the parent, and nearly all parents have few states, so that
+// the states are put in their parents' order by counting.
+fn by_rank<N>(states: &mut [FreshState<N>]) {
+    let places = states.iter().map(|state| place_of(state.rank) + 1).max().unwrap_or(0);
+    // Few states of many parents are those that are visited again.
+    if states.len() < 32 || places > 8 * states.len() {
+        return states.sort_unstable_by_key(|state| state.rank);
+    }
+    let mut next = vec![0u32; places + 1];
+    states.iter().for_each(|state| next[place_of(state.rank) + 1] += 1);
+    (1..next.len()).for_each(|place| next[place] += next[place - 1]);
+    let mut goals: Vec<u32> = Vec::with_capacity(states.len());
+    for state in &*states {
+        let next = &mut next[place_of(state.rank)];
+        goals.push(*next);
+        *next += 1;
+    }
+    for i in 0..states.len() {
+        while goals[i] as usize != i {
+            let goal = goals[i] as usize;
+            states.swap(i, goal);
+            goals.swap(i, goal);
+        }
+    }
+    for siblings in states.chunk_by_mut(|a, b| place_of(a.rank) == place_of(b.rank)) {
+        siblings.sort_unstable_by_key(|state| state.rank);
+    }
+}
+
+/// The access of a worker to the table.
+pub(super) enum TableAccess<'t, N> {
+    /// Other workers use the table at the same time, so that each access locks a shard.
+    Shared(&'t Table<N>),
+    /// Nobody else does, and all shards are locked once.
+    Alone(&'t Table<N>, Vec<MutexGuard<'t, Shard<N>>>),
+}
+
+impl<N> TableAccess<'_, N> {
+    /// Adds a state, or another way to a known one. `node` makes the node of the state, if the search has to continue
+    /// from it.
+    #[inline]
+    pub(super) fn insert(&mut self, way: StateWay, node: impl FnOnce() -> N) -> (VisitTime, StateId) {
+        let number = (way.digest >> (128 - SHARD_BITS)) as usize;
+        match self {
+            Self::Shared(table) => {
+                let number = number & (table.shards.len() - 1);
+                table.locked(number).insert(number, way, table.sleeps, node)
+            }
+            Self::Alone(table, shards) => {
+                let number = number & (shards.len() - 1);
+                shards[number].insert(number, way, table.sleeps, node)
+            }
+        }
+    }
+
+    /// Number of states.
+    pub(super) fn len(&self) -> u64 {
+        self.sum(Shard::len)
+    }
+
+    /// Bytes that the table takes, without the nodes of the level.
+    pub(super) fn bytes(&self) -> u64 {
+        self.sum(Shard::bytes)
+    }
+
+    fn sum(&self, of: impl Fn(&Shard<N>) -> u64) -> u64 {
+        match self {
+            Self::Shared(table) => table.shards.iter().map(|shard| of(&shard.lock())).sum(),
+            Self::Alone(_, shards) => shards.iter().map(|shard| of(shard)).sum(),
+        }
+    }
+
+    /// Returns the digest of a state.
+    #[inline]
+    pub(super) fn digest(&self, of: StateId) -> u128 {
+        match self {
+            Self::Shared(table) => table.digest(of),
+            Self::Alone(_, shards) => shards[of.shard()].digests[of.index()],
+        }
+    }
+}
+
 impl<N> FreshState<N> {
     fn new(id: StateId, way: &StateWay, node: N) -> Self {
         Self { id, rank: way.rank, node, sleep: way.sleep }
@@ -254,6 +320,47 @@ impl<N> FreshState<N> {
 }
 
 impl<N> Shard<N> {
+    // Adds a state to this shard, which has this number, as `TableAccess::insert` does.
+    #[inline]
+    fn insert(&mut self, number: usize, way: StateWay, sleeps: bool, node: impl FnOnce() -> N) -> (VisitTime, StateId) {
+        match self.find(way.digest) {
+            Ok(index) if index >= self.level_start => {
+                let fresh = &mut self.fresh[index - self.level_start];
+                if fresh.add(&way, node) {
+                    self.parents[index] = way.parent;
+                }
+                (VisitTime::Now, StateId::new(number, index))
+            }
+            Ok(index) => {
+                let id = StateId::new(number, index);
+                // An actor that was asleep on all earlier ways is awake on this one, so the state is visited again.
+                if sleeps && self.sleeps[index] & !way.sleep != 0 {
+                    match self.again.iter_mut().find(|f| f.id == id) {
+                        Some(known) => _ = known.add(&way, node),
+                        None => self.again.push(FreshState::new(id, &way, node())),
+                    }
+                }
+                (VisitTime::Before, id)
+            }
+            Err(slot) => {
+                let id = StateId::new(number, self.digests.len());
+                self.add(slot, &way, sleeps);
+                self.fresh.push(FreshState::new(id, &way, node()));
+                (VisitTime::Now, id)
+            }
+        }
+    }
+
+    fn len(&self) -> u64 {
+        self.digests.len() as u64
+    }
+
+    fn bytes(&self) -> u64 {
+        let digests = self.digests.capacity() * size_of::<u128>();
+        let bytes = self.slots.capacity() * 4 + digests + self.parents.capacity() * 4 + self.sleeps.capacity() * 8;
+        bytes as u64
+    }
+
     fn place(&self, digest: u128) -> usize {
         digest as usize & (self.slots.len() - 1)
     }

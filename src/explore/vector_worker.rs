@@ -5,10 +5,9 @@ use super::ends::{EndCondition, end_condition};
 use super::level::StateNode;
 use super::monitor::{Monitor, ProductState, kept};
 use super::sleep::bit;
-use super::table::{FreshState, StateId, StateWay, Table, VisitTime};
+use super::table::{FreshState, StateId, StateWay, TableAccess, VisitTime};
 use super::vectors::{NearStep, VectorWorker};
 use super::worker::{AFTER_TICKS, Visit, Worker, rank};
-use crate::base::Id;
 use crate::base::mutant::{self, Mutant};
 use crate::event::{Actor, Choice};
 use crate::world::{Program, Snapshot, independent};
@@ -18,7 +17,7 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
     // Expands a state that is a vector, as `expand_whole` does.
     pub(super) fn expand_vector(
         &mut self,
-        table: &Table<StateNode<P::Guest, M>>,
+        table: &mut TableAccess<'_, StateNode<P::Guest, M>>,
         vectors: &mut VectorWorker<P::Guest>,
         vector: &[u32],
         visit: Visit,
@@ -26,6 +25,11 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
     ) -> bool {
         self.node_bytes =
             self.node_bytes.max(size_of_val(vector) as u64 + size_of::<FreshState<StateNode<P::Guest, M>>>() as u64);
+        if self.is_plain(vectors, visit.depth)
+            && let (false, true) = vectors.first_look(vector)
+        {
+            return self.follow_known(table, vectors, vector, visit, stop);
+        }
         let look = vectors.look(vector, self.plan.pairs, &mut self.choices, &mut self.here);
         if look.may_end {
             vectors.scratch.load(&vectors.shared, vector);
@@ -50,11 +54,6 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
         if look.by_machine {
             vectors.take_over(vector, &self.choices);
         }
-        if self.keeps_graph {
-            vectors.scratch.machine.world.number_declared(&mut self.here);
-            let open = vectors.choices.iter().fold(0, |mask, (c, _)| mask | bit(&self.here, c.actor));
-            self.finds.open.push((visit.id, open));
-        }
         let digest = table.digest(visit.id);
         let choices = std::mem::take(&mut vectors.choices);
         if self.reduces {
@@ -69,6 +68,10 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
             vectors.scratch.load(&vectors.shared, vector);
             self.chooses(visit.id, &vectors.scratch.machine)
         };
+        if self.keeps_graph {
+            vectors.scratch.machine.world.number_declared(&mut self.here);
+            self.begin_transitions(visit.id, chosen, choices.iter().map(|(choice, _)| choice.actor));
+        }
         let mut all = true;
         // As in `expand_whole`.
         for at_once in [true, false] {
@@ -82,10 +85,63 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
         all
     }
 
+    // Whether nothing but the successors of a state is asked for, and all of them.
+    #[inline]
+    fn is_plain(&self, vectors: &VectorWorker<P::Guest>, depth: u32) -> bool {
+        let all = !self.reduces && self.stubborn.is_none() && vectors.orbits.is_none() && self.until.is_none();
+        all && !self.plan.pairs && depth < self.plan.bounds.depth
+    }
+
+    // Follows the choices of a state in which only threads can act, some thread keeps the run going, and all steps have
+    // known footprints: what `expand_vector` does for other states, without a list of the choices.
+    fn follow_known(
+        &mut self,
+        table: &mut TableAccess<'_, StateNode<P::Guest, M>>,
+        vectors: &mut VectorWorker<P::Guest>,
+        vector: &[u32],
+        visit: Visit,
+        stop: &AtomicBool,
+    ) -> bool {
+        if self.keeps_graph {
+            vectors.scratch.machine.world.number_declared(&mut self.here);
+            self.begin_transitions(visit.id, false, std::iter::empty());
+        }
+        let (digest, mut i) = (table.digest(visit.id), 0);
+        let all = vectors.each_known(vector, |vectors, choice, near| {
+            if stop.load(Ordering::Relaxed) {
+                return false;
+            }
+            let mut way = StateWay { digest: 0, parent: visit.id, rank: rank(visit.place, i), sleep: 0 };
+            i += 1;
+            let to = match near {
+                Some(near) => {
+                    way.digest = kept(digest.wrapping_add(near.difference));
+                    let (seen, to) = table.insert(way, || StateNode::Near(near.to));
+                    self.finds.goes_back |= seen == VisitTime::Before;
+                    to
+                }
+                None => self.perform(table, vectors, vector, choice, way).0,
+            };
+            if self.keeps_graph {
+                let begins = matches!(choice.actor, Actor::Thread(t) if vectors.begins(vector, t));
+                self.finds.graph.add(to, bit(&self.here, choice.actor), begins);
+            }
+            true
+        });
+        self.finds.transitions += i;
+        if i == 0 {
+            vectors.scratch.load(&vectors.shared, vector);
+            self.end(vectors, visit);
+            vectors.scratch.forget_all();
+        }
+        self.fits(vectors.scratch.machine.world.scale().fits);
+        all
+    }
+
     // Follows the choices of a state, as `follow_all` does. `digest` is that of the state.
     fn follow_all_of_vector(
         &mut self,
-        table: &Table<StateNode<P::Guest, M>>,
+        table: &mut TableAccess<'_, StateNode<P::Guest, M>>,
         vectors: &mut VectorWorker<P::Guest>,
         vector: &[u32],
         (choices, digest): (&[(Choice, Option<NearStep>)], u128),
@@ -133,8 +189,8 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
                 };
                 quiet &= is_quiet;
                 if self.keeps_graph {
-                    let begins = matches!(actor, Actor::Thread(t) if vectors.scratch.facts(vector[t.index()]).begins);
-                    self.note_edge(visit.id, to, actor, begins);
+                    let begins = matches!(actor, Actor::Thread(t) if vectors.begins(vector, t));
+                    self.finds.graph.add(to, bit(&self.here, actor), begins);
                 }
             }
             if quiet && self.reduces && !self.asleep.contains(&actor) {
@@ -147,7 +203,7 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
     // Performs a choice. Returns the state that it leads to, and whether its step was quiet.
     fn perform(
         &mut self,
-        table: &Table<StateNode<P::Guest, M>>,
+        table: &mut TableAccess<'_, StateNode<P::Guest, M>>,
         vectors: &mut VectorWorker<P::Guest>,
         vector: &[u32],
         choice: Choice,
@@ -189,7 +245,7 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
     // Adds the state of the machine to the table, after a step from the state `before`.
     fn found(
         &mut self,
-        table: &Table<StateNode<P::Guest, M>>,
+        table: &mut TableAccess<'_, StateNode<P::Guest, M>>,
         vectors: &mut VectorWorker<P::Guest>,
         before: &[u32],
         mut way: StateWay,
@@ -218,7 +274,7 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
     // for all ticks, and whether they were quiet.
     fn tick_vector(
         &mut self,
-        table: &Table<StateNode<P::Guest, M>>,
+        table: &mut TableAccess<'_, StateNode<P::Guest, M>>,
         vectors: &mut VectorWorker<P::Guest>,
         from: &[u32],
         choice: Choice,
@@ -257,7 +313,7 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
             way.rank = rank - AFTER_TICKS + n;
             let (seen, to) = self.found(table, vectors, from, way);
             if n == 0 && self.keeps_graph {
-                self.note_edge(way.parent, to, Actor::Clock, false);
+                self.finds.graph.add(to, bit(&self.here, Actor::Clock), false);
             }
             let machine = &mut vectors.scratch.machine;
             self.ended |= machine.world.outcome().is_some();

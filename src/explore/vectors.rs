@@ -83,6 +83,11 @@ impl<G: Snapshot> VectorWorker<G> {
         self.scratch.learn(&self.shared);
     }
 
+    /// Whether the next step of a thread begins a task.
+    pub(super) fn begins(&self, vector: &[u32], thread: ThreadId) -> bool {
+        self.scratch.facts(vector[thread.index()]).begins
+    }
+
     // Returns what a step of a thread leaves, whose footprint is known.
     #[inline(always)]
     fn step(&mut self, vector: &[u32], thread: usize, met: Option<u32>, argument: u64) -> RememberedStep {
@@ -232,11 +237,16 @@ impl<G: Snapshot> VectorWorker<G> {
         Some(NearStep { difference: left.difference, to })
     }
 
-    // Lists the choices of a state in which the steps of all threads have known footprints, and nothing else is open.
+    /// Calls `each` with the choices of a state in which the steps of all threads have known footprints, and nothing
+    /// else is open, until it returns false. Returns whether it never did.
     #[inline(always)]
-    fn list_known(&mut self, vector: &[u32]) {
-        for thread in 0..self.shared.slots.threads {
-            let facts = self.scratch.facts(vector[thread]);
+    pub(super) fn each_known(
+        &mut self,
+        vector: &[u32],
+        mut each: impl FnMut(&mut Self, Choice, Option<NearStep>) -> bool,
+    ) -> bool {
+        for (thread, number) in vector.iter().enumerate().take(self.shared.slots.threads) {
+            let facts = self.scratch.facts(*number);
             let met = match facts.meets {
                 Meets::Slot(met) => Some(met),
                 Meets::Nothing => None,
@@ -249,9 +259,12 @@ impl<G: Snapshot> VectorWorker<G> {
                     RememberedStep::Leaves(left) => self.near_step(vector, thread, met, left),
                 };
                 let actor = Actor::Thread(ThreadId::new(thread));
-                self.choices.push((Choice { actor, argument }, near));
+                if !each(self, Choice { actor, argument }, near) {
+                    return false;
+                }
             }
         }
+        true
     }
 }
 
@@ -284,16 +297,19 @@ impl<G: Snapshot> VectorWorker<G> {
             open.list(world, numbers, ClockMode::Exact);
             open.all.is_empty()
         } else {
-            self.list_known(vector);
+            self.each_known(vector, |this, choice, near| {
+                this.choices.push((choice, near));
+                true
+            });
             self.choices.is_empty()
         };
         // A state in which some thread works and some choice is open is no end.
         Look { by_machine, may_end: !works || is_empty }
     }
 
-    // Returns whether a machine has to list the choices, and whether some thread keeps the run going.
+    /// Returns whether a machine has to list the choices, and whether some thread keeps the run going.
     #[inline(always)]
-    fn first_look(&self, vector: &[u32]) -> (bool, bool) {
+    pub(super) fn first_look(&self, vector: &[u32]) -> (bool, bool) {
         let slots = &self.shared.slots;
         let (mut by_machine, mut works) = (false, false);
         for number in &vector[..slots.threads] {

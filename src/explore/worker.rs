@@ -3,13 +3,13 @@
 use super::choices::{OpenChoices, numbered_by_themselves};
 use super::end_watch::EndWatch;
 use super::ends::{EndCondition, SearchEnd, end_condition};
-use super::finds::{Edge, Finds, Sight, note};
+use super::finds::{Finds, Sight, note};
 use super::level::{Arena, StateNode};
 use super::monitor::{Monitor, ProductState};
 use super::searched::{SearchState, SearchStorage, Until};
 use super::sleep::bit;
 use super::stubborn::StubbornSets;
-use super::table::{FreshState, StateId, StateWay, Table, VisitTime};
+use super::table::{FreshState, StateId, StateWay, TableAccess, VisitTime};
 use super::vectors::VectorWorker;
 use super::{ClockMode, SearchPlan};
 use crate::base::mutant::{self, Mutant};
@@ -79,12 +79,7 @@ pub(super) struct Visit {
 }
 
 impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
-    pub(super) fn new(
-        plan: &'p SearchPlan<'p, P>,
-        scale: Scale,
-        searched: &SearchState<P::Guest, M>,
-        keep: SearchStorage,
-    ) -> Self {
+    pub(super) fn new(plan: &'p SearchPlan<'p, P>, scale: Scale, searched: &SearchState<P::Guest, M>) -> Self {
         let vectors =
             searched.vectors.as_ref().map(|(shared, scratch)| Box::new(VectorWorker::new(plan, shared, scratch)));
         Self {
@@ -92,7 +87,7 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
             monitor: searched.first.monitor.clone(),
             plan,
             reduces: plan.reduces(),
-            keeps_graph: keep == SearchStorage::Graph,
+            keeps_graph: searched.storage != SearchStorage::States,
             finds: Finds { fits: scale.down, ..Finds::default() },
             node_bytes: 0,
             spare: Vec::new(),
@@ -152,7 +147,7 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
     /// was stopped. `arena` has the vectors of the level.
     pub(super) fn expand(
         &mut self,
-        table: &Table<StateNode<P::Guest, M>>,
+        table: &mut TableAccess<'_, StateNode<P::Guest, M>>,
         at: &mut FreshState<StateNode<P::Guest, M>>,
         arena: &Arena,
         (depth, place): (u32, u64),
@@ -176,7 +171,7 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
     // Expands a state that is a whole machine.
     fn expand_whole(
         &mut self,
-        table: &Table<StateNode<P::Guest, M>>,
+        table: &mut TableAccess<'_, StateNode<P::Guest, M>>,
         node: &mut ProductState<P::Guest, M>,
         visit: Visit,
         stop: &AtomicBool,
@@ -218,12 +213,9 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
         self.choices.list(world, &self.here, self.plan.clock);
         self.wake_up(visit.sleep);
         debug_assert!(self.asleep.iter().all(|actor| world.is_open(*actor)));
-        if self.keeps_graph {
-            let open = self.choices.all.iter().fold(0, |mask, c| mask | bit(&self.here, c.actor));
-            self.finds.open.push((visit.id, open));
-        }
         let chosen = self.chooses(visit.id, &node.machine);
         let choices = std::mem::take(&mut self.choices.all);
+        self.begin_transitions(visit.id, chosen, choices.iter().map(|choice| choice.actor));
         let mut all = true;
         // After a step that ends the run nothing follows, so that no other actor may wait for it.
         for at_once in [true, false] {
@@ -239,7 +231,7 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
     // successors are missing.
     fn follow_all(
         &mut self,
-        table: &Table<StateNode<P::Guest, M>>,
+        table: &mut TableAccess<'_, StateNode<P::Guest, M>>,
         node: &ProductState<P::Guest, M>,
         choices: &[Choice],
         (visit, chosen, at_once): (Visit, bool, bool),
@@ -279,7 +271,7 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
         all
     }
 
-    pub(super) fn is_full(&self, table: &Table<StateNode<P::Guest, M>>) -> bool {
+    pub(super) fn is_full(&self, table: &TableAccess<'_, StateNode<P::Guest, M>>) -> bool {
         self.until.as_ref().is_some_and(|until| until.is_reached(table, self.node_bytes))
     }
 
@@ -311,7 +303,7 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
     // is a copy of the state before and after.
     fn follow(
         &mut self,
-        table: &Table<StateNode<P::Guest, M>>,
+        table: &mut TableAccess<'_, StateNode<P::Guest, M>>,
         from: &ProductState<P::Guest, M>,
         choice: Choice,
         mut way: StateWay,
@@ -333,7 +325,7 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
         }
         let (seen, to) = table.insert(way, || StateNode::Whole(copied(&self.scratch, &mut self.spare)));
         self.finds.goes_back |= seen == VisitTime::Before;
-        self.edge(&from.machine.world, way.parent, to, choice.actor);
+        self.transition(&from.machine.world, to, choice.actor);
         (*self.scratch).clone_from(from);
         quiet
     }
@@ -343,7 +335,7 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
     // they were quiet.
     fn tick(
         &mut self,
-        table: &Table<StateNode<P::Guest, M>>,
+        table: &mut TableAccess<'_, StateNode<P::Guest, M>>,
         from: &ProductState<P::Guest, M>,
         choice: Choice,
         mut way: StateWay,
@@ -382,7 +374,7 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
             let (seen, to) = table.insert(way, || StateNode::Whole(copied(&self.scratch, &mut self.spare)));
             self.finds.goes_back |= seen == VisitTime::Before;
             if n == 0 {
-                self.edge(&from.machine.world, way.parent, to, Actor::Clock);
+                self.transition(&from.machine.world, to, Actor::Clock);
             }
             self.ended |= self.scratch.machine.world.outcome().is_some();
             // A run may end at rest here, and then has no further ticks.
@@ -400,16 +392,22 @@ impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
         (all, quiet)
     }
 
-    fn edge(&mut self, before: &World, from: StateId, to: StateId, actor: Actor) {
+    /// Begins the transitions of a state, if the graph is kept. `here` has the numbers of the state, and `open` are the
+    /// actors that are open in it. `chosen`: whether some of them are left out.
+    pub(super) fn begin_transitions(&mut self, id: StateId, chosen: bool, open: impl Iterator<Item = Actor>) {
         if self.keeps_graph {
-            let begins = matches!(actor, Actor::Thread(t) if matches!(before.thread(t).pending, Op::Begin));
-            self.note_edge(from, to, actor, begins);
+            let left_out = open.filter(|actor| !self.is_chosen(chosen, *actor));
+            let left_out = left_out.fold(0, |mask, actor| mask | bit(&self.here, actor));
+            self.finds.graph.begin(id, left_out);
         }
     }
 
-    /// Records a transition of the state graph. `here` has the numbers of the state before it.
-    pub(super) fn note_edge(&mut self, from: StateId, to: StateId, actor: Actor, begins: bool) {
-        self.finds.edges.push(Edge { from, to, by: bit(&self.here, actor), begins });
+    // Records a transition of the state that was begun last, if the graph is kept.
+    fn transition(&mut self, before: &World, to: StateId, actor: Actor) {
+        if self.keeps_graph {
+            let begins = matches!(actor, Actor::Thread(t) if matches!(before.thread(t).pending, Op::Begin));
+            self.finds.graph.add(to, bit(&self.here, actor), begins);
+        }
     }
 
     /// Records the divisor of all durations that the steps of a machine have used.

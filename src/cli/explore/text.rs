@@ -245,14 +245,14 @@ fn endless(answer: &Answer<'_>, out: &mut Output) {
     match &answer.livelocks {
         Some(none) if none.is_empty() => writeln!(out, "no livelock is possible"),
         None if answer.found.reduced.is_some() => {}
-        None if answer.renamed.is_some() => {
-            writeln!(
-                out,
-                "{}",
-                paint(ODD, "whether a livelock is possible is unknown: `--symmetry` does not look for any")
-            );
+        None if answer.proves() => {
+            let why = match () {
+                () if answer.renamed.is_some() => ": `--symmetry` does not look for any",
+                () if !answer.stopped => ": the transitions take more than half of `--memory`",
+                () => "",
+            };
+            writeln!(out, "{}", paint(ODD, format!("whether a livelock is possible is unknown{why}")));
         }
-        None if answer.proves() => writeln!(out, "{}", paint(ODD, "whether a livelock is possible is unknown")),
         Some(_) | None => {}
     }
     for livelock in answer.livelocks.iter().flatten() {
