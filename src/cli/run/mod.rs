@@ -6,9 +6,9 @@
 
 mod beside;
 mod followed;
-mod one_run;
+pub(super) mod one_run;
 pub(super) mod outcome;
-mod plan;
+pub(super) mod plan;
 mod progress;
 pub(super) mod replay;
 pub(super) mod shrink;
