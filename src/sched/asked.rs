@@ -16,6 +16,7 @@
 //! ever.
 
 use super::{Divergence, Pos, RandomWalk, Strategy, View};
+use crate::base::mutant::{self, Mutant};
 use crate::event::{Actor, Choice, SiteId};
 use crate::world::{Question, Statement, TouchContext, TouchMap, TouchedPlace, World};
 use std::sync::Arc;
@@ -143,9 +144,10 @@ impl Asked {
             let does_r = touch.reads && ask.readers.contains(&by);
             if wrote {
                 takes |= does_r && last.is_none_or(|last| Some(last.context) != world.touch_context(actor));
-                avoids |= touch.writes && !ask.writers.contains(&by);
+                avoids |= touch.writes && !ask.writers.contains(&by) && !mutant::is(Mutant::OtherWritersNotAvoided);
             } else {
-                avoids |= does_r && !ask.writers.contains(&Statement::FIRST);
+                let early = does_r && !ask.writers.contains(&Statement::FIRST);
+                avoids |= early && !mutant::is(Mutant::EarlyReadersNotAvoided);
             }
         });
         match (takes, avoids) {

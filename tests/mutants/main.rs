@@ -1,6 +1,6 @@
 //! Mutation tests: mistakes that are made on purpose in the search, the canonical state, the message queue, jobs and
 //! components, in CAFA's order over traces, in the analysis of atomicity, in the search for deadlock rings, in
-//! renamings of alike threads, and in static executes-before. Each mistake must be noticed by an oracle of the search,
+//! renamings of alike threads, in learning campaigns, and in static executes-before. Each mistake must be noticed by an oracle of the search,
 //! by the rules of the order, by the definition of a violation or ring, or by all runs of small programs.
 //!
 //! This is a separate program, because it builds the library with the feature `mutants`:
@@ -31,6 +31,9 @@ mod causal_traces;
 mod component_models;
 #[path = "../it/component_runs.rs"]
 mod component_runs;
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "../it/fuzz_oracles.rs"]
+mod fuzz_oracles;
 #[allow(dead_code, reason = "other tests use the rest")]
 #[path = "../it/reduced_compare.rs"]
 mod reduced_compare;
@@ -380,6 +383,41 @@ fn a_run_that_contradicts_an_order_is_shown() {
     assert!(shown.contains("runs show it in both orders") && shown.contains("FLAG"), "{shown}");
     let token = shown.rsplit(' ').next().and_then(|token| token.parse::<Token>().ok());
     assert!(token.is_some(), "{shown}");
+}
+
+/// Returns whether what learning campaigns do is not what it should be.
+fn fuzzing_is_wrong(models: &[(u64, Model)]) -> bool {
+    let wrong = |(seed, model): &(u64, Model)| {
+        let differs = |jobs| {
+            let told = |jobs| format!("{:?}", fuzz_oracles::campaign(model, *seed, jobs, 60));
+            told(1) != told(jobs)
+        };
+        let coverage = || fuzz_oracles::campaign(model, *seed, 1, 60).coverage;
+        let turned = |states: [u64; 3]| states[0] > states[1] || states[1] > states[2];
+        fuzz_oracles::tiers(model, *seed).is_err()
+            || fuzz_oracles::pairs(model, *seed).is_err()
+            || differs(2)
+            || turned(coverage().states)
+            || coverage().pairs.iter().any(|pair| pair.seen + pair.asked == 0)
+    };
+    models.iter().any(wrong) || fuzz_oracles::runs_to_answers(20) > ANSWERED_WITHIN
+}
+
+/// Bound on the mean number of runs to twelve right answers. Unchanged, the mean of these seeds is 806.
+const ANSWERED_WITHIN: f64 = 1_200.0;
+
+#[test]
+fn each_mistake_in_fuzzing_is_noticed() {
+    let _mistake = MISTAKE.lock().unwrap_or_else(PoisonError::into_inner);
+    let models: Vec<(u64, Model)> = (0..60).map(|seed| (seed, model("small", &small::model(seed)))).collect();
+    assert!(!fuzzing_is_wrong(&models));
+    for mutant in Mutant::OF_FUZZING {
+        make(mutant);
+        // A failed assertion also counts as noticing the mistake.
+        let noticed = catch_unwind(AssertUnwindSafe(|| fuzzing_is_wrong(&models))).unwrap_or(true);
+        make(Mutant::None);
+        assert!(noticed, "not noticed: {mutant:?}");
+    }
 }
 
 #[test]

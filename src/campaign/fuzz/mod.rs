@@ -25,6 +25,7 @@ mod state;
 
 pub use coverage::{FuzzCoverage, OrderKind, PairCoverage, statement_text};
 
+use crate::base::mutant::{self, Mutant};
 use crate::campaign::plan::{CampaignContext, CampaignPlan};
 use crate::campaign::report::FailureReport;
 use crate::campaign::run::{FUZZED, RunSource};
@@ -182,7 +183,9 @@ impl<'p, P: Program> Campaign<'p, P> {
     fn plan_round(&self, rounds: &Rounds) {
         let mut learned = rounds.learned.write();
         let done = learned.runs;
-        let last = done.saturating_add(round(done)).min(self.fuzz.runs);
+        let by_workers = mutant::is(Mutant::RoundsByWorkers);
+        let length = if by_workers { self.plan.jobs as u64 } else { round(done) };
+        let last = done.saturating_add(length).min(self.fuzz.runs);
         let runs = (done + 1..=last).map(|number| planned(&mut learned, self.plan.seed, number)).collect();
         drop(learned);
         rounds.begin(done + 1, runs);

@@ -2,6 +2,7 @@
 
 use super::shown::{ReadPair, RunWatch, Visitor};
 use crate::base::Rng;
+use crate::base::mutant::{self, Mutant};
 use crate::world::{Statement, TouchedPlace};
 use indexmap::{IndexMap, IndexSet};
 use std::sync::Arc;
@@ -118,8 +119,8 @@ impl Pairs {
         let (index, _) = of_least().nth(k)?;
         let (pair, known) = self.all.get_index_mut(index)?;
         let before = known.clone();
-        known.asked = known.asked.saturating_add(1);
-        self.untried -= usize::from(least == 0);
+        known.asked = known.asked.saturating_add(u32::from(!mutant::is(Mutant::AsksNotCounted)));
+        self.untried -= usize::from(least == 0 && known.asked > 0);
         Some((*pair, before))
     }
 

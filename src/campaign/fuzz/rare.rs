@@ -2,6 +2,7 @@
 
 use super::shown::{Digests, VIEWS};
 use crate::base::Rng;
+use crate::base::mutant::{self, Mutant};
 use crate::sched::RawChoices;
 use indexmap::IndexMap;
 use std::sync::Arc;
@@ -103,7 +104,7 @@ impl RareStates {
             let index = rng.below(count) as usize;
             let been = view[index].visits.saturating_add(view[index].tries);
             // Of equal ones the first that was drawn.
-            if been < rarest.0 {
+            if been < rarest.0 || mutant::is(Mutant::LastDrawnState) {
                 rarest = (been, index);
             }
         }

@@ -7,6 +7,7 @@
 //! repeats the beginning of another one notes states only from where it goes on.
 
 use crate::base::Id;
+use crate::base::mutant::{self, Mutant};
 use crate::event::{Actor, Choice, Op, ThreadId};
 use crate::exec::{ChoiceInterest, Observer};
 use crate::sched::View;
@@ -126,7 +127,8 @@ impl RunWatch {
         let Some(context) = world.touch_context(actor) else { return };
         world.touches(actor, |touch| {
             let before = self.last.get(touch.place);
-            if touch.reads && before.is_none_or(|(_, other)| other != context) {
+            let is_own = before.is_some_and(|(_, other)| other == context);
+            if touch.reads && (!is_own || mutant::is(Mutant::OwnWritesAreForeign)) {
                 self.pairs.insert((before.map_or(Statement::FIRST, |(writer, _)| writer), statement));
             }
             if touch.writes {
@@ -183,7 +185,8 @@ impl RunWatch {
             middle = mixed(middle, *stands);
             coarse = mixed(coarse, *stands);
         }
-        [coarse, middle, fine].map(|digest| digest ^ (digest >> 31))
+        let views = if mutant::is(Mutant::ViewsTurned) { [fine, middle, coarse] } else { [coarse, middle, fine] };
+        views.map(|digest| digest ^ (digest >> 31))
     }
 }
 
