@@ -234,8 +234,11 @@ impl Strategy for Asked {
             self.avoided += 1;
             self.is_open = self.avoided <= ask.patience;
         }
-        let chosen =
-            if highest.len() == total { self.base.strategy().choose(view) } else { Ok(self.base.choose_among(&highest)) };
+        let chosen = if highest.len() == total {
+            self.base.strategy().choose(view)
+        } else {
+            Ok(self.base.choose_among(&highest))
+        };
         self.highest = highest;
         chosen
     }
@@ -245,7 +248,9 @@ impl Strategy for Asked {
     }
 
     fn observe(&mut self, view: &View<'_>, choice: Choice) {
-        if self.is_open && let Some(ask) = self.ask.take() {
+        if self.is_open
+            && let Some(ask) = self.ask.take()
+        {
             self.follow(&ask, view.world, choice.actor);
             self.ask = Some(ask);
         }

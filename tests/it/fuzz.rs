@@ -57,7 +57,11 @@ fn the_number_of_workers_changes_nothing() {
 fn a_failure_is_shrunk_and_replays() {
     let ran = call(&["fuzz", FIGURE2]);
     assert_eq!((ran.status, ran.err.as_str()), (FOUND, ""));
-    assert!(ran.out.starts_with("run ") && ran.out.contains("ERROR") && ran.out.contains("strategy fuzz"), "{}", ran.out);
+    assert!(
+        ran.out.starts_with("run ") && ran.out.contains("ERROR") && ran.out.contains("strategy fuzz"),
+        "{}",
+        ran.out
+    );
     let all = report(&[FIGURE2]);
     let [found] = all.failures.as_slice() else { panic!("{:?}", all.failures) };
     assert_eq!(found.run, all.runs);
@@ -136,7 +140,8 @@ fn a_run_can_be_asked_on_the_command_line() {
     }
     // The window of figure 2 is between two orders of one pair.
     for seed in ["1", "2", "3", "4", "5"] {
-        let ask = |strategy| call(&["run", FIGURE2, "--strategy", strategy, "--seed", seed, "-q", "-D", "K=100"]).status;
+        let ask =
+            |strategy| call(&["run", FIGURE2, "--strategy", strategy, "--seed", seed, "-q", "-D", "K=100"]).status;
         assert_eq!((ask("asked:first>@s8"), ask("asked:@s10>@s8")), (FOUND, 0), "seed {seed}");
     }
     let wrong = call(&["run", FIGURE2, "--strategy", "asked:@s10>@nowhere"]);

@@ -203,8 +203,7 @@ pub(crate) fn pairs(model: &Model, seed: u64) -> Result<usize, String> {
 }
 
 /// A model that fails after twelve right answers in a row.
-pub(crate) const ANSWERS: &str =
-    "var right = 0\nthread a {\n    loop {\n        if * { right += 1 } else { break }\n        if right == 12 { fail \"all right\" }\n    }\n}\n";
+pub(crate) const ANSWERS: &str = "var right = 0\nthread a {\n    loop {\n        if * { right += 1 } else { break }\n        if right == 12 { fail \"all right\" }\n    }\n}\n";
 
 /// Returns the mean number of runs until the twelve answers are right, over some seeds.
 pub(crate) fn runs_to_answers(seeds: u64) -> f64 {

@@ -22,6 +22,8 @@ mod rare;
 mod rounds;
 mod shown;
 mod state;
+#[cfg(test)]
+mod tests;
 
 pub use coverage::{FuzzCoverage, OrderKind, PairCoverage, statement_text};
 

@@ -113,6 +113,16 @@ impl RareStates {
         Some((state.run.clone(), state.steps))
     }
 
+    /// Returns all states: the view, the digest, and the beginning that leads there.
+    #[cfg(test)]
+    pub(super) fn all(&self) -> impl Iterator<Item = (usize, u64, Beginning)> {
+        let of = |(view, states): (usize, &IndexMap<u64, RareState, Xxh3Builder>)| {
+            let begins = |(digest, state): (&u64, &RareState)| (view, *digest, (state.run.clone(), state.steps));
+            states.iter().map(begins).collect::<Vec<_>>()
+        };
+        self.views.iter().enumerate().flat_map(of)
+    }
+
     /// Returns the number of states of each view, from the coarsest.
     pub(super) fn counts(&self) -> [usize; VIEWS] {
         self.views.each_ref().map(IndexMap::len)

@@ -38,7 +38,7 @@ pub(super) fn print(
         writeln!(out, "{} reached the {}", many(*runs, "run"), limit_text(*kind, *limit));
     }
     // A run that failed is the result; what else was seen is of interest if the search goes on.
-    if fuzzed.found.failures.is_empty() || fuzzed.fuzz.keeps_going {
+    if (fuzzed.found.failures.is_empty() || fuzzed.fuzz.keeps_going) && !args.result.quiet {
         coverage(fuzzed, args.list, out);
     }
     if args.list {
@@ -51,20 +51,14 @@ pub(super) fn print(
 }
 
 // Prints the only failure: how it was found, and its run, shrunk if possible.
-fn only(
-    fuzzed: &Fuzzed<'_>,
-    failure: &FuzzFailure,
-    args: &Args,
-    context: &mut CommandContext,
-) -> Result<(), Refusal> {
+fn only(fuzzed: &Fuzzed<'_>, failure: &FuzzFailure, args: &Args, context: &mut CommandContext) -> Result<(), Refusal> {
     let model = fuzzed.model;
     writeln!(context.out, "run {} fails ({})", HumanCount(failure.run), how(fuzzed, &failure.made));
     // The campaign has written the token, so it can be read.
     let Ok(token) = failure.report.evidence.token.parse::<Token>() else { return Ok(()) };
     let smaller = fuzzed.smaller.first().cloned().flatten();
     let form = if args.result.quiet { Form::Brief } else { Form::Timeline };
-    let report =
-        Report { form, trace: None, perfetto: None, view: TimelineView::default(), state: Default::default() };
+    let report = Report { form, trace: None, perfetto: None, view: TimelineView::default(), state: Default::default() };
     let plan = RunPlan {
         limits: token.limits,
         allowed: token.limits,
@@ -126,7 +120,8 @@ const NAMED: usize = 8;
 
 fn coverage(fuzzed: &Fuzzed<'_>, all: bool, out: &mut Output) {
     let coverage = &fuzzed.found.coverage;
-    let row = |out: &mut Output, head: &str, text: String| writeln!(out, "{} {text}", paint(BOLD, format!("{head:<11}")));
+    let row =
+        |out: &mut Output, head: &str, text: String| writeln!(out, "{} {text}", paint(BOLD, format!("{head:<11}")));
     row(out, "pairs", pairs(coverage, all));
     let orders = orders(coverage);
     if !orders.is_empty() {
@@ -150,7 +145,11 @@ fn coverage(fuzzed: &Fuzzed<'_>, all: bool, out: &mut Output) {
     row(out, "statements", text);
     let [coarse, middle, fine] = coverage.states.map(HumanCount);
     let (lately, new) = (many(coverage.lately, "run"), HumanCount(coverage.new_states));
-    row(out, "states", format!("{coarse} coarse, {middle}, {fine} fine; of the last {lately} {new} came to a new coarse one"));
+    row(
+        out,
+        "states",
+        format!("{coarse} coarse, {middle}, {fine} fine; of the last {lately} {new} came to a new coarse one"),
+    );
 }
 
 fn site_name(site: &crate::event::Site) -> String {
@@ -188,7 +187,12 @@ fn orders(coverage: &FuzzCoverage) -> String {
 // Prints each possible pair.
 fn list(fuzzed: &Fuzzed<'_>, out: &mut Output) {
     let all = &fuzzed.found.coverage.pairs;
-    writeln!(out, "{} ({}):", paint(BOLD, "possible pairs"), "WRITER > READER: runs that showed it, runs that asked for it");
+    writeln!(
+        out,
+        "{} ({}):",
+        paint(BOLD, "possible pairs"),
+        "WRITER > READER: runs that showed it, runs that asked for it"
+    );
     for PairCoverage { writer, reader, seen, asked, .. } in all {
         let name = pair(fuzzed, *writer, *reader);
         let name = if *seen == 0 { paint(BAD, name) } else { name };
