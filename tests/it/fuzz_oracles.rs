@@ -1,13 +1,14 @@
 //! Oracles of learning campaigns: the tiers of an asked run, and the pairs that a run shows, each computed again from
 //! the list of everything that the run has touched.
 
+use crate::stateless::{choices, next_instants};
 use raceflip::base::{Rng, mix};
 use raceflip::campaign::{CampaignContext, CampaignPlan, FuzzPlan, FuzzReport, NoProgress, fuzz};
 use raceflip::event::{Actor, Choice};
 use raceflip::exec::{ChoiceInterest, NoObserver, Observer, run};
 use raceflip::sched::{Ask, Asked, AskedBase, AskedScope, Divergence, Pos, RandomWalk, Strategy, View};
-use raceflip::vm::Model;
-use raceflip::world::{Limits, Question, Statement, Touch, TouchContext, World};
+use raceflip::vm::{Model, Vm};
+use raceflip::world::{Limits, Machine, Question, Statement, Touch, TouchContext, World};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
@@ -200,6 +201,75 @@ pub(crate) fn pairs(model: &Model, seed: u64) -> Result<usize, String> {
     let told = told(&campaign(model, seed, 1, 1));
     let differ: Vec<_> = told.symmetric_difference(&defined).collect();
     if differ.is_empty() { Ok(told.len()) } else { Err(format!("{differ:?}")) }
+}
+
+/// All runs of a model: the pairs that some run shows, and the possible ones.
+#[derive(Default)]
+struct AllRuns {
+    shown: BTreeSet<(Statement, Statement)>,
+    possible: BTreeSet<(Statement, Statement)>,
+    touched: Vec<Touched>,
+    /// Number of steps that may still be made.
+    left: u64,
+}
+
+impl AllRuns {
+    // Returns whether all runs from here were made within the bound.
+    fn go(&mut self, mut machine: Machine<Vm>) -> bool {
+        let Ok(choices) = choices(&mut machine, next_instants) else {
+            for (reader, context, touch) in self.touched.iter().filter(|touched| touched.2.reads) {
+                let foreign = |other: &&Touched| other.2.writes && other.2.place == touch.place && other.1 != *context;
+                for writer in self.touched.iter().filter(foreign) {
+                    self.possible.extend([(writer.0, *reader), (Statement::FIRST, *reader)]);
+                }
+            }
+            return true;
+        };
+        for choice in choices {
+            if self.left == 0 {
+                return false;
+            }
+            self.left -= 1;
+            let before = self.touched.len();
+            add(&mut self.touched, &machine.world, choice.actor);
+            for (reader, context, touch) in self.touched[before..].iter().filter(|touched| touched.2.reads) {
+                let last = self.touched[..before].iter().rev().find(|t| t.2.writes && t.2.place == touch.place);
+                if last.is_none_or(|last| last.1 != *context) {
+                    self.shown.insert((last.map_or(Statement::FIRST, |last| last.0), *reader));
+                }
+            }
+            let mut next = machine.clone();
+            next.step(choice);
+            if !self.go(next) {
+                return false;
+            }
+            self.touched.truncate(before);
+        }
+        true
+    }
+}
+
+/// Compares the pairs that a campaign shows with those of all runs of a model. Returns how many of these it shows and
+/// how many it only lists, or `None` if the runs are too many.
+pub(crate) fn all_pairs(model: &Model, seed: u64) -> Option<Result<(usize, usize), String>> {
+    let mut all = AllRuns { left: 3_000, ..AllRuns::default() };
+    let mut machine = model.machine(Limits::default());
+    machine.start(false);
+    if !all.go(machine) {
+        return None;
+    }
+    let told = told(&campaign(model, seed, 1, 20 * all.possible.len() as u64 + 20));
+    let (mut shown, mut listed) = (0, 0);
+    for (writer, reader) in all.shown.intersection(&all.possible) {
+        if told.contains(&(*writer, *reader, true)) {
+            shown += 1;
+        } else if told.contains(&(*writer, *reader, false)) {
+            listed += 1;
+        } else {
+            return Some(Err(format!("{writer:?} > {reader:?} is not known")));
+        }
+    }
+    Some(Ok((shown, listed)))
 }
 
 /// A model that fails after twelve right answers in a row.

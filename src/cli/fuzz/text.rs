@@ -45,7 +45,8 @@ pub(super) fn print(
         list(fuzzed, out);
     }
     if interrupted {
-        out.note(format_args!("interrupted after {} of {}", fuzzed.found.runs, many(fuzzed.fuzz.runs, "run")));
+        let (made, all) = (HumanCount(fuzzed.found.runs), many(fuzzed.fuzz.runs, "run"));
+        out.note(format_args!("interrupted after {made} of {all}"));
     }
     Ok(())
 }
