@@ -3,17 +3,17 @@
 //! highest tier that is not empty are open to a base strategy.
 //!
 //! 1. *taken*: the actor is about to do r, and w was the last to write here, in another context;
-//! 2. *as it comes*: everybody else, and who is both taken and avoided;
-//! 3. *avoided*: the actor is about to do r, and w (a statement) was not the last to write; or it is about to write from
-//!    another statement than w, and w was the last to write; or it is the end of the run.
+//! 2. *as it comes*: all other actors, and those that are both taken and avoided;
+//! 3. *avoided*: the actor is about to do r, and w (a statement) was not the last to write; or it is about to write
+//!    from another statement than w, and w was the last to write; or it is the end of the run.
 //!
 //! Reads-from pairs and a scheduler that prefers and never forbids are RFF's (Wolff et al., ASPLOS 2024). Here all
 //! instances of the two statements are meant. With the first value as w, no other statement writes a location before r
 //! has read it, however many threads are about to do so.
 //!
 //! The first visits of r may pass before the run is asked. The ask can be over once the pair has come. It is also
-//! dropped after a number of choices in which somebody was avoided: a spinning thread does not keep others waiting for
-//! ever.
+//! dropped after a number of choices in which an actor was avoided: a spinning thread does not keep others waiting
+//! forever.
 
 use super::{Divergence, Pos, RandomWalk, Strategy, View};
 use crate::base::mutant::{self, Mutant};
@@ -43,7 +43,7 @@ pub struct Ask {
     pub stays: bool,
     /// Number of visits of r that pass first.
     pub passes: u32,
-    /// Number of choices in which somebody is avoided, after which the ask is dropped.
+    /// Number of choices in which an actor is avoided, after which the ask is dropped.
     pub patience: u64,
 }
 
@@ -105,7 +105,7 @@ pub struct Asked {
     is_open: bool,
     // Visits of r that still pass.
     passes: u32,
-    // Choices so far in which somebody was avoided.
+    // Choices so far in which an actor was avoided.
     avoided: u64,
     last: TouchMap<LastWrite>,
     // Scratch space: the actors of the highest tier.

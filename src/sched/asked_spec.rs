@@ -22,7 +22,7 @@ pub struct AskedSpec {
     pub once: bool,
     /// `pass=N`: the number of visits of the reader that pass first.
     pub passes: u32,
-    /// `patience=N`: the number of choices in which somebody is avoided, after which the ask is dropped.
+    /// `patience=N`: the number of choices in which an actor is avoided, after which the ask is dropped.
     pub patience: u64,
 }
 

@@ -44,7 +44,7 @@ fn a_campaign_shows_the_pairs_of_all_runs() {
         (models, shown, listed) = (models + 1, shown + found.0, listed + found.1);
     }
     println!("{models} models: {shown} pairs shown, {listed} listed");
-    assert!(models > 100 && shown > 500 && listed * 100 <= shown, "{models} models: {shown} shown, {listed} listed");
+    assert!(models > 100 && shown > 250 && listed * 100 <= shown, "{models} models: {shown} shown, {listed} listed");
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn the_number_of_workers_changes_nothing() {
         &[FIGURE2, "--keep-going", "--runs", "300"][..],
         &[REORDER, "-D", "SETTERS=9", "--seed", "3"],
         &["harnesses/sctbench/safestack.race", "--runs", "700"],
-        &["harnesses/papers/music_player.race", "--keep-going", "--runs", "400", "--list"],
+        &["harnesses/papers/music_player.race", "--keep-going", "--runs", "400", "--pairs"],
     ] {
         for format in ["text", "json"] {
             let run = |jobs| call(&[&["fuzz"], args, &["--format", format, "--jobs", jobs]].concat());
@@ -108,13 +108,13 @@ fn without_a_failure_the_result_says_what_was_seen() {
     for row in ["\npairs ", "\norders ", "\nstatements ", "\nstates "] {
         assert!(ran.out.contains(row), "{row}: {}", ran.out);
     }
-    assert!(ran.out.contains("@never") && ran.out.contains("never came (--list)"), "{}", ran.out);
+    assert!(ran.out.contains("@never") && ran.out.contains("never came (--pairs)"), "{}", ran.out);
     let all = report(&[&model, "--runs", "200"]);
     // What the join orders is asked for, and never comes.
     let refused: Vec<_> = all.pairs.iter().filter(|pair| pair.seen == 0).collect();
     assert!(refused.iter().any(|pair| pair.writer == "first" && pair.asked > 5), "{:?}", all.pairs);
     assert!(all.states.windows(2).all(|views| views[0] <= views[1]), "{:?}", all.states);
-    let listed = call(&["fuzz", &model, "--runs", "200", "--list"]);
+    let listed = call(&["fuzz", &model, "--runs", "200", "--pairs"]);
     assert!(listed.out.contains("first > @r"), "{}", listed.out);
 }
 

@@ -113,8 +113,8 @@ fn is_step(setup: &Setup, site: &Site) -> bool {
     site.kind != SiteKind::Check && !is_init
 }
 
-/// Returns the name of a statement: `@b.write`, `12:5`, `first`, `event click`. Of several operations at one site, those
-/// after the first have a word for which one it is.
+/// Returns the name of a statement: `@b.write`, `12:5`, `first`, `event click`. If a site has several operations, those
+/// after the first one have a word that names them.
 #[must_use]
 pub fn statement_text(setup: &Setup, statement: Statement) -> String {
     let sites: &IndexVec<SiteId, Site> = &setup.sites;

@@ -13,7 +13,7 @@
 //! - `plan`: the kinds of runs, and the length of rounds;
 //! - `rounds`: hands the runs of a round to the workers;
 //! - `state`: everything that was learned;
-//! - `coverage`: what the user is told.
+//! - `coverage`: the report on pairs, statements and states.
 
 mod coverage;
 mod pairs;

@@ -109,7 +109,7 @@ impl Pairs {
         }
     }
 
-    /// Draws one of the pairs with the fewest runs that showed it or asked for it, counts one more run that asks for it,
+    /// Draws one of the pairs with the fewest runs that showed it or asked for it. Counts one more run that asks for it,
     /// and returns it with what was known before. `None` if no pair is possible so far.
     pub(super) fn ask(&mut self, rng: &mut Rng) -> Option<(ReadPair, KnownPair)> {
         let tried = |pair: &KnownPair| pair.seen.saturating_add(pair.asked);

@@ -77,7 +77,7 @@ impl Rounds {
     }
 }
 
-/// Ends the campaign if a worker panics, so that nobody waits for its run.
+/// Ends the campaign if a worker panics, so that no other worker waits for its run.
 pub(super) struct EndsIfPanicking<'r>(pub(super) &'r Rounds);
 
 impl Drop for EndsIfPanicking<'_> {

@@ -196,8 +196,8 @@ fn mixed(digest: u64, word: u64) -> u64 {
     (digest.rotate_left(7) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-// Where a thread stands (site, stage, location, operands of an atomic operation, length of its queue), and apart from it
-// the value that it is about to write.
+// Returns where a thread stands (site, stage, location, operands of an atomic operation, length of its queue), and the
+// value that it is about to write.
 fn standing(world: &World, thread: ThreadId) -> (u64, u64) {
     let t = world.thread(thread);
     let stage = match t.status {

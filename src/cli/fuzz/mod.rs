@@ -40,7 +40,7 @@ Examples:
   raceflip fuzz app.race --runs 100000 --seed 7
   raceflip fuzz app.race --time 8h --runs 1000000000 --keep-going     over night
   raceflip fuzz models                                all models below a folder (an array in JSON)
-  raceflip fuzz app.race --list                       also each pair, with the runs that showed it
+  raceflip fuzz app.race --pairs                      also each pair, with the runs that showed it
   raceflip fuzz app.race --format json | jq '.failures[].text'
 
 Exit status:
@@ -73,7 +73,7 @@ pub(super) struct Args {
     jobs: JobArgs,
     /// Print each possible pair, with the number of runs that showed it and that asked for it
     #[arg(long, help_heading = head::RESULT)]
-    list: bool,
+    pairs: bool,
     /// Show the failing run as it was found, without shrinking it
     #[arg(long, help_heading = head::RESULT)]
     no_shrink: bool,

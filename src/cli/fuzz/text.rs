@@ -39,9 +39,9 @@ pub(super) fn print(
     }
     // A run that failed is the result; what else was seen is of interest if the search goes on.
     if (fuzzed.found.failures.is_empty() || fuzzed.fuzz.keeps_going) && !args.result.quiet {
-        coverage(fuzzed, args.list, out);
+        coverage(fuzzed, args.pairs, out);
     }
-    if args.list {
+    if args.pairs {
         list(fuzzed, out);
     }
     if interrupted {
@@ -116,7 +116,7 @@ fn pair(fuzzed: &Fuzzed<'_>, writer: Statement, reader: Statement) -> String {
     format!("{} > {}", name(writer), name(reader))
 }
 
-// Maximum number of statements that are named without `--list`.
+// Maximum number of statements that are named without `--pairs`.
 const NAMED: usize = 8;
 
 fn coverage(fuzzed: &Fuzzed<'_>, all: bool, out: &mut Output) {
@@ -140,7 +140,7 @@ fn coverage(fuzzed: &Fuzzed<'_>, all: bool, out: &mut Output) {
         text += &format!("; never: {}", names.collect::<Vec<_>>().join(", "));
         let more = coverage.never.len().saturating_sub(named);
         if more > 0 {
-            text += &format!(" and {more} more (--list)");
+            text += &format!(" and {more} more (--pairs)");
         }
     }
     row(out, "statements", text);
@@ -171,7 +171,7 @@ fn pairs(coverage: &FuzzCoverage, all: bool) -> String {
         let was = if refused == 1 { "was" } else { "were" };
         let times = if asks == 1 { "once".to_owned() } else { format!("{} times", HumanCount(asks)) };
         text += &format!("; {refused} {was} asked for {times} and never came");
-        text += if all { "" } else { " (--list)" };
+        text += if all { "" } else { " (--pairs)" };
     }
     text
 }
