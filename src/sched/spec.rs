@@ -258,7 +258,7 @@ impl FromStr for StrategySpec {
 }
 
 impl StrategySpec {
-    /// Returns the syntax of all strategies, for the help of a command: "random, round-robin, ..., or asked:SITE>SITE...".
+    /// Returns the syntax of all strategies, for the help of a command: "random, round-robin, ..., or asked:SITE>SITE".
     #[must_use]
     pub fn syntax() -> String {
         list(SYNTAX, ", or ")

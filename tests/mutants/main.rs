@@ -1,6 +1,7 @@
 //! Mutation tests: mistakes that are made on purpose in the search, the canonical state, the message queue, jobs and
 //! components, in CAFA's order over traces, in the analysis of atomicity, in the search for deadlock rings, in
-//! renamings of alike threads, in learning campaigns, and in static executes-before. Each mistake must be noticed by an oracle of the search,
+//! renamings of alike threads, in learning campaigns, and in static executes-before. Each mistake must be noticed by an
+//! oracle of the search,
 //! by the rules of the order, by the definition of a violation or ring, or by all runs of small programs.
 //!
 //! This is a separate program, because it builds the library with the feature `mutants`:

@@ -73,8 +73,8 @@ Strategies:
   avoid:A,B,...     a thread that is pending at one of these sites waits while another actor is
                     enabled, for at most 1,000 steps. So runs get past a failure. All other choices
                     are those of a random walk.
-  asked:A>B         a random walk that prefers B where A was the last to write, and puts off whoever
-                    would spoil that. `first` as A is the first value. `asked:A>B:pos` does so on
+  asked:A>B         a random walk that prefers B where A was the last to write, and puts off actors
+                    that would spoil that. `first` as A is the first value. `asked:A>B:pos` does so on
                     partial order sampling. `raceflip fuzz` makes such runs.
 
 Examples:
