@@ -109,8 +109,8 @@ impl Pairs {
         }
     }
 
-    /// Draws one of the pairs that the fewest runs have shown or were asked for. Counts one more run that asks for it, and
-    /// returns it with what was known before. `None` if no pair is possible so far.
+    /// Draws one of the pairs that the fewest runs have shown or were asked for. Counts one more run that asks for it,
+    /// and returns it with what was known before. `None` if no pair is possible so far.
     pub(super) fn ask(&mut self, rng: &mut Rng) -> Option<(ReadPair, KnownPair)> {
         let tried = |pair: &KnownPair| pair.seen.saturating_add(pair.asked);
         let least = self.all.values().map(tried).min()?;
