@@ -8,6 +8,7 @@ use raceflip::formats::fuzz::FuzzReport;
 use raceflip::vm::Model;
 
 const FIGURE2: &str = "harnesses/papers/racefuzzer_fig2.race";
+const MUSIC: &str = "harnesses/papers/music_player.race";
 const REORDER: &str = "harnesses/sctbench/reorder.race";
 
 fn small_models(count: u64) -> impl Iterator<Item = (u64, Model)> {
@@ -53,7 +54,7 @@ fn the_number_of_workers_changes_nothing() {
         &[FIGURE2, "--keep-going", "--runs", "300"][..],
         &[REORDER, "-D", "SETTERS=9", "--seed", "3"],
         &["harnesses/sctbench/safestack.race", "--runs", "700"],
-        &["harnesses/papers/music_player.race", "--keep-going", "--runs", "400", "--pairs"],
+        &[MUSIC, "--keep-going", "--runs", "400", "--pairs"],
     ] {
         for format in ["text", "json"] {
             let run = |jobs| call(&[&["fuzz"], args, &["--format", format, "--jobs", jobs]].concat());
@@ -67,23 +68,23 @@ fn the_number_of_workers_changes_nothing() {
 
 #[test]
 fn a_failure_is_shrunk_and_replays() {
-    let ran = call(&["fuzz", FIGURE2]);
+    let ran = call(&["fuzz", MUSIC]);
     assert_eq!((ran.status, ran.err.as_str()), (FOUND, ""));
     assert!(
-        ran.out.starts_with("run ") && ran.out.contains("ERROR") && ran.out.contains("strategy fuzz"),
+        ran.out.starts_with("run ") && ran.out.contains("dead activity") && ran.out.contains("strategy fuzz"),
         "{}",
         ran.out
     );
-    let all = report(&[FIGURE2]);
+    let all = report(&[MUSIC]);
     let [found] = all.failures.as_slice() else { panic!("{:?}", all.failures) };
     assert_eq!(found.run, all.runs);
     let shrunk = found.shrunk.as_ref().expect("it is shrunk");
     for token in [&found.failure.again.token, &shrunk.token] {
-        let again = call(&["replay", FIGURE2, token, "-q"]);
-        assert!(again.status == FOUND && again.out.contains("ERROR"), "{}{}", again.out, again.err);
+        let again = call(&["replay", MUSIC, token, "-q"]);
+        assert!(again.status == FOUND && again.out.contains("dead activity"), "{}{}", again.out, again.err);
     }
     assert!(ran.out.contains(&shrunk.token));
-    let plain = call(&["fuzz", FIGURE2, "--no-shrink"]);
+    let plain = call(&["fuzz", MUSIC, "--no-shrink"]);
     assert!(plain.out.contains(&found.failure.again.token), "{}", plain.out);
 }
 
@@ -99,8 +100,8 @@ fn a_longer_search_goes_on_after_a_failure() {
 #[test]
 fn without_a_failure_the_result_says_what_was_seen() {
     let folder = scratch("fuzz");
-    let text = "var x = 0\nvar y = 0\nlock l\nthread a { synchronized l { x = 1 }; y = 1 }\n\
-                thread b { join a; @r: assert y == 1; synchronized l { if x == 5 { @never: skip } } }\n";
+    let text = "var x = 0\nvar y = 0\nlock l\nthread a { sync l { x = 1 }; y = 1 }\n\
+                thread b { join a; @r: assert y == 1; sync l { if x == 5 { @never: skip } } }\n";
     let model = file(&folder, "ok.race", text);
     let ran = call(&["fuzz", &model, "--runs", "200"]);
     assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{}", ran.out);
