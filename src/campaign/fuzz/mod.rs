@@ -277,7 +277,7 @@ impl<P: Program> Worker<P> {
         let strategy = if planned.kind.pos { &mut self.pos } else { &mut self.random };
         strategy.ask(planned.ask.as_ref().map(|(_, ask)| ask.clone()));
         let (choices, steps) = planned.beginning.clone().unwrap_or_default();
-        self.watch.from_step(steps);
+        self.watch.note_from(steps);
         let mut observers = (&mut self.log, &mut self.watch);
         let summary = if steps > 0 {
             let mut prefixed = Prefixed::new(choices, steps, Vec::new(), strategy);

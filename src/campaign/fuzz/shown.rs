@@ -88,7 +88,7 @@ impl RunWatch {
     }
 
     /// Sets the step from which the next run notes states.
-    pub(super) fn from_step(&mut self, from: u64) {
+    pub(super) fn note_from(&mut self, from: u64) {
         self.from = from;
     }
 

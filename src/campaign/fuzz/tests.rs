@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 const TEXT: &str = "atomic n = 0; var x = 0; lock l; looper main; task m() { x = x + n }\n\
-     thread a(i in 0..2) { if * { n += 1 } else { x = 2 }; post m() to main; synchronized l { x += 1 } }";
+     thread a(i in 0..2) { if * { n += 1 } else { x = 2 }; post m() to main; sync l { x += 1 } }";
 
 fn model() -> Model {
     Model::from_text("states.race", TEXT, &[]).unwrap_or_else(|e| panic!("{e}"))
@@ -45,7 +45,7 @@ fn repeated_choices_lead_to_the_state_that_was_kept() {
     let mut machine = model.machine(Limits::default());
     let mut checked = 0;
     for (view, digest, (choices, steps)) in learned.states.all() {
-        watch.from_step(steps);
+        watch.note_from(steps);
         let mut again = Prefixed::new(choices, steps, Vec::new(), RandomWalk::new());
         let summary = run(&mut machine, &mut again, checked, &mut watch, &AtomicBool::new(false));
         assert!(summary.outcome().is_some(), "{summary:?}");

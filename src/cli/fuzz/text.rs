@@ -188,12 +188,7 @@ fn orders(coverage: &FuzzCoverage) -> String {
 // Prints each possible pair.
 fn list(fuzzed: &Fuzzed<'_>, out: &mut Output) {
     let all = &fuzzed.found.coverage.pairs;
-    writeln!(
-        out,
-        "{} ({}):",
-        paint(BOLD, "possible pairs"),
-        "WRITER > READER: runs that showed it, runs that asked for it"
-    );
+    writeln!(out, "{} (WRITER > READER: runs that showed it, runs that asked for it):", paint(BOLD, "possible pairs"));
     for PairCoverage { writer, reader, seen, asked, .. } in all {
         let name = pair(fuzzed, *writer, *reader);
         let name = if *seen == 0 { paint(BAD, name) } else { name };
