@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 const TEXT: &str = "atomic n = 0; var x = 0; lock l; looper main; task m() { x = x + n }\n\
-     thread a(i in 0..2) { if * { n += 1 } else { x = 2 }; post m() to main; sync l { x += 1 } }";
+     thread a(i in 0..2) { if * { fetch_add(n, 1) } else { x = 2 }; post m() to main; sync l { x += 1 } }";
 
 fn model() -> Model {
     Model::from_text("states.race", TEXT, &[]).unwrap_or_else(|e| panic!("{e}"))
