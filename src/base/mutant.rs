@@ -109,6 +109,14 @@ pub enum Mutant {
     StaticWeakClosed,
     StaticQuitSafelyIgnored,
     StaticReadsUnderLocks,
+    // Mistakes in learning campaigns.
+    EarlyReadersNotAvoided,
+    OtherWritersNotAvoided,
+    OwnWritesAreForeign,
+    RoundsByWorkers,
+    AsksNotCounted,
+    ViewsTurned,
+    LastDrawnState,
 }
 
 impl Mutant {
@@ -116,6 +124,18 @@ impl Mutant {
     #[cfg(feature = "mutants")]
     pub const OF_TRACES: [Mutant; 4] =
         [Mutant::AtomicAtPosts, Mutant::DelaysTurned, Mutant::LocksInOrder, Mutant::OnePass];
+
+    /// All mistakes in learning campaigns.
+    #[cfg(feature = "mutants")]
+    pub const OF_FUZZING: [Mutant; 7] = [
+        Mutant::EarlyReadersNotAvoided,
+        Mutant::OtherWritersNotAvoided,
+        Mutant::OwnWritesAreForeign,
+        Mutant::RoundsByWorkers,
+        Mutant::AsksNotCounted,
+        Mutant::ViewsTurned,
+        Mutant::LastDrawnState,
+    ];
 
     /// All mistakes in the analysis of atomicity.
     #[cfg(feature = "mutants")]

@@ -7,6 +7,7 @@
 //!   each failure.
 //! - [`test()`] tests one variant of a model with random walks, saved failures and a campaign, until each `expect` line
 //!   is judged.
+//! - [`fuzz()`] looks for any failure, by runs that learn from each other.
 //! - [`judge`] and [`judge_pairs`] check one line against known ends of runs, or against a finished campaign.
 //!
 //! A [`CampaignPlan`] holds everything that a result depends on. A [`CampaignContext`] holds the stop flag and the
@@ -19,6 +20,7 @@ mod drive;
 mod expect;
 mod find;
 mod finding;
+mod fuzz;
 mod judge;
 mod order;
 mod plan;
@@ -44,6 +46,9 @@ pub use expect::variant::{RARE, test};
 pub use find::atomicity::{DetectedViolations, ShownViolations, detect_violations};
 pub use find::detection::detect;
 pub use finding::{Finding, PairFacts, Results, RunKind, Subject};
+pub use fuzz::{
+    FuzzCoverage, FuzzFailure, FuzzPlan, FuzzReport, HowMade, OrderKind, PairCoverage, fuzz, statement_text,
+};
 pub use judge::claims::{BELOW, CHANCE};
 pub use judge::continuations::SEEDS;
 pub use judge::violations::confirm_violations;
@@ -57,7 +62,7 @@ pub use report::{
     OrderReport, PairReport, PairSide, Phase1, Proof, Refutation, Risk, RunEvidence, SearchSize, Trials, WayReport,
 };
 pub use ring::{GoalTrial, RingFacts, RingProof, RingReport};
-pub use run::{CONTINUED, RunId, RunSource, SEARCHED};
+pub use run::{CONTINUED, FUZZED, RunId, RunSource, SEARCHED};
 pub(crate) use runs::alike::key as failure_key;
 pub use runs::alike::same_failure;
 pub use runs::parallel::in_order;

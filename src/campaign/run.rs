@@ -17,7 +17,7 @@ pub struct RunId {
 pub enum RunSource {
     /// A run that a strategy draws from a seed.
     Drawn(RunId),
-    /// A run that is known by its choices, since no seed draws it: [`SEARCHED`] or [`CONTINUED`].
+    /// A run that is known by its choices, since no seed draws it: [`SEARCHED`], [`CONTINUED`] or [`FUZZED`].
     Made {
         /// Choices of the run.
         choices: Arc<RawChoices>,
@@ -32,3 +32,7 @@ pub const SEARCHED: &str = "explore";
 /// Strategy name in tokens of continuations: runs that a campaign resumed at a decision point in a forced order. They
 /// have no seed.
 pub const CONTINUED: &str = "confirm";
+
+/// Strategy name in tokens of runs of a learning campaign. What they are asked for and where they begin depends on the
+/// runs before, so no seed draws them alone.
+pub const FUZZED: &str = "fuzz";

@@ -4,7 +4,7 @@
 //! - `args`: what the user typed, the options that commands share;
 //! - `run`: one run, drawn, replayed or shrunk;
 //! - `models`: files of models, their variants, saved failures;
-//! - `confirm`, `explore`, `test`, `trace`: campaigns, searches, tests, recorded traces;
+//! - `confirm`, `explore`, `fuzz`, `test`, `trace`: campaigns, searches, learning campaigns, tests, recorded traces;
 //! - `command`: the table of all commands.
 //!
 //! This is the only module that uses files, the environment and printing. A command is a file with `Args` and `run`,
@@ -15,6 +15,7 @@ mod args;
 mod command;
 mod confirm;
 mod explore;
+mod fuzz;
 mod io;
 mod models;
 mod run;

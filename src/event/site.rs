@@ -119,8 +119,14 @@ impl Site {
     /// that it ends in (`table` of `s.table[]`).
     #[must_use]
     pub fn is_of(&self, name: &str) -> bool {
+        self.place == name || self.last_part() == name
+    }
+
+    /// Returns the variable or field that the place ends in: `table` of `s.table[]`.
+    #[must_use]
+    pub fn last_part(&self) -> &str {
         let place = self.place.trim_end_matches("[]");
-        self.place == name || place.rsplit('.').next().unwrap_or(place) == name
+        place.rsplit('.').next().unwrap_or(place)
     }
 
     /// Returns the variable that an access reads or writes, as a whole or in one element. `None` for accesses to

@@ -20,6 +20,7 @@
 //! | the races of a trace | [`mod@analysis`] |
 //! | the results of `test` | [`mod@test`] |
 //! | the results of `shrink` | [`mod@shrink`] |
+//! | the results of `fuzz` | [`mod@fuzz`] |
 //! | saved failures, as TOML | [`seed::SeedFile`] |
 
 pub mod analysis;
@@ -31,6 +32,7 @@ pub mod detect;
 mod endless;
 pub mod explore;
 pub mod failure_place;
+pub mod fuzz;
 pub mod gate;
 pub mod harms;
 pub mod journal;

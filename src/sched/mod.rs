@@ -15,6 +15,7 @@
 //! | [`DelayBounded`] | by a deterministic schedule with a few delays |
 //! | [`Directed`] | as RaceFuzzer: it brings two racing statements side by side |
 //! | [`Holding`] | at random, but holds one operation until another one has been performed, to force an order |
+//! | [`Asked`] | as a random walk or POS, but prefers that one statement reads what another one has written |
 //! | [`Avoiding`] | at random, but postpones a few statements while any other actor can act |
 //! | [`Replay`] | the recorded choices; it stops where one does not fit |
 //! | [`Tolerant`] | the recorded choices as far as they fit |
@@ -24,6 +25,8 @@
 //! [`StrategySpec`] names a strategy on a command line. [`ScheduleRecorder`] and [`ChoiceLog`] are observers that
 //! record the choices of any strategy. [The tutorial](crate#9-a-strategy-of-ones-own) shows how to write a strategy.
 
+mod asked;
+mod asked_spec;
 mod avoid;
 mod bounded;
 mod chains;
@@ -55,6 +58,8 @@ mod steady;
 mod surw;
 mod tolerant;
 
+pub use asked::{Ask, Asked, AskedBase, AskedScope};
+pub use asked_spec::{AskedSpec, AskedWriter};
 pub use avoid::{AvoidSpec, Avoiding};
 pub use counts::{EventCounter, ProfileCounts, SurwSpec};
 pub use delay::{DelayBounded, DelaySpec};
@@ -130,6 +135,28 @@ pub trait Strategy {
 }
 
 impl<S: Strategy + ?Sized> Strategy for Box<S> {
+    fn begin(&mut self, seed: u64) {
+        (**self).begin(seed);
+    }
+
+    fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
+        (**self).choose(view)
+    }
+
+    fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>> {
+        (**self).argument(view, actor, question)
+    }
+
+    fn observe(&mut self, view: &View<'_>, choice: Choice) {
+        (**self).observe(view, choice);
+    }
+
+    fn passes_over_forced(&self) -> bool {
+        (**self).passes_over_forced()
+    }
+}
+
+impl<S: Strategy + ?Sized> Strategy for &mut S {
     fn begin(&mut self, seed: u64) {
         (**self).begin(seed);
     }

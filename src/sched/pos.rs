@@ -136,6 +136,19 @@ impl Pos {
         *self.priority_mut(actor)
     }
 
+    /// Returns the actor of the highest priority. Of two equal ones, the first counts.
+    pub(super) fn highest(&mut self, actors: impl IntoIterator<Item = Actor>) -> Option<Actor> {
+        let mut highest = None;
+        let mut most = STALE;
+        for actor in actors {
+            let priority = self.priority(actor);
+            if priority > most {
+                (highest, most) = (Some(actor), priority);
+            }
+        }
+        highest
+    }
+
     // Marks the priority of every operation stale that conflicts with the one that the actor is about to perform.
     fn renew_conflicting(&mut self, world: &World, performed: Actor) {
         for (i, priority) in self.threads.iter_mut().enumerate().filter(|(_, p)| **p != STALE) {
@@ -173,19 +186,11 @@ impl Strategy for Pos {
 
     fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
         let View { world, openings } = *view;
-        let mut highest = world.open_actor(&openings, 0);
+        let first = world.open_actor(&openings, 0);
         if openings.total() == 1 {
-            return Ok(highest);
+            return Ok(first);
         }
-        let mut most = self.priority(highest);
-        for actor in world.open_actors(openings).skip(1) {
-            let priority = self.priority(actor);
-            // Of two equal priorities the first in the order of actors wins.
-            if priority > most {
-                (highest, most) = (actor, priority);
-            }
-        }
-        Ok(highest)
+        Ok(self.highest(world.open_actors(openings)).unwrap_or(first))
     }
 
     fn argument(&mut self, view: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {

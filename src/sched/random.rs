@@ -67,6 +67,11 @@ impl RandomWalk {
     pub fn new() -> Self {
         Self { rng: Rng::seeded(0), instants: Vec::new() }
     }
+
+    /// Draws one of these actors, each with the same probability. There is at least one.
+    pub(super) fn one_of(&mut self, actors: &[Actor]) -> Actor {
+        self.rng.pick(actors)
+    }
 }
 
 impl Default for RandomWalk {

@@ -1,8 +1,11 @@
 //! The table of the strategies that a command line can name: `random`, `round-robin`, `pct:3,steps=200`,
-//! `delay:2,steps=200`, `pos`, `surw:@a,@b`, `pctcp:3`, `directed:@a~@b`, `hold:@a<@b`, `avoid:@a,@b`.
+//! `delay:2,steps=200`, `pos`, `surw:@a,@b`, `pctcp:3`, `directed:@a~@b`, `hold:@a<@b`,
+//! `avoid:@a,@b`, `asked:@a>@b:pos`.
 //!
 //! Each strategy has one row. Everything else about it is in its own file, which implements [`Spec`].
 
+use super::asked::Asked;
+use super::asked_spec::AskedSpec;
 use super::avoid::{AvoidSpec, Avoiding};
 use super::counts::{ProfileCounts, SurwSpec};
 use super::delay::{DelayBounded, DelaySpec};
@@ -232,6 +235,8 @@ strategies! {
     Hold(HoldSpec) => Box<Holding>;
     /// `avoid:A,B`: a thread that is pending at one of these statements is held as long as another actor can act.
     Avoid(AvoidSpec) => Box<Avoiding>;
+    /// `asked:A>B` or `asked:A>B:pos`: B should read what A has written last, or the first value.
+    Asked(AskedSpec) => Box<Asked>;
 }
 
 impl Default for StrategySpec {
@@ -244,7 +249,7 @@ impl FromStr for StrategySpec {
     type Err = SpecError;
 
     fn from_str(text: &str) -> Result<Self, SpecError> {
-        if matches!(text, "explore" | "confirm") {
+        if matches!(text, "explore" | "confirm" | "fuzz") {
             return Err(SpecError::Found(text.to_owned()));
         }
         let (name, rest) = text.split_once(':').map_or((text, None), |(name, rest)| (name, Some(rest)));
@@ -253,7 +258,7 @@ impl FromStr for StrategySpec {
 }
 
 impl StrategySpec {
-    /// Returns the syntax of all strategies, for the help of a command: "random, round-robin, ..., or avoid:SITE,...".
+    /// Returns the syntax of all strategies, for the help of a command: "random, round-robin, ..., or asked:SITE>SITE".
     #[must_use]
     pub fn syntax() -> String {
         list(SYNTAX, ", or ")

@@ -64,6 +64,7 @@ mod snapshot;
 mod symmetry;
 mod sync;
 mod threads;
+mod touch;
 mod waiting;
 
 pub use acts::{Act, Manner};
@@ -99,6 +100,7 @@ pub use slots::Slots;
 pub use snapshot::{CanonicalWriter, Snapshot};
 pub use symmetry::{CellArray, CellDimension, ElementRange, Lens, Renaming, Symmetry, ThingArray};
 pub use threads::{ThreadRecord, ThreadStage};
+pub use touch::{SitePart, Statement, StatementKind, Touch, TouchContext, TouchMap, TouchedPlace};
 
 use crate::base::{IdSet, IndexVec, Pool};
 use crate::event::{

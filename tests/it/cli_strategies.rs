@@ -5,7 +5,7 @@ use raceflip::sched::StrategySpec;
 
 #[test]
 fn the_help_has_the_syntax_of_each_strategy() {
-    let syntax = "random, round-robin, pct[:DEPTH[,steps=N]], pctcp[:DEPTH[,steps=N]], delay[:DELAYS[,steps=N]], pos, surw[:SITE,...], directed:SITE~SITE[,patience=N][,visits=N/M], hold:SITE<SITE[<..][,..][,without=SITE][,way=N][,guided][,later=N][,ring][,profile=SEED], or avoid:SITE,...";
+    let syntax = "random, round-robin, pct[:DEPTH[,steps=N]], pctcp[:DEPTH[,steps=N]], delay[:DELAYS[,steps=N]], pos, surw[:SITE,...], directed:SITE~SITE[,patience=N][,visits=N/M], hold:SITE<SITE[<..][,..][,without=SITE][,way=N][,guided][,later=N][,ring][,profile=SEED], avoid:SITE,..., or asked:SITE>SITE[:random|:pos][,once][,pass=N][,patience=N]";
     assert_eq!(StrategySpec::syntax(), syntax);
     let help = call(&["run", "--help"]).out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(help.contains(&format!("Strategy that makes the choices: {syntax}")), "{help}");
@@ -38,7 +38,7 @@ fn runs_of_bounded_strategies_come_back() {
         ("delay:1,k=2", "`k=2` is not a number of steps, at least 1: use `steps=1000`"),
         (
             "delays",
-            "unknown strategy `delays`: use `random`, `round-robin`, `pct:3`, `pctcp:3`, `delay:2`, `pos`, `surw`, `surw:SITE,SITE`, `directed:SITE~SITE`, `hold:SITE<SITE` or `avoid:SITE,SITE`\n",
+            "unknown strategy `delays`: use `random`, `round-robin`, `pct:3`, `pctcp:3`, `delay:2`, `pos`, `surw`, `surw:SITE,SITE`, `directed:SITE~SITE`, `hold:SITE<SITE`, `avoid:SITE,SITE` or `asked:SITE>SITE`\n",
         ),
         ("pctcp:x", "`x` is not a number from 1 to 1000: use `pctcp:3`"),
         ("surw:@nowhere", "no statement has the label `@nowhere`"),

@@ -76,6 +76,8 @@ mod faults;
 mod figures;
 mod flows;
 mod foreign;
+mod fuzz;
+mod fuzz_oracles;
 mod fuzzed;
 mod gates;
 mod goals;

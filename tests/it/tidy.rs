@@ -164,6 +164,7 @@ const ROOMS: [(&str, &[&str], (&str, &str)); 3] = [
             "report",
             "ring",
             "runs",
+            "fuzz",
             "violation",
             "find",
             "drive",
@@ -177,7 +178,11 @@ const ROOMS: [(&str, &[&str], (&str, &str)); 3] = [
         ("CampaignPlan", "plan"),
     ),
     ("detect", &["detector_id", "relation", "pairs", "atomicity", "traces", "detectors", "hybrid"], ("Rank", "pairs")),
-    ("cli", &["io", "args", "run", "models", "confirm", "explore", "test", "trace", "command"], ("Output", "io")),
+    (
+        "cli",
+        &["io", "args", "run", "models", "confirm", "explore", "fuzz", "test", "trace", "command"],
+        ("Output", "io"),
+    ),
 ];
 
 /// Returns the rooms of the names that a module exports.

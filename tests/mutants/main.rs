@@ -1,6 +1,7 @@
 //! Mutation tests: mistakes that are made on purpose in the search, the canonical state, the message queue, jobs and
 //! components, in CAFA's order over traces, in the analysis of atomicity, in the search for deadlock rings, in
-//! renamings of alike threads, and in static executes-before. Each mistake must be noticed by an oracle of the search,
+//! renamings of alike threads, in learning campaigns, and in static executes-before. Each mistake must be noticed by an
+//! oracle of the search,
 //! by the rules of the order, by the definition of a violation or ring, or by all runs of small programs.
 //!
 //! This is a separate program, because it builds the library with the feature `mutants`:
@@ -31,6 +32,10 @@ mod causal_traces;
 mod component_models;
 #[path = "../it/component_runs.rs"]
 mod component_runs;
+#[allow(dead_code, reason = "other tests use the rest")]
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "../it/fuzz_oracles.rs"]
+mod fuzz_oracles;
 #[allow(dead_code, reason = "other tests use the rest")]
 #[path = "../it/reduced_compare.rs"]
 mod reduced_compare;
@@ -71,6 +76,8 @@ mod truth;
 #[allow(dead_code, reason = "other tests use the rest")]
 #[path = "../it/truth_orders.rs"]
 mod truth_orders;
+
+mod fuzzing;
 
 use agree::{compare, search};
 use component_runs::{ComponentEnd, compare_ends};

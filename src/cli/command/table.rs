@@ -3,7 +3,7 @@
 use super::{completions, man};
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::output::Colour;
-use crate::cli::{CommandContext, Refusal, confirm, explore, models, run, test, trace};
+use crate::cli::{CommandContext, Refusal, confirm, explore, fuzz, models, run, test, trace};
 use clap::{Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 
@@ -25,6 +25,7 @@ Examples:
   raceflip confirm app.race                decide which pairs are real and which are harmful
   raceflip analyze abc_log.txt             list the races of a trace of raceflip or DroidRacer
   raceflip explore app.race                search all states: what can happen, and what cannot
+  raceflip fuzz app.race                   look for any failure
   raceflip test models                     check the `expect` lines of these models
   raceflip new app.race                    write a first model, for you to edit
   raceflip fmt app.race                    format a model
@@ -84,6 +85,7 @@ commands! {
     Trace = trace,
     Test = test,
     Explore = explore,
+    Fuzz = fuzz,
     Fmt = models::fmt,
     New = models::new,
     Completions = completions,

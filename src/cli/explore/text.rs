@@ -4,7 +4,7 @@ use super::Answer;
 use crate::base::{counted, elided};
 use crate::campaign::{SEARCHED, remake};
 use crate::cli::confirm::found::{access, pair};
-use crate::cli::io::output::{BAD, BOLD, DIM, GOOD, ODD, Output, paint};
+use crate::cli::io::output::{BAD, BOLD, DIM, GOOD, ODD, Output, many, paint};
 use crate::cli::io::replay_command;
 use crate::cli::run::outcome::limit_text;
 use crate::event::Outcome;
@@ -124,11 +124,6 @@ fn schedules(estimate: &Estimate, out: &mut Output) {
         None => ", perhaps many more: few runs dominate the estimate".to_owned(),
     };
     writeln!(out, "  {least}{} schedules{error} (Knuth)", rounded(estimate.schedules));
-}
-
-// Formats a number, as in `1,234 states`.
-fn many(n: u64, what: &str) -> String {
-    format!("{} {what}{}", HumanCount(n), if n == 1 { "" } else { "s" })
 }
 
 fn whole(answer: &Answer<'_>) -> String {

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 const MOST_ERRORS: usize = 20;
 
 /// Model that is ready to run, with its path.
+#[derive(Clone)]
 pub(in crate::cli) struct Model {
     /// Path as the user typed it.
     pub(in crate::cli) path: PathBuf,

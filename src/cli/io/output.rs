@@ -15,6 +15,7 @@ use anstyle::AnsiColor;
 use clap::ValueEnum;
 use clap::builder::StyledStr;
 use clap::error::ContextValue;
+use indicatif::HumanCount;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -76,6 +77,11 @@ const END: char = '.';
 pub(in crate::cli) fn paint(style: Style, text: impl fmt::Display) -> String {
     let mark = &*MARK;
     format!("{mark}{}{text}{mark}{END}", style.0)
+}
+
+/// Formats a number with its noun, as in `1,234 states`.
+pub(in crate::cli) fn many(n: u64, what: &str) -> String {
+    format!("{} {what}{}", HumanCount(n), if n == 1 { "" } else { "s" })
 }
 
 /// Appends a line in the form in which it is printed: styles are rendered, and everything else is escaped.

@@ -1,7 +1,7 @@
 //! Builds commands that perform a run again, to be pasted into a shell.
 
 use super::load::Model;
-use crate::campaign::{CONTINUED, SEARCHED};
+use crate::campaign::{CONTINUED, FUZZED, SEARCHED};
 use crate::event::LimitKind;
 use crate::formats::shell::{self, LONGEST_ARGUMENT};
 use crate::sched::StrategySpec;
@@ -29,7 +29,7 @@ pub(in crate::cli) fn draw(model: &Model, strategy: &str, seed: u64, limits: &Li
 }
 
 fn is_found(strategy: &str) -> bool {
-    strategy == SEARCHED || strategy == CONTINUED
+    [SEARCHED, CONTINUED, FUZZED].contains(&strategy)
 }
 
 /// Returns the commands that replay a run from its token: one command, or two if no shell accepts the token as an

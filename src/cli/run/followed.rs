@@ -1,6 +1,6 @@
 //! Reports whether a replay followed its recording.
 
-use crate::campaign::SEARCHED;
+use crate::campaign::{FUZZED, SEARCHED};
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::load::Model;
 use crate::cli::io::output::Output;
@@ -63,8 +63,11 @@ impl Followed<'_> {
         out.more(format_args!("  expected: {expected}"));
         out.more(format_args!("  found:    {found}"));
         let command = replay_command::draw(self.model, self.strategy, self.seed, &self.limits);
-        let does =
-            if self.strategy == SEARCHED { "searches its states again" } else { "performs a run with the same seed" };
+        let does = match self.strategy {
+            SEARCHED => "searches its states again",
+            FUZZED => "looks for failures again",
+            _ => "performs a run with the same seed",
+        };
         out.more(format_args!("The model behaves differently now. `{command}` {does}."));
     }
 }

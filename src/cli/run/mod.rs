@@ -6,9 +6,9 @@
 
 mod beside;
 mod followed;
-mod one_run;
+pub(super) mod one_run;
 pub(super) mod outcome;
-mod plan;
+pub(super) mod plan;
 mod progress;
 pub(super) mod replay;
 pub(super) mod shrink;
@@ -73,6 +73,9 @@ Strategies:
   avoid:A,B,...     a thread that is pending at one of these sites waits while another actor is
                     enabled, for at most 1,000 steps. So runs get past a failure. All other choices
                     are those of a random walk.
+  asked:A>B         a random walk that prefers B where A was the last to write, and puts off actors
+                    that would spoil that. `first` as A is the first value. `asked:A>B:pos` does so on
+                    partial order sampling. `raceflip fuzz` makes such runs.
 
 Examples:
   raceflip run app.race

@@ -1,0 +1,135 @@
+//! What a campaign tells of its runs: which pairs, statements and states they have shown.
+
+use super::shown::ReadPair;
+use super::state::Learned;
+use crate::base::{Id, IndexVec};
+use crate::event::{Site, SiteId, SiteKind};
+use crate::sched::site_text;
+use crate::world::{Setup, SitePart, Statement, StatementKind, TouchedPlace};
+
+/// What the runs have shown.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FuzzCoverage {
+    /// Possible pairs, in the order of their statements.
+    pub pairs: Vec<PairCoverage>,
+    /// The last run that showed a pair that none had shown. `None` if no run has shown one.
+    pub last_new: Option<u64>,
+    /// Number of statements that runs can perform.
+    pub statements: u64,
+    /// Statements among these that no run has performed.
+    pub never: Vec<SiteId>,
+    /// Numbers of states in three views, from the coarsest.
+    pub states: [u64; 3],
+    /// Of how many of the last runs `new_states` tells.
+    pub lately: u64,
+    /// Number of the last runs that came to a new state of the coarsest view.
+    pub new_states: u64,
+}
+
+/// A possible pair.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PairCoverage {
+    /// The statement that is the last to write.
+    pub writer: Statement,
+    /// The statement that reads.
+    pub reader: Statement,
+    /// Kind of the order that the pair is about, if it is about one.
+    pub order: Option<OrderKind>,
+    /// Number of runs that showed the pair.
+    pub seen: u32,
+    /// Number of runs that asked for it.
+    pub asked: u32,
+}
+
+/// An order of two operations that a pair is about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum OrderKind {
+    /// Two operations on the queue of one looper.
+    Posts,
+    /// Two critical sections of one lock.
+    Sections,
+}
+
+impl FuzzCoverage {
+    /// Returns the possible pairs that some run has shown.
+    #[must_use]
+    pub fn seen(&self) -> u64 {
+        self.pairs.iter().filter(|pair| pair.seen > 0).count() as u64
+    }
+
+    /// Returns the possible pairs that no run has shown, although runs asked for them.
+    pub fn refused(&self) -> impl Iterator<Item = &PairCoverage> {
+        self.pairs.iter().filter(|pair| pair.seen == 0 && pair.asked > 0)
+    }
+
+    /// Returns how many orders of this kind were seen, and how many are possible.
+    #[must_use]
+    pub fn orders(&self, kind: OrderKind) -> (u64, u64) {
+        let of_kind = || self.pairs.iter().filter(|pair| pair.order == Some(kind));
+        (of_kind().filter(|pair| pair.seen > 0).count() as u64, of_kind().count() as u64)
+    }
+}
+
+// Number of the last runs that are looked at for new states.
+const LATELY: u64 = 1_000;
+
+/// Returns what was learned about a program.
+pub(super) fn coverage(setup: &Setup, learned: &Learned) -> FuzzCoverage {
+    let pair = |(pair, known): (ReadPair, &super::pairs::KnownPair)| {
+        let order = known.places.iter().find_map(|place| match place {
+            _ if pair.0 == Statement::FIRST => None,
+            TouchedPlace::Queue(_) => Some(OrderKind::Posts),
+            TouchedPlace::Lock(_) => Some(OrderKind::Sections),
+            _ => None,
+        });
+        PairCoverage { writer: pair.0, reader: pair.1, order, seen: known.seen, asked: known.asked }
+    };
+    let mut pairs: Vec<PairCoverage> = learned.pairs.iter().map(pair).collect();
+    // The first value comes before all statements.
+    pairs.sort_by_key(|pair| (pair.writer != Statement::FIRST, pair.writer, pair.reader));
+    let performed = |site: SiteId| {
+        let parts = [SitePart::Whole, SitePart::Second, SitePart::Next];
+        parts.iter().any(|part| learned.pairs.most_visits(Statement::at(site, *part)) > 0)
+    };
+    let mut sites: Vec<SiteId> = setup.sites.enumerate().filter(|(_, s)| is_step(setup, s)).map(|(id, _)| id).collect();
+    let statements = sites.len() as u64;
+    sites.retain(|site| !performed(*site));
+    let lately = learned.runs.min(LATELY);
+    FuzzCoverage {
+        pairs,
+        last_new: learned.pairs.last_new(),
+        statements,
+        never: sites,
+        states: learned.states.counts().map(|count| count as u64),
+        lately,
+        new_states: learned.states.new_since(learned.runs - lately),
+    }
+}
+
+// Returns whether a run can perform the site as a step: not the place of an assert, and not in the `init` block, whose
+// operations are performed before the first step.
+fn is_step(setup: &Setup, site: &Site) -> bool {
+    let is_init = setup.bodies.get(site.body.index()).is_some_and(|name| name == "init");
+    site.kind != SiteKind::Check && !is_init
+}
+
+/// Returns the name of a statement: `@b.write`, `12:5`, `first`, `event click`. If a site has several operations, those
+/// after the first one have a word that names them.
+#[must_use]
+pub fn statement_text(setup: &Setup, statement: Statement) -> String {
+    let sites: &IndexVec<SiteId, Site> = &setup.sites;
+    match statement.kind() {
+        StatementKind::First => "first".to_owned(),
+        StatementKind::Implicit => "begin".to_owned(),
+        StatementKind::Firing(event) => format!("event {}", setup.events[event].name),
+        StatementKind::Site(site, part) => {
+            let word = match part {
+                SitePart::Whole => "",
+                SitePart::Second if sites[site].kind == SiteKind::Read => " (start)",
+                SitePart::Second => " (return)",
+                SitePart::Next => " (next)",
+            };
+            site_text(sites, site) + word
+        }
+    }
+}

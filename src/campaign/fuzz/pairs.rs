@@ -1,0 +1,165 @@
+//! The possible pairs of a program, as far as runs have shown them, and how often each was seen and asked for.
+
+use super::shown::{ReadPair, RunWatch, Visitor};
+use crate::base::Rng;
+use crate::base::mutant::{self, Mutant};
+use crate::world::{Statement, TouchedPlace};
+use indexmap::{IndexMap, IndexSet};
+use std::sync::Arc;
+use xxhash_rust::xxh3::{Xxh3Builder, xxh3_64};
+
+/// What is known of a possible pair.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct KnownPair {
+    /// Locations at which some run had both statements, sorted.
+    pub(super) places: Arc<[TouchedPlace]>,
+    /// Number of runs that showed the pair.
+    pub(super) seen: u32,
+    /// Number of runs that asked for it.
+    pub(super) asked: u32,
+}
+
+/// All possible pairs, in the order in which they became known.
+#[derive(Default)]
+pub(super) struct Pairs {
+    all: IndexMap<ReadPair, KnownPair, Xxh3Builder>,
+    // Digests of the visitors of a location whose pairs are known.
+    known: IndexSet<(TouchedPlace, u64), Xxh3Builder>,
+    // By statement, the largest number of its visits in a run.
+    most_visits: Vec<u32>,
+    // Number of pairs that were neither seen nor asked for.
+    untried: usize,
+    // The run in which a pair was seen for the first time, the last one.
+    last_new: Option<u64>,
+}
+
+/// What a run adds to the possible pairs.
+#[derive(Default)]
+pub(super) struct PairNews {
+    // Locations with visitors that were not there together before.
+    met: Vec<(TouchedPlace, u64, Vec<Visitor>)>,
+    seen: Vec<ReadPair>,
+    visits: Vec<(Statement, u32)>,
+}
+
+impl Pairs {
+    /// Returns what a run adds. It changes nothing, so several workers can ask at the same time.
+    pub(super) fn news(&self, run: &RunWatch) -> PairNews {
+        let met = run.places().filter_map(|(place, visitors)| {
+            // A single context orders nothing.
+            let (first, rest) = visitors.split_first()?;
+            if !first.meets(first) && !rest.iter().any(|other| first.meets(other)) {
+                return None;
+            }
+            let digest = digest(visitors);
+            (!self.known.contains(&(place, digest))).then(|| (place, digest, visitors.to_vec()))
+        });
+        let more = |(statement, visits): &(Statement, u32)| *visits > self.most_visits(*statement);
+        PairNews { met: met.collect(), seen: run.pairs().collect(), visits: run.visits().filter(more).collect() }
+    }
+
+    /// Learns from run number `run`.
+    pub(super) fn learn(&mut self, run: u64, news: &PairNews) {
+        for (place, digest, visitors) in &news.met {
+            if self.known.insert((*place, *digest)) {
+                self.add_all(*place, visitors);
+            }
+        }
+        for pair in &news.seen {
+            if let Some(known) = self.all.get_mut(pair) {
+                self.untried -= usize::from(known.seen + known.asked == 0);
+                if known.seen == 0 {
+                    self.last_new = Some(run);
+                }
+                known.seen = known.seen.saturating_add(1);
+            }
+        }
+        for (statement, visits) in &news.visits {
+            let Some(index) = statement.index() else { continue };
+            if self.most_visits.len() <= index {
+                self.most_visits.resize(index + 1, 0);
+            }
+            self.most_visits[index] = self.most_visits[index].max(*visits);
+        }
+    }
+
+    // Adds the pairs of statements that a run had at one location.
+    fn add_all(&mut self, place: TouchedPlace, visitors: &[Visitor]) {
+        for reader in visitors.iter().filter(|reader| reader.reads) {
+            let writers = || visitors.iter().filter(|writer| writer.writes && writer.meets(reader));
+            if writers().next().is_some() {
+                self.add((Statement::FIRST, reader.statement), place);
+            }
+            for writer in writers() {
+                self.add((writer.statement, reader.statement), place);
+            }
+        }
+    }
+
+    fn add(&mut self, pair: ReadPair, place: TouchedPlace) {
+        let untried = &mut self.untried;
+        let known = self.all.entry(pair).or_insert_with(|| {
+            *untried += 1;
+            KnownPair { places: Arc::from([]), seen: 0, asked: 0 }
+        });
+        if let Err(at) = known.places.binary_search(&place) {
+            let mut places = known.places.to_vec();
+            places.insert(at, place);
+            known.places = places.into();
+        }
+    }
+
+    /// Draws one of the pairs that the fewest runs have shown or were asked for. Counts one more run that asks for it,
+    /// and returns it with what was known before. `None` if no pair is possible so far.
+    pub(super) fn ask(&mut self, rng: &mut Rng) -> Option<(ReadPair, KnownPair)> {
+        let tried = |pair: &KnownPair| pair.seen.saturating_add(pair.asked);
+        let least = self.all.values().map(tried).min()?;
+        let of_least = || self.all.iter().enumerate().filter(|(_, (_, pair))| tried(pair) == least);
+        let k = rng.below(of_least().count() as u32) as usize;
+        let (index, _) = of_least().nth(k)?;
+        let (pair, known) = self.all.get_index_mut(index)?;
+        let before = known.clone();
+        known.asked = known.asked.saturating_add(u32::from(!mutant::is(Mutant::AsksNotCounted)));
+        self.untried -= usize::from(least == 0 && known.asked > 0);
+        Some((*pair, before))
+    }
+
+    /// Returns the largest number of visits of a statement in a run.
+    pub(super) fn most_visits(&self, statement: Statement) -> u32 {
+        statement.index().and_then(|index| self.most_visits.get(index).copied()).unwrap_or(0)
+    }
+
+    /// Returns whether some possible pair was neither seen nor asked for.
+    pub(super) fn is_any_untried(&self) -> bool {
+        self.untried > 0
+    }
+
+    /// Returns all possible pairs.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (ReadPair, &KnownPair)> {
+        self.all.iter().map(|(pair, known)| (*pair, known))
+    }
+
+    /// Returns the last run that showed a pair that none had shown.
+    pub(super) fn last_new(&self) -> Option<u64> {
+        self.last_new
+    }
+}
+
+// Digests the visitors of a location, as far as it matters which of them meet: contexts are numbered in order.
+fn digest(visitors: &[Visitor]) -> u64 {
+    let mut bytes = Vec::with_capacity(visitors.len() * 12);
+    for (i, visitor) in visitors.iter().enumerate() {
+        // The first visitor that this one does not meet has the same single context.
+        let context = if visitor.meets(visitor) { u32::MAX } else { first_alike(visitors, i) as u32 };
+        let statement = visitor.statement.index().map_or(u32::MAX, |index| index as u32);
+        let bits = u32::from(visitor.reads) | u32::from(visitor.writes) << 1;
+        for word in [statement, context, bits] {
+            bytes.extend_from_slice(&word.to_le_bytes());
+        }
+    }
+    xxh3_64(&bytes)
+}
+
+fn first_alike(visitors: &[Visitor], i: usize) -> usize {
+    visitors[..i].iter().position(|other| !other.meets(&visitors[i])).unwrap_or(i)
+}

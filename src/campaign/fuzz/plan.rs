@@ -1,0 +1,118 @@
+//! Plans the runs of a campaign: the kinds of runs in turn, where a run begins, what it is asked for, and how many runs
+//! make a round.
+
+use super::rare::Beginning;
+use super::shown::ReadPair;
+use super::state::Learned;
+use crate::base::{Rng, mix};
+use crate::sched::{Ask, AskedScope};
+
+/// Maximum number of runs of a round.
+const LONGEST_ROUND: u64 = 64;
+
+/// Maximum number of runs at the start in which untried pairs come first.
+const TOUR: u64 = 100;
+
+/// Runs are planned with a generator of `mix(seed, PLANS + i)`, and performed with the seed `mix(seed, i)`.
+const PLANS: u64 = 1 << 40;
+
+/// A kind of runs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct RunKind {
+    pub(super) start: RunStart,
+    /// Whether the base strategy is partial order sampling, and not a random walk.
+    pub(super) pos: bool,
+}
+
+/// How a run of a kind starts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum RunStart {
+    /// As a run of the base strategy alone.
+    Plain,
+    /// Asked for a pair.
+    Ask,
+    /// From a rare state.
+    Rare,
+}
+
+const fn kind(start: RunStart, pos: bool) -> RunKind {
+    RunKind { start, pos }
+}
+
+// As long as some possible pair was neither seen nor asked for.
+const EARLY: [RunKind; 8] = [
+    kind(RunStart::Ask, true),
+    kind(RunStart::Ask, false),
+    kind(RunStart::Ask, true),
+    kind(RunStart::Plain, false),
+    kind(RunStart::Ask, false),
+    kind(RunStart::Ask, true),
+    kind(RunStart::Ask, false),
+    kind(RunStart::Plain, true),
+];
+
+// Plain runs never end, so nothing gets much worse than it would be without learning.
+const LATE: [RunKind; 6] = [
+    kind(RunStart::Plain, true),
+    kind(RunStart::Ask, true),
+    kind(RunStart::Plain, false),
+    kind(RunStart::Ask, false),
+    kind(RunStart::Rare, true),
+    kind(RunStart::Rare, false),
+];
+
+/// A planned run.
+#[derive(Clone, Debug)]
+pub(super) struct PlannedRun {
+    /// Number of the run, from 1.
+    pub(super) number: u64,
+    /// Seed of the run.
+    pub(super) seed: u64,
+    pub(super) kind: RunKind,
+    /// The pair, and how the run is asked for it.
+    pub(super) ask: Option<(ReadPair, Ask)>,
+    /// Where the run begins, if not at the start.
+    pub(super) beginning: Option<Beginning>,
+}
+
+/// Returns the number of runs of the round after `done` runs: one, then a quarter of what was run.
+pub(super) fn round(done: u64) -> u64 {
+    (done / 4).clamp(1, LONGEST_ROUND)
+}
+
+fn kind_of(learned: &Learned, number: u64) -> RunKind {
+    // Nothing is known before the first run, so no pair is untried then.
+    let is_early = number <= TOUR && (number <= 2 || learned.pairs.is_any_untried());
+    let turn = |kinds: &[RunKind]| kinds[((number - 1) % kinds.len() as u64) as usize];
+    if is_early { turn(&EARLY) } else { turn(&LATE) }
+}
+
+/// Plans a run, and counts what it is asked for and where it begins.
+pub(super) fn planned(learned: &mut Learned, seed: u64, number: u64) -> PlannedRun {
+    let mut rng = Rng::seeded(mix(seed, PLANS + number));
+    let kind = kind_of(learned, number);
+    let (mut ask, mut beginning) = (None, None);
+    match kind.start {
+        RunStart::Plain => {}
+        RunStart::Ask => ask = asked(learned, &mut rng),
+        RunStart::Rare => beginning = learned.states.begin(&mut rng),
+    }
+    PlannedRun { number, seed: mix(seed, number), kind, ask, beginning }
+}
+
+fn asked(learned: &mut Learned, rng: &mut Rng) -> Option<(ReadPair, Ask)> {
+    let (pair, known) = learned.pairs.ask(rng)?;
+    let (writer, reader) = pair;
+    let stays = rng.coin();
+    let visits = learned.pairs.most_visits(reader);
+    let passes = if known.asked > 0 && visits > 1 && rng.coin() { 1 + rng.below(visits - 1) } else { 0 };
+    let ask = Ask {
+        writers: vec![writer],
+        readers: vec![reader],
+        scope: AskedScope::Places(known.places),
+        stays,
+        passes,
+        patience: 2 * learned.longest + 100,
+    };
+    Some((pair, ask))
+}

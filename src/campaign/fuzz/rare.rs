@@ -1,0 +1,137 @@
+//! The states that runs have come to, and the choice of a rare one, from which a run can go on.
+
+use super::shown::{Digests, VIEWS};
+use crate::base::Rng;
+use crate::base::mutant::{self, Mutant};
+use crate::sched::RawChoices;
+use indexmap::IndexMap;
+use std::sync::Arc;
+use xxhash_rust::xxh3::Xxh3Builder;
+
+/// Maximum number of states of a view.
+pub(super) const MOST_STATES: usize = 100_000;
+
+/// Number of states that are drawn to find a rare one.
+const DRAWN: u32 = 32;
+
+/// A state, and the run that first came to it.
+#[derive(Clone, Debug)]
+struct RareState {
+    // Number of times that runs came there, and number of runs that began there.
+    visits: u32,
+    tries: u32,
+    run: Arc<RawChoices>,
+    // Number of steps of that run before the state.
+    steps: u64,
+}
+
+/// The beginning of a run: choices to repeat, and for how many steps.
+pub(super) type Beginning = (Arc<RawChoices>, u64);
+
+/// The states of all views.
+#[derive(Default)]
+pub(super) struct RareStates {
+    views: [IndexMap<u64, RareState, Xxh3Builder>; VIEWS],
+    // The runs that came to new states of the coarsest view, each as often as it did.
+    new_coarse: Vec<u64>,
+}
+
+/// The states that a run came to: how often it came to each known one, and the new ones.
+#[derive(Default)]
+pub(super) struct StateNews {
+    // For each view, the index of each known state that the run came to.
+    known: [Vec<u32>; VIEWS],
+    // All others, with the number of steps before.
+    new: Vec<(usize, u64, u64)>,
+}
+
+impl StateNews {
+    /// Returns whether a state is new, so that the choices of the run are needed.
+    pub(super) fn is_new(&self) -> bool {
+        !self.new.is_empty()
+    }
+}
+
+impl RareStates {
+    /// Returns what a run adds. It changes nothing, so several workers can ask at the same time.
+    pub(super) fn news(&self, states: &[(u64, Digests)]) -> StateNews {
+        let mut news = StateNews::default();
+        for (steps, digests) in states {
+            for (view, digest) in digests.iter().enumerate() {
+                match self.views[view].get_index_of(digest) {
+                    Some(index) => news.known[view].push(index as u32),
+                    None if self.views[view].len() < MOST_STATES => news.new.push((view, *digest, *steps)),
+                    None => {}
+                }
+            }
+        }
+        news
+    }
+
+    /// Learns from run number `number`. `run` are its choices, which are needed if a state is new.
+    pub(super) fn learn(&mut self, number: u64, news: &StateNews, run: Option<&Arc<RawChoices>>) {
+        for (view, known) in self.views.iter_mut().zip(&news.known) {
+            for index in known {
+                if let Some((_, state)) = view.get_index_mut(*index as usize) {
+                    state.visits = state.visits.saturating_add(1);
+                }
+            }
+        }
+        let Some(run) = run else { return };
+        for (view, digest, steps) in &news.new {
+            let states = &mut self.views[*view];
+            if let Some(state) = states.get_mut(digest) {
+                state.visits = state.visits.saturating_add(1);
+            } else if states.len() < MOST_STATES {
+                states.insert(*digest, RareState { visits: 1, tries: 0, run: run.clone(), steps: *steps });
+                if *view == 0 {
+                    self.new_coarse.push(number);
+                }
+            }
+        }
+    }
+
+    /// Draws a view and some of its states, takes the one where the fewest runs have been, and counts one more run that
+    /// begins there. `None` if the view has no state.
+    pub(super) fn begin(&mut self, rng: &mut Rng) -> Option<Beginning> {
+        let view = &mut self.views[rng.below(VIEWS as u32) as usize];
+        let count = view.len() as u32;
+        if count == 0 {
+            return None;
+        }
+        let mut rarest = (u32::MAX, 0);
+        for _ in 0..DRAWN {
+            let index = rng.below(count) as usize;
+            let been = view[index].visits.saturating_add(view[index].tries);
+            // Of equal ones the first that was drawn.
+            if been < rarest.0 || mutant::is(Mutant::LastDrawnState) {
+                rarest = (been, index);
+            }
+        }
+        let state = &mut view[rarest.1];
+        state.tries = state.tries.saturating_add(1);
+        Some((state.run.clone(), state.steps))
+    }
+
+    /// Returns all states: the view, the digest, and the beginning that leads there.
+    #[cfg(test)]
+    pub(super) fn all(&self) -> impl Iterator<Item = (usize, u64, Beginning)> {
+        let of = |(view, states): (usize, &IndexMap<u64, RareState, Xxh3Builder>)| {
+            let begins = |(digest, state): (&u64, &RareState)| (view, *digest, (state.run.clone(), state.steps));
+            states.iter().map(begins).collect::<Vec<_>>()
+        };
+        self.views.iter().enumerate().flat_map(of)
+    }
+
+    /// Returns the number of states of each view, from the coarsest.
+    pub(super) fn counts(&self) -> [usize; VIEWS] {
+        self.views.each_ref().map(IndexMap::len)
+    }
+
+    /// Returns how many of the runs after this one came to a new state of the coarsest view.
+    pub(super) fn new_since(&self, run: u64) -> u64 {
+        let mut runs: Vec<u64> = self.new_coarse.iter().copied().filter(|number| *number > run).collect();
+        runs.dedup();
+        runs.len() as u64
+    }
+}

@@ -1,0 +1,197 @@
+//! Prints the result of a learning campaign: the failures, and what the runs have shown.
+
+use super::{Args, Fuzzed};
+use crate::base::counted;
+use crate::campaign::{FuzzCoverage, FuzzFailure, HowMade, OrderKind, PairCoverage, statement_text};
+use crate::cli::io::output::{BAD, BOLD, Output, many, paint};
+use crate::cli::io::replay_command;
+use crate::cli::run::one_run;
+use crate::cli::run::outcome::limit_text;
+use crate::cli::run::plan::{ChoiceSource, Form, Report, RunPlan};
+use crate::cli::run::shrink_mode::{ShrinkMode, sizes};
+use crate::cli::run::timeline::TimelineView;
+use crate::cli::{CommandContext, Refusal};
+use crate::formats::failure_place::ending;
+use crate::formats::fuzz::base;
+use crate::sched::site_text;
+use crate::token::Token;
+use crate::world::Statement;
+use indicatif::HumanCount;
+use std::sync::atomic::AtomicBool;
+
+pub(super) fn print(
+    fuzzed: &Fuzzed<'_>,
+    args: &Args,
+    interrupted: bool,
+    context: &mut CommandContext,
+) -> Result<(), Refusal> {
+    match fuzzed.found.failures.first() {
+        Some(first) if !fuzzed.fuzz.keeps_going => only(fuzzed, first, args, context)?,
+        Some(_) => failures(fuzzed, args, &mut context.out),
+        None => {
+            let runs = many(fuzzed.found.runs, "run");
+            writeln!(context.out, "{runs}, no failure: that proves nothing (`raceflip explore` may)");
+        }
+    }
+    let out = &mut context.out;
+    for ((kind, limit), runs) in &fuzzed.found.limits {
+        writeln!(out, "{} reached the {}", many(*runs, "run"), limit_text(*kind, *limit));
+    }
+    // A run that failed is the result; what else was seen is of interest if the search goes on.
+    if (fuzzed.found.failures.is_empty() || fuzzed.fuzz.keeps_going) && !args.result.quiet {
+        coverage(fuzzed, args.pairs, out);
+    }
+    if args.pairs {
+        list(fuzzed, out);
+    }
+    if interrupted {
+        let (made, all) = (HumanCount(fuzzed.found.runs), many(fuzzed.fuzz.runs, "run"));
+        out.note(format_args!("interrupted after {made} of {all}"));
+    }
+    Ok(())
+}
+
+// Prints the only failure: how it was found, and its run, shrunk if possible.
+fn only(fuzzed: &Fuzzed<'_>, failure: &FuzzFailure, args: &Args, context: &mut CommandContext) -> Result<(), Refusal> {
+    let model = fuzzed.model;
+    writeln!(context.out, "run {} fails ({})", HumanCount(failure.run), how(fuzzed, &failure.made));
+    // The campaign has written the token, so it can be read.
+    let Ok(token) = failure.report.evidence.token.parse::<Token>() else { return Ok(()) };
+    let smaller = fuzzed.smaller.first().cloned().flatten();
+    let form = if args.result.quiet { Form::Brief } else { Form::Timeline };
+    let report = Report { form, trace: None, perfetto: None, view: TimelineView::default(), state: Default::default() };
+    let plan = RunPlan {
+        limits: token.limits,
+        allowed: token.limits,
+        strategy: token.strategy.clone(),
+        seed: token.seed,
+        report,
+        choices: ChoiceSource::Replay(Box::new(smaller.as_ref().map_or(token, |smaller| smaller.token.clone()))),
+        shrinking: smaller.map_or(ShrinkMode::Off, ShrinkMode::Drawn),
+        model: model.clone(),
+    };
+    // The run ends soon, and it is the result. So Ctrl-C does not interrupt it.
+    one_run::perform_until(plan, &AtomicBool::new(false), context).map(|_| ())
+}
+
+// Prints all failures, each with its first run and the command that replays the run to show.
+fn failures(fuzzed: &Fuzzed<'_>, args: &Args, out: &mut Output) {
+    let found = &fuzzed.found;
+    writeln!(out, "{}, {}", many(found.runs, "run"), counted(found.failures.len() as u64, "failure"));
+    for (failure, smaller) in found.failures.iter().zip(&fuzzed.smaller) {
+        let report = &failure.report;
+        let text = ending(fuzzed.model, &report.outcome).unwrap_or_else(|| report.signature.clone());
+        let (runs, first) = (many(u64::from(report.runs), "run"), HumanCount(failure.run));
+        writeln!(out, "{}, in {runs}, first in run {first} ({})", paint(BAD, text), how(fuzzed, &failure.made));
+        if args.result.quiet {
+            continue;
+        }
+        let token = smaller.as_ref().map_or_else(|| report.evidence.token.clone(), |smaller| smaller.token.to_string());
+        let evidence = &report.evidence;
+        let limits = &fuzzed.plan.limits;
+        for command in replay_command::replay(fuzzed.model, &token, &evidence.strategy, evidence.seed, limits) {
+            writeln!(out, "  {command}");
+        }
+        if let Some(smaller) = smaller {
+            writeln!(out, "  shrunk {}", sizes(smaller.before, smaller.after));
+        }
+    }
+}
+
+// How a run was made: `asked for @a > @b, pos`.
+fn how(fuzzed: &Fuzzed<'_>, made: &HowMade) -> String {
+    let mut parts = Vec::new();
+    if let Some((writer, reader)) = made.asked {
+        parts.push(format!("asked for {}", pair(fuzzed, writer, reader)));
+    }
+    if let Some(steps) = made.repeated {
+        parts.push(format!("from a rare state after {}", many(steps, "step")));
+    }
+    parts.push(base(made.pos).to_owned());
+    parts.join(", ")
+}
+
+fn pair(fuzzed: &Fuzzed<'_>, writer: Statement, reader: Statement) -> String {
+    let name = |statement| statement_text(&fuzzed.model.code.setup, statement);
+    format!("{} > {}", name(writer), name(reader))
+}
+
+// Maximum number of statements that are named without `--pairs`.
+const NAMED: usize = 8;
+
+fn coverage(fuzzed: &Fuzzed<'_>, all: bool, out: &mut Output) {
+    let coverage = &fuzzed.found.coverage;
+    let row =
+        |out: &mut Output, head: &str, text: String| writeln!(out, "{} {text}", paint(BOLD, format!("{head:<11}")));
+    row(out, "pairs", pairs(coverage, all));
+    let orders = orders(coverage);
+    if !orders.is_empty() {
+        row(out, "orders", orders);
+    }
+    let performed = coverage.statements - coverage.never.len() as u64;
+    let mut text = format!("{} of {}", HumanCount(performed), HumanCount(coverage.statements));
+    if !coverage.never.is_empty() {
+        let sites = &fuzzed.model.code.setup.sites;
+        let named = if all { usize::MAX } else { NAMED };
+        let names = coverage.never.iter().take(named).map(|site| match &sites[*site] {
+            site if site.label.is_some() => format!("{}:{} {}", site.line, site.column, site_name(site)),
+            _ => site_text(sites, *site),
+        });
+        text += &format!("; never: {}", names.collect::<Vec<_>>().join(", "));
+        let more = coverage.never.len().saturating_sub(named);
+        if more > 0 {
+            text += &format!(" and {more} more (--pairs)");
+        }
+    }
+    row(out, "statements", text);
+    let [coarse, middle, fine] = coverage.states.map(HumanCount);
+    let (lately, new) = (many(coverage.lately, "run"), HumanCount(coverage.new_states));
+    row(
+        out,
+        "states",
+        format!("{coarse} coarse, {middle}, {fine} fine; of the last {lately} {new} came to a new coarse one"),
+    );
+}
+
+fn site_name(site: &crate::event::Site) -> String {
+    site.label.as_ref().map_or(String::new(), |label| format!("@{label}"))
+}
+
+fn pairs(coverage: &FuzzCoverage, all: bool) -> String {
+    let mut text = format!("{} of {} seen", HumanCount(coverage.seen()), HumanCount(coverage.pairs.len() as u64));
+    if let Some(run) = coverage.last_new {
+        text += &format!(", the last one new in run {}", HumanCount(run));
+    }
+    let (mut refused, mut asks) = (0, 0);
+    for pair in coverage.refused() {
+        refused += 1;
+        asks += u64::from(pair.asked);
+    }
+    if refused > 0 {
+        let was = if refused == 1 { "was" } else { "were" };
+        let times = if asks == 1 { "once".to_owned() } else { format!("{} times", HumanCount(asks)) };
+        text += &format!("; {refused} {was} asked for {times} and never came");
+        text += if all { "" } else { " (--pairs)" };
+    }
+    text
+}
+
+fn orders(coverage: &FuzzCoverage) -> String {
+    let kinds = [(OrderKind::Posts, "two posts to one looper"), (OrderKind::Sections, "two sections of one lock")];
+    let parts = kinds.iter().filter_map(|(kind, words)| {
+        let (seen, all) = coverage.orders(*kind);
+        (all > 0).then(|| format!("{seen} of {all} of {words}"))
+    });
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+// Prints each possible pair.
+fn list(fuzzed: &Fuzzed<'_>, out: &mut Output) {
+    let all = &fuzzed.found.coverage.pairs;
+    writeln!(out, "{} (WRITER > READER: runs that showed it, runs that asked for it):", paint(BOLD, "possible pairs"));
+    for PairCoverage { writer, reader, seen, asked, .. } in all {
+        let name = pair(fuzzed, *writer, *reader);
+        let name = if *seen == 0 { paint(BAD, name) } else { name };
+        writeln!(out, "  {name}: {}, {}", HumanCount(u64::from(*seen)), HumanCount(u64::from(*asked)));
+    }
+}

@@ -1,0 +1,164 @@
+//! Defines the result of `fuzz` as a JSON object, `raceflip-fuzz` version 1 (`docs/formats.md`).
+
+use super::campaign::{Failure, fails};
+use super::limits::LimitedRuns;
+use super::shrink::SmallerRun;
+use crate::campaign::{CampaignPlan, FuzzFailure, FuzzPlan, FuzzReport as Found, HowMade, OrderKind, statement_text};
+use crate::sched::site_text;
+use crate::shrink::ShrinkResult;
+use crate::vm::Model;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Version of the format. It increases when a field changes its meaning or is removed, not when a field is added.
+pub const VERSION: u32 = 1;
+
+/// The output of `raceflip fuzz --format json`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct FuzzReport {
+    pub format: String,
+    pub version: u32,
+    pub file: String,
+    pub program: String,
+    pub defines: BTreeMap<String, i64>,
+    pub seed: u64,
+    pub most_runs: u64,
+    pub runs: u64,
+    pub complete: bool,
+    pub failures: Vec<FoundFailure>,
+    pub limits: Vec<LimitedRuns>,
+    pub pairs: Vec<ReadsFrom>,
+    /// The last run that showed a pair that none had shown.
+    pub last_new: Option<u64>,
+    pub statements: u64,
+    /// Statements that no run has performed.
+    pub never: Vec<String>,
+    /// Numbers of states, from the coarsest view.
+    pub states: [u64; 3],
+    pub new_states: NewStates,
+}
+
+/// A failure, and the first run with it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct FoundFailure {
+    pub run: u64,
+    /// The pair that this run was asked for: writer and reader.
+    pub asked: Option<(String, String)>,
+    /// Number of steps of another run that this run repeated first.
+    pub repeated: Option<u64>,
+    pub base: String,
+    #[serde(flatten)]
+    pub failure: Failure,
+    /// A smaller run with the same failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shrunk: Option<SmallerRun>,
+}
+
+/// A possible pair.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct ReadsFrom {
+    pub writer: String,
+    pub reader: String,
+    /// `posts` of one looper, or `sections` of one lock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<String>,
+    pub seen: u32,
+    pub asked: u32,
+}
+
+/// How many of the last runs came to a new state of the coarsest view.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct NewStates {
+    pub of_last: u64,
+    pub runs: u64,
+}
+
+impl FoundFailure {
+    fn new(plan: &CampaignPlan, found: &FuzzFailure, smaller: Option<&ShrinkResult>) -> Self {
+        let HowMade { asked, repeated, pos } = found.made;
+        let name = |statement| statement_text(&plan.program.code.setup, statement);
+        Self {
+            run: found.run,
+            asked: asked.map(|(writer, reader)| (name(writer), name(reader))),
+            repeated,
+            base: base(pos).to_owned(),
+            failure: fails(plan, &found.report),
+            shrunk: smaller.map(SmallerRun::new),
+        }
+    }
+}
+
+/// Returns the name of the base strategy of a run.
+#[must_use]
+pub fn base(pos: bool) -> &'static str {
+    if pos { "pos" } else { "random" }
+}
+
+impl FuzzReport {
+    /// Builds the report of a campaign. `smaller` has a smaller run for each failure, if there is one.
+    #[must_use]
+    pub fn new(
+        file: &str,
+        plan: &CampaignPlan,
+        fuzz: &FuzzPlan,
+        found: &Found,
+        smaller: &[Option<&ShrinkResult>],
+    ) -> Self {
+        let model: &Model = &plan.program;
+        let setup = &model.code.setup;
+        let coverage = &found.coverage;
+        let order = |kind| match kind {
+            OrderKind::Posts => "posts".to_owned(),
+            OrderKind::Sections => "sections".to_owned(),
+        };
+        let limit = |(&(kind, limit), &runs): (&(crate::event::LimitKind, u64), &u64)| LimitedRuns {
+            option: kind.option().to_owned(),
+            limit,
+            runs: u32::try_from(runs).unwrap_or(u32::MAX),
+        };
+        Self {
+            format: "raceflip-fuzz".to_owned(),
+            version: VERSION,
+            file: file.to_owned(),
+            program: format!("{:016x}", model.digest()),
+            defines: model.defines.iter().cloned().collect(),
+            seed: plan.seed,
+            most_runs: fuzz.runs,
+            runs: found.runs,
+            complete: found.complete,
+            failures: found
+                .failures
+                .iter()
+                .enumerate()
+                .map(|(i, failure)| FoundFailure::new(plan, failure, smaller.get(i).copied().flatten()))
+                .collect(),
+            limits: found.limits.iter().map(limit).collect(),
+            pairs: coverage
+                .pairs
+                .iter()
+                .map(|pair| ReadsFrom {
+                    writer: statement_text(setup, pair.writer),
+                    reader: statement_text(setup, pair.reader),
+                    order: pair.order.map(order),
+                    seen: pair.seen,
+                    asked: pair.asked,
+                })
+                .collect(),
+            last_new: coverage.last_new,
+            statements: coverage.statements,
+            never: coverage.never.iter().map(|site| site_text(&setup.sites, *site)).collect(),
+            states: coverage.states,
+            new_states: NewStates { of_last: coverage.lately, runs: coverage.new_states },
+        }
+    }
+
+    /// Returns the report as JSON text.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("texts and numbers can be written")
+    }
+}
