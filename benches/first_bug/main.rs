@@ -8,6 +8,7 @@
 
 mod bugs;
 mod campaign;
+mod learning;
 #[path = "../common/machine.rs"]
 mod machine;
 #[path = "../common/pages.rs"]

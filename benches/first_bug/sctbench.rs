@@ -6,7 +6,7 @@ use crate::published::Published;
 use crate::runs::{Budget, SURW_OF_ONE, first_failures, load};
 use crate::table::{columns, head, row};
 use crate::tally::Tally;
-use crate::{Effort, campaign, ratios};
+use crate::{Effort, campaign, learning, ratios};
 use indicatif::HumanCount;
 
 /// The strategies: their names in the literature, and their names on the command line.
@@ -32,6 +32,7 @@ pub(crate) const SURW: &str = "URW is `surw`: all accesses, and all operations t
 pub(crate) struct Row {
     pub(crate) program: Program,
     pub(crate) confirm: Tally,
+    pub(crate) fuzz: Tally,
     /// Tallies by strategy, in the order of [`STRATEGIES`].
     pub(crate) strategies: Vec<Tally>,
     /// Tallies by scheduler of shuttle; `None` if the program is not written for shuttle.
@@ -39,10 +40,10 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Returns the tallies of raceflip by name, `confirm` first.
+    /// Returns the tallies of raceflip by name, `confirm` and `fuzz` first.
     pub(crate) fn ours(&self) -> impl Iterator<Item = (&'static str, &Tally)> {
-        let names = std::iter::once("`confirm`").chain(STRATEGIES.map(|s| s.0));
-        names.zip(std::iter::once(&self.confirm).chain(&self.strategies))
+        let names = ["`confirm`", "`fuzz`"].into_iter().chain(STRATEGIES.map(|s| s.0));
+        names.zip([&self.confirm, &self.fuzz].into_iter().chain(&self.strategies))
     }
 
     /// Returns the tally of a strategy, by its name on the command line.
@@ -68,7 +69,8 @@ fn count(program: Program, effort: Effort) -> Result<Row, String> {
     let theirs = Budget { cap: if threads >= MANY { cap / 10 } else { cap }, ..budget };
     let peer = peer(program.path, program.defines);
     let shuttle = peer.map(|p| PEERS.map(|s| shuttle_first_failures(&p, s, theirs)).into());
-    Ok(Row { program, confirm: campaign::first_failures(&model, budget), strategies: strategies?, shuttle })
+    let (confirm, fuzz) = (campaign::first_failures(&model, budget), learning::first_failures(&model, budget));
+    Ok(Row { program, confirm, fuzz, strategies: strategies?, shuttle })
 }
 
 /// Counts all programs and returns the page.
@@ -92,13 +94,14 @@ pub(crate) fn page(effort: Effort, only: &str) -> Result<String, String> {
     let mut out = head("Schedules to the first bug: SCTBench and ConVul", "sctbench", &["shuttle"]);
     out += &format!(
         "In each cell: in which schedule a bug showed first, the mean of {} seeds, up to {} schedules each ({} for SafeStack); `(7/20)` is how many seeds found a bug at all, where not all did, and the mean \
-         is over those. In programs of {MANY} threads and more the other seeds are not run if the first {} have found nothing: `0/5`. {CONFIRM} {SURW}\n\n\
+         is over those. In programs of {MANY} threads and more the other seeds are not run if the first {} have found nothing: `0/5`. {CONFIRM} {} {SURW}\n\n\
          **How to compare.** The published tools ran the C programs, or others' ports of them, and chose at instructions, calls or events of their own; here a model's step is a shared access or an operation \
          on a lock. So absolute counts of different tools do not compare: what does is whether a bug is found, and ratios of strategies within one tool. An empty cell has no published figure.\n\n",
         effort.seeds,
         HumanCount(effort.cap),
         HumanCount(effort.hard_cap),
         FIRST,
+        learning::FUZZ,
     );
     out += &ratios::goals(&rows, &published);
     out += &main_table(&rows, &published);
@@ -114,7 +117,7 @@ pub(crate) fn page(effort: Effort, only: &str) -> Result<String, String> {
 
 fn main_table(rows: &[Row], published: &Published) -> String {
     let mut out = "\n## All programs\n\n".to_owned();
-    let mut names = vec!["program", "`confirm`"];
+    let mut names = vec!["program", "`confirm`", "`fuzz`"];
     names.extend(STRATEGIES.map(|s| s.0));
     names.extend(["RFF, published", "SURW, published", "PERIOD, published"]);
     out += &columns(&names);
