@@ -170,9 +170,46 @@ impl ClockStore {
         }
     }
 
-    /// Returns the parts of a tree at a place of this level, which is above the leaves.
-    pub(in crate::detect) fn parts(&self, tree: TreeClock, level: u32) -> [TreeClock; WIDTH] {
-        self.numbers(tree, level).map(TreeClock)
+    /// Returns a part of a tree at a place of this level, which is above the leaves.
+    pub(in crate::detect) fn part(&self, tree: TreeClock, level: u32, k: usize) -> TreeClock {
+        match tree.level() == level {
+            true => TreeClock(self.at(tree)[k]),
+            false if k == 0 => tree,
+            false => TreeClock::default(),
+        }
+    }
+
+    /// Returns the part of a clock at a place among those of this level.
+    pub(in crate::detect) fn at_place(&self, clock: TreeClock, level: u32, place: usize) -> TreeClock {
+        let (mut tree, mut rest) = (clock, place);
+        while let above @ 1.. = tree.level().saturating_sub(level) {
+            let below = WIDTH_BITS * (above - 1);
+            let k = rest >> below;
+            if k >= WIDTH {
+                return TreeClock::default();
+            }
+            tree = TreeClock(self.at(tree)[k]);
+            rest &= (1 << below) - 1;
+        }
+        if rest == 0 { tree } else { TreeClock::default() }
+    }
+
+    /// Returns which parts of two trees at a place of this level, which is above the leaves, are not the same tree.
+    pub(in crate::detect) fn differ(&self, a: TreeClock, b: TreeClock, level: u32) -> Lanes {
+        let others = |high: TreeClock, low: TreeClock| {
+            let parts = self.at(high);
+            lanes(|k| parts[k] != 0) & !1 | Lanes::from(parts[0] != low.0)
+        };
+        match (a.level() == level, b.level() == level) {
+            _ if a == b => 0,
+            (true, true) => {
+                let (x, y) = (self.at(a), self.at(b));
+                lanes(|k| x[k] != y[k])
+            }
+            (true, false) => others(a, b),
+            (false, true) => others(b, a),
+            (false, false) => 1,
+        }
     }
 
     fn numbers(&self, tree: TreeClock, level: u32) -> ClockBlock {

@@ -39,7 +39,7 @@ pub(super) struct ThreadEdge<'c> {
 }
 
 /// Clocks by thread. invariant: ascending
-type ByThread = Vec<(ThreadNo, TreeClock)>;
+type ByThread = SmallVec<[(ThreadNo, TreeClock); 2]>;
 
 /// The state of a context.
 #[derive(Clone, Default, Debug)]
