@@ -37,8 +37,8 @@ pub(super) struct EndedTask {
     pub(super) asked: Option<TreeClock>,
 }
 
-/// The posts and tasks of one chain. Most chains have one task that posts one other, and they are what a search looks at
-/// most. So their data is in one piece.
+/// The posts and tasks of one chain. Most chains have one task that posts one other. A search looks at many of them, so
+/// that the data of such a chain is in one piece.
 #[derive(Clone, Default, Debug)]
 pub(in crate::detect) struct ChainLog {
     // Tasks that ran on the chain. invariant: ascending by their first epoch
