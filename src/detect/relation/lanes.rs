@@ -6,6 +6,12 @@ use crate::base::Id;
 /// A subset of the chains of a block, or of the parts of a tree of blocks, as bits.
 pub(in crate::detect) type Lanes = u32;
 
+/// Returns the places of a block for which `is_in` holds. All places are asked, so that several are compared at once.
+#[inline(always)]
+pub(in crate::detect) fn lanes(is_in: impl Fn(usize) -> bool) -> Lanes {
+    (0..WIDTH).fold(0, |lanes, k| lanes | if is_in(k) { 1 << k } else { 0 })
+}
+
 /// A set of chains.
 #[derive(Clone, Default, Debug)]
 pub(in crate::detect) struct ChainSet {

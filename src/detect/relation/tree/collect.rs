@@ -1,6 +1,15 @@
 //! Removes the nodes that no clock uses.
+//!
+//! A node that was in use once stays in use, with few exceptions: what has ended is still known to others. So most
+//! collections look only at the nodes that were made since the last one.
 
-use super::{CHUNK_BITS, ClockStore, FEW, LEVEL_BITS, TreeClock};
+use super::{CHUNK_BITS, ClockStore, FEW, LEVEL_BITS, Memo, TreeClock};
+use crate::base::bits_of;
+use crate::detect::relation::clock::ClockBlock;
+use crate::detect::relation::lanes::lanes;
+
+// All nodes are looked at when there are this many times as many as such a collection has left before.
+const GROWTH: usize = if cfg!(test) { 2 } else { 4 };
 
 /// A position in the order in which nodes were made ([`ClockStore::fresh`]).
 #[derive(Clone, Copy)]
@@ -65,15 +74,25 @@ impl ClockStore {
     /// Removes all nodes that are not in use. `clocks` shows every clock that is in use to its argument, which may
     /// change it; it is called twice. All other clocks of this store become invalid.
     pub(in crate::detect) fn collect(&mut self, clocks: &mut EachClock<'_>) {
-        self.remove(1, clocks);
+        let is_complete = self.len >= GROWTH * self.complete;
+        let first = if is_complete { 1 } else { self.old };
+        self.remove(first, clocks);
         self.chunks.truncate(self.len.div_ceil(1 << CHUNK_BITS));
         self.full = FEW.max(self.len + self.len / 2);
-        [&mut self.joined, &mut self.covered, &mut self.removed].into_iter().for_each(super::Memo::clear);
+        self.old = self.len;
+        if is_complete {
+            self.complete = FEW.max(self.len);
+        }
+        self.memos().for_each(|memo| memo.forget_all(number(first)));
+    }
+
+    fn memos(&mut self) -> impl Iterator<Item = &mut Memo> {
+        [&mut self.joined, &mut self.covered, &mut self.removed].into_iter()
     }
 
     /// Returns the end of the nodes that exist now, for [`collect_fresh`](Self::collect_fresh).
     pub(in crate::detect) fn fresh(&mut self) -> Fresh {
-        [&mut self.joined, &mut self.covered, &mut self.removed].into_iter().for_each(super::Memo::watch);
+        self.memos().for_each(Memo::watch);
         Fresh(self.len)
     }
 
@@ -83,8 +102,7 @@ impl ClockStore {
         if first < self.len {
             self.remove(first, clocks);
         }
-        let limit = (first as u32) << LEVEL_BITS;
-        [&mut self.joined, &mut self.covered, &mut self.removed].into_iter().for_each(|memo| memo.forget(limit));
+        self.memos().for_each(|memo| memo.forget(number(first)));
     }
 
     // Removes the nodes from the first one on that are not in use.
@@ -98,20 +116,20 @@ impl ClockStore {
             while let inner @ 1.. = used.inner[word] & !seen {
                 let bit = inner.ilog2();
                 seen |= 1 << bit;
-                let node = first + word * 64 + bit as usize;
-                self.chunks[node >> CHUNK_BITS][node % (1 << CHUNK_BITS)]
-                    .iter()
-                    .for_each(|part| used.mark(TreeClock(*part)));
+                let parts = self.node(first + word * 64 + bit as usize);
+                bits_of(since(parts, first)).for_each(|k| used.mark(TreeClock(parts[k])));
             }
         }
         used.count();
         let mut len = first;
         for word in 0..used.words.len() {
-            for bit in crate::base::bits_of(used.words[word]) {
+            for bit in bits_of(used.words[word]) {
                 let node = first + word * 64 + bit;
-                let mut parts = self.chunks[node >> CHUNK_BITS][node % (1 << CHUNK_BITS)];
+                let mut parts = *self.node(node);
                 if used.inner[word] >> bit & 1 == 1 {
-                    parts.iter_mut().for_each(|part| *part = used.moved(TreeClock(*part)).0);
+                    for k in bits_of(since(&parts, first)) {
+                        parts[k] = used.moved(TreeClock(parts[k])).0;
+                    }
                 }
                 self.chunks[len >> CHUNK_BITS][len % (1 << CHUNK_BITS)] = parts;
                 len += 1;
@@ -121,4 +139,15 @@ impl ClockStore {
         self.len = len;
         self.used = used;
     }
+}
+
+// Returns the smallest number of a tree whose root is this node.
+fn number(node: usize) -> u32 {
+    (node as u32) << LEVEL_BITS
+}
+
+// Returns which parts of an inner node are this node or later ones.
+fn since(parts: &ClockBlock, first: usize) -> u64 {
+    let first = number(first);
+    lanes(|k| parts[k] >= first).into()
 }

@@ -11,8 +11,9 @@ pub(super) struct Memo {
     entries: Vec<([u32; 2], u32)>,
     // Number of results since the last growth.
     put: usize,
-    // Places of the results since `watch`.
-    recent: Option<Vec<u32>>,
+    // Places of the results since `watch`, if `forget` has not been called since.
+    recent: Vec<u32>,
+    is_watching: bool,
 }
 
 impl Memo {
@@ -41,29 +42,34 @@ impl Memo {
         }
         let place = self.place(pair);
         self.entries[place] = (pair, result);
-        if let Some(recent) = &mut self.recent {
-            recent.push(place as u32);
+        if self.is_watching {
+            self.recent.push(place as u32);
         }
     }
 
     /// From now on the memory keeps in mind which results are new.
     pub(super) fn watch(&mut self) {
-        self.recent.get_or_insert_default().clear();
+        self.is_watching = true;
     }
 
     /// Forgets the new results in which some number is not below this one.
     pub(super) fn forget(&mut self, limit: u32) {
-        for place in self.recent.take().into_iter().flatten() {
+        self.is_watching = false;
+        for place in self.recent.drain(..) {
             // After a growth the place may have no result, or another new one.
             let entry = &mut self.entries[place as usize];
-            if entry.0[0] >= limit || entry.0[1] >= limit || entry.1 >= limit {
+            if has_since(entry, limit) {
                 *entry = ([0; 2], 0);
             }
         }
     }
 
-    /// Forgets all results.
-    pub(super) fn clear(&mut self) {
-        self.entries.fill(([0; 2], 0));
+    /// Forgets the results in which some number is not below this one.
+    pub(super) fn forget_all(&mut self, limit: u32) {
+        self.entries.iter_mut().filter(|entry| has_since(entry, limit)).for_each(|entry| *entry = ([0; 2], 0));
     }
+}
+
+fn has_since(([a, b], result): &([u32; 2], u32), limit: u32) -> bool {
+    *a >= limit || *b >= limit || *result >= limit
 }

@@ -16,8 +16,8 @@ mod memo;
 mod tests;
 
 use super::clock::{ChainId, ClockBlock, Point, WIDTH, knows};
-use super::lanes::Lanes;
-use crate::base::Id;
+use super::lanes::{Lanes, lanes};
+use crate::base::{Id, bits_of};
 use memo::Memo;
 
 /// A clock of a [`ClockStore`]: the last known epoch of each chain. The default knows nothing.
@@ -86,6 +86,9 @@ pub(in crate::detect) struct ClockStore {
     removed: Memo,
     // Number of nodes at which those that are not in use are removed.
     full: usize,
+    // Number of nodes that the last collection has left, and the last one that has looked at all of them.
+    old: usize,
+    complete: usize,
     // Only for its memory.
     used: collect::Used,
 }
@@ -93,11 +96,26 @@ pub(in crate::detect) struct ClockStore {
 impl Default for ClockStore {
     fn default() -> Self {
         let [joined, covered, removed] = Default::default();
-        let mut store =
-            Self { chunks: Vec::new(), len: 0, joined, covered, removed, full: FEW, used: Default::default() };
+        let mut store = Self {
+            chunks: Vec::new(),
+            len: 0,
+            joined,
+            covered,
+            removed,
+            full: FEW,
+            old: 1,
+            complete: FEW,
+            used: Default::default(),
+        };
         store.add(NOTHING, 0);
         store
     }
+}
+
+// Whether so many parts differ that a look into the memory costs less than to compare them again.
+fn is_long(differ: Lanes) -> bool {
+    let rest = differ & differ.wrapping_sub(1);
+    rest & rest.wrapping_sub(1) != 0
 }
 
 // Returns the level of the lowest tree that has room for a block.
@@ -107,7 +125,11 @@ fn level_of(block: usize) -> u32 {
 
 impl ClockStore {
     fn at(&self, tree: TreeClock) -> &ClockBlock {
-        let node = tree.node();
+        self.node(tree.node())
+    }
+
+    #[inline]
+    fn node(&self, node: usize) -> &ClockBlock {
         &self.chunks[node >> CHUNK_BITS][node % CHUNK]
     }
 
@@ -148,9 +170,46 @@ impl ClockStore {
         }
     }
 
-    /// Returns the parts of a tree at a place of this level, which is above the leaves.
-    pub(in crate::detect) fn parts(&self, tree: TreeClock, level: u32) -> [TreeClock; WIDTH] {
-        self.numbers(tree, level).map(TreeClock)
+    /// Returns a part of a tree at a place of this level, which is above the leaves.
+    pub(in crate::detect) fn part(&self, tree: TreeClock, level: u32, k: usize) -> TreeClock {
+        match tree.level() == level {
+            true => TreeClock(self.at(tree)[k]),
+            false if k == 0 => tree,
+            false => TreeClock::default(),
+        }
+    }
+
+    /// Returns the part of a clock at a place among those of this level.
+    pub(in crate::detect) fn at_place(&self, clock: TreeClock, level: u32, place: usize) -> TreeClock {
+        let (mut tree, mut rest) = (clock, place);
+        while let above @ 1.. = tree.level().saturating_sub(level) {
+            let below = WIDTH_BITS * (above - 1);
+            let k = rest >> below;
+            if k >= WIDTH {
+                return TreeClock::default();
+            }
+            tree = TreeClock(self.at(tree)[k]);
+            rest &= (1 << below) - 1;
+        }
+        if rest == 0 { tree } else { TreeClock::default() }
+    }
+
+    /// Returns which parts of two trees at a place of this level, which is above the leaves, are not the same tree.
+    pub(in crate::detect) fn differ(&self, a: TreeClock, b: TreeClock, level: u32) -> Lanes {
+        let others = |high: TreeClock, low: TreeClock| {
+            let parts = self.at(high);
+            lanes(|k| parts[k] != 0) & !1 | Lanes::from(parts[0] != low.0)
+        };
+        match (a.level() == level, b.level() == level) {
+            _ if a == b => 0,
+            (true, true) => {
+                let (x, y) = (self.at(a), self.at(b));
+                lanes(|k| x[k] != y[k])
+            }
+            (true, false) => others(a, b),
+            (false, true) => others(b, a),
+            (false, false) => 1,
+        }
     }
 
     fn numbers(&self, tree: TreeClock, level: u32) -> ClockBlock {
@@ -200,15 +259,21 @@ impl ClockStore {
             return knows(x, y);
         }
         // A part that only the second clock knows decides without a look at any other node.
-        if (0..WIDTH).any(|k| x[k] == 0 && y[k] != 0) {
+        if lanes(|k| (x[k] == 0) & (y[k] != 0)) != 0 {
             return false;
         }
-        if let Some(known) = self.covered.get([a.0, b.0]) {
+        let differ = lanes(|k| x[k] != y[k]);
+        let is_long = is_long(differ);
+        if let Some(known) = self.covered.get([a.0, b.0]).filter(|_| is_long) {
             return known == 1;
         }
-        let (x, y) = (*x, *y);
-        let covers = (0..WIDTH).all(|k| x[k] == y[k] || self.covers(TreeClock(x[k]), TreeClock(y[k])));
-        self.covered.put([a.0, b.0], u32::from(covers));
+        let covers = bits_of(differ.into()).all(|k| {
+            let (x, y) = (self.at(a)[k], self.at(b)[k]);
+            self.covers(TreeClock(x), TreeClock(y))
+        });
+        if is_long {
+            self.covered.put([a.0, b.0], u32::from(covers));
+        }
         covers
     }
 
@@ -226,34 +291,58 @@ impl ClockStore {
         if a.is_empty() {
             return b;
         }
-        let level = a.level().max(b.level());
+        let level = a.level();
+        if level != b.level() {
+            let (high, low) = if level > b.level() { (a, b) } else { (b, a) };
+            return self.join_lower(high, low);
+        }
+        let (x, y) = (self.at(a), self.at(b));
         if level == 0 {
-            let (x, y) = (self.at(a), self.at(b));
-            let node: ClockBlock = std::array::from_fn(|k| x[k].max(y[k]));
             return match () {
-                () if node == *x => a,
-                () if node == *y => b,
-                () => self.add(node, 0),
+                () if knows(x, y) => a,
+                () if knows(y, x) => b,
+                () => {
+                    let node = std::array::from_fn(|k| x[k].max(y[k]));
+                    self.add(node, 0)
+                }
             };
         }
-        if let Some(known) = self.joined.get([a.0, b.0]) {
+        let differ = lanes(|k| x[k] != y[k]);
+        let is_long = is_long(differ);
+        if let Some(known) = self.joined.get([a.0, b.0]).filter(|_| is_long) {
             return TreeClock(known);
         }
-        let (x, y) = (self.numbers(a, level), self.numbers(b, level));
-        let (mut node, mut is_second) = (x, true);
-        for k in (0..WIDTH).filter(|k| x[*k] != y[*k]) {
-            let parts = (TreeClock(x[k]), TreeClock(y[k]));
-            node[k] = self.join_parts(parts.0, parts.1).0;
+        let mut node = *x;
+        let (mut is_first, mut is_second) = (true, true);
+        for k in bits_of(differ.into()) {
+            let (x, y) = (TreeClock(node[k]), TreeClock(self.at(b)[k]));
+            let joined = self.join_parts(x, y);
+            node[k] = joined.0;
+            is_first &= joined == x;
             // Two trees with different numbers may know the same.
-            is_second &= node[k] == y[k] || node[k] == x[k] && self.covers(parts.1, parts.0);
+            is_second = is_second && (joined == y || joined == x && self.covers(y, x));
         }
         let joined = match () {
-            () if node == x => a,
+            () if is_first => a,
             () if is_second => b,
             () => self.add(node, level),
         };
-        self.joined.put([a.0, b.0], joined.0);
+        if is_long {
+            self.joined.put([a.0, b.0], joined.0);
+        }
         joined
+    }
+
+    // Joins two trees of different levels: the lower one is at the place of the first part of the other one.
+    fn join_lower(&mut self, high: TreeClock, low: TreeClock) -> TreeClock {
+        let part = TreeClock(self.at(high)[0]);
+        let joined = self.join_parts(part, low);
+        if joined == part {
+            return high;
+        }
+        let mut node = *self.at(high);
+        node[0] = joined.0;
+        self.add(node, high.level())
     }
 
     /// Returns the clock without what it knows of the chains of a set. `key` stands for the set; what `share` says of a

@@ -145,8 +145,12 @@ impl<'t> Pass<'t> {
 
     fn step(&mut self, classes: &Classes<'_>, op: OpNo, operation: &Operation) {
         let Self { order, accesses, locksets } = self;
-        order.step(op);
-        if let Some(access) = operation.action.access() {
+        let access = operation.action.access();
+        // An access changes the order only if it is the first operation of its context.
+        if access.is_none() || order.context(operation.thread).is_none() {
+            order.step(op);
+        }
+        if let Some(access) = access {
             if let Some(now) = order.context(operation.thread) {
                 let locks = locksets.as_ref().map(|sets| (sets, sets.of(operation.thread)));
                 accesses.compare(order, classes, (now, locks), op, access);

@@ -40,18 +40,17 @@ struct PredecessorSearch<'s> {
     followed: Vec<ChainId>,
     // Whether all tasks that should be before this task have ended.
     all_ended: bool,
+    // Whether some block was searched.
+    has_searched: bool,
 }
 
-// A part of the clocks of a search: those of `PredecessorSearch`, with the knowledge of the task.
-#[derive(Clone)]
+// A part of the clocks of the post: those of `PredecessorSearch`.
 struct Part {
     level: u32,
     // Its number among the parts of this level.
     place: usize,
     any: SmallVec<[TreeClock; 8]>,
-    st: TreeClock,
     reach: TreeClock,
-    asked: TreeClock,
 }
 
 impl TraceOrder<'_> {
@@ -79,65 +78,64 @@ impl TraceOrder<'_> {
             asked,
             followed,
             all_ended: true,
+            has_searched: false,
         };
         for base in self.bases(looper, class, posted).into_iter().flatten() {
             self.come_after(base, &mut now);
         }
         self.ask_delayed(&mut now);
-        let mut end = usize::MAX;
-        while let Some(block) = self.next_block(&now, end) {
-            self.follow_block(block, &mut now);
-            if end == usize::MAX {
-                self.ask_delayed(&mut now);
-            }
-            end = block;
-        }
+        let any = now.any.clone();
+        let level = any.iter().map(|clock| clock.level()).max().unwrap_or(0);
+        self.follow_part(&mut now, &Part { level, place: 0, any, reach });
         let PredecessorSearch { asked, followed, all_ended, .. } = now;
         (followed, all_ended.then(|| self.clocks.join(asked, reach)))
     }
 
-    // Returns the last block before this one that can bring something new.
-    fn next_block(&mut self, now: &PredecessorSearch<'_>, end: usize) -> Option<usize> {
-        let (st, any) = (now.state.st(), now.any.clone());
-        let level = any.iter().map(|clock| clock.level()).max().unwrap_or(0);
-        self.next_of(now, Part { level, place: 0, any, st, reach: now.reach, asked: now.asked }, end)
-    }
-
-    fn next_of(&mut self, now: &PredecessorSearch<'_>, part: Part, end: usize) -> Option<usize> {
-        let Part { level, place, any, st, reach, asked } = part;
+    // Searches those blocks of a part that can bring something new, the last one first. A search changes what the task
+    // knows, and thereby what is new in the blocks before.
+    fn follow_part(&mut self, now: &mut PredecessorSearch<'_>, part: &Part) {
+        let Part { level, place, ref any, reach } = *part;
         if level == 0 {
-            return (place < end).then_some(place);
+            self.follow_block(place, now);
+            if !now.has_searched {
+                now.has_searched = true;
+                self.ask_delayed(now);
+            }
+            return;
         }
         let own = self.chains.own(level, place, now.looper);
         let fired = self.chains.fired(level, place, now.looper);
         let in_part = self.chains.parts(level, place, now.looper);
         let posts = self.chains.posted(level, place, now.looper);
-        let parts = |clock: TreeClock| self.clocks.parts(clock, level);
-        let any: SmallVec<[[TreeClock; WIDTH]; 8]> = any.iter().map(|clock| parts(*clock)).collect();
-        let (st, reach, asked) = (parts(st), parts(reach), parts(asked));
-        let blocks = WIDTH.pow(level - 1);
-        for k in (0..WIDTH).rev().filter(|k| (own | posts) >> k & 1 == 1) {
-            let number = place * WIDTH + k;
-            if number * blocks >= end {
-                continue;
-            }
-            let is_news = own >> k & 1 == 1 && !self.clocks.covers(st[k], reach[k])
-                || fired >> k & 1 == 1 && any.iter().any(|any| !self.clocks.covers(st[k], any[k]))
-                || in_part >> k & 1 == 1 && any.iter().any(|any| !any[k].is_empty())
-                || posts >> k & 1 == 1 && !self.clocks.covers(asked[k], reach[k]);
-            if !is_news {
-                continue;
-            }
+        // What the task knows by the beginning decides for most parts.
+        let (st, asked) = self.known(now, level, place);
+        let differ = |a: TreeClock, b: TreeClock| self.clocks.differ(a, b, level);
+        let mut open = own & differ(st, reach) | posts & differ(asked, reach);
+        for any in any {
+            open |= fired & differ(st, *any) | in_part & differ(TreeClock::default(), *any);
+        }
+        while open != 0 {
+            let k = open.ilog2() as usize;
+            open ^= 1 << k;
+            let (st, asked) = self.known(now, level - 1, place * WIDTH + k);
+            let reach = self.clocks.part(reach, level, k);
             // What the task knows already, or what is empty, brings nothing new in any part.
-            let is_open = |any: &TreeClock| !any.is_empty() && (in_part != 0 || *any != st[k]);
-            let any = any.iter().map(|any| any[k]).filter(is_open).collect();
-            let part = Part { level: level - 1, place: number, any, st: st[k], reach: reach[k], asked: asked[k] };
-            let found = self.next_of(now, part, end);
-            if found.is_some() {
-                return found;
+            let is_open = |any: &TreeClock| !any.is_empty() && (in_part != 0 || *any != st);
+            let any: SmallVec<[TreeClock; 8]> =
+                any.iter().map(|any| self.clocks.part(*any, level, k)).filter(is_open).collect();
+            let is_news = own >> k & 1 == 1 && !self.clocks.covers(st, reach)
+                || fired >> k & 1 == 1 && any.iter().any(|any| !self.clocks.covers(st, *any))
+                || in_part >> k & 1 == 1 && !any.is_empty()
+                || posts >> k & 1 == 1 && !self.clocks.covers(asked, reach);
+            if is_news {
+                self.follow_part(now, &Part { level: level - 1, place: place * WIDTH + k, any, reach });
             }
         }
-        None
+    }
+
+    // Returns what the task that begins knows in a part, and the posts in it that were searched.
+    fn known(&self, now: &PredecessorSearch<'_>, level: u32, place: usize) -> (TreeClock, TreeClock) {
+        (self.clocks.at_place(now.state.st(), level, place), self.clocks.at_place(now.asked, level, place))
     }
 
     // Searches a block of chains.
@@ -166,10 +164,8 @@ impl TraceOrder<'_> {
 
     // Records that an ended task is before the one that begins.
     fn come_after(&mut self, task: TaskNo, now: &mut PredecessorSearch<'_>) {
-        let Some(EndedTask { end, state, asked }) = self.ended[task].as_deref() else { return };
-        if self.clocks.has(now.state.st(), *end) {
-            return;
-        }
+        let Some(end) = self.end_of(task).filter(|end| !self.clocks.has(now.state.st(), *end)) else { return };
+        let Some(EndedTask { state, asked }) = self.ended[task].as_deref() else { return };
         now.state.join(&mut self.clocks, state);
         now.followed.push(end.chain);
         if let Some(asked) = asked.filter(|_| self.trace.tasks[task].class().covers(now.class)) {
@@ -192,8 +188,9 @@ impl TraceOrder<'_> {
             return;
         }
         for task in self.threads[now.looper].delayed.iter().rev() {
-            let Some(EndedTask { end, asked: Some(asked), .. }) = self.ended[*task].as_deref() else { continue };
-            if self.trace.tasks[*task].class().covers(now.class) && self.clocks.has(now.state.st(), *end) {
+            let Some(EndedTask { asked: Some(asked), .. }) = self.ended[*task].as_deref() else { continue };
+            let is_before = self.end_of(*task).is_some_and(|end| self.clocks.has(now.state.st(), end));
+            if is_before && self.trace.tasks[*task].class().covers(now.class) {
                 now.asked = self.clocks.join(now.asked, *asked);
                 return;
             }
@@ -208,7 +205,7 @@ impl TraceOrder<'_> {
         reach: &ClockBlock,
         now: &mut PredecessorSearch<'_>,
     ) {
-        let (mut before, mut overtaken) = (Vec::new(), Vec::new());
+        let (mut before, mut overtaken): (SmallVec<[TaskNo; 16]>, Vec<TaskNo>) = Default::default();
         for k in bits_of((own | posts).into()) {
             let chain = ChainId::new(block * WIDTH + k);
             let log = &self.chains[chain];
@@ -220,7 +217,7 @@ impl TraceOrder<'_> {
             if posts >> k & 1 == 1 {
                 posted = reach[k];
             }
-            let has_ended = |task: TaskNo| self.ended[task].is_some();
+            let has_ended = |task: TaskNo| self.end_of(task).is_some();
             log.fifo((posted, fired), now.looper, (now.task, now.class), has_ended, |other, has_ended| {
                 if has_ended { before.push(other) } else { overtaken.push(other) }
             });

@@ -7,7 +7,7 @@ use crate::detect::Rank;
 use crate::trace::{LocationNo, OpNo, SiteNo};
 use indexmap::map::Entry;
 use indexmap::{IndexMap, IndexSet};
-use xxhash_rust::xxh3::Xxh3Builder;
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// Maximum number of races of one location that are reported.
 const MOST_RACES: u16 = 1024;
@@ -40,13 +40,42 @@ struct FoundRace {
 
 type Key = (LocationNo, RaceEnd, RaceEnd, RaceClass);
 
+/// Hashes keys of a few small numbers, of which there is one for each unordered pair of accesses.
+#[derive(Default)]
+struct KeyHasher(u64);
+
+impl KeyHasher {
+    fn add(&mut self, number: u64) {
+        self.0 = (self.0.rotate_left(23) ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+}
+
+impl Hasher for KeyHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.add((*byte).into()));
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.add(number.into());
+    }
+
+    fn write_isize(&mut self, number: isize) {
+        self.add(number as u64);
+    }
+
+    fn finish(&self) -> u64 {
+        // The upper bits of a product depend on all bits of its factors, the lower ones do not.
+        self.0 ^ self.0 >> 32
+    }
+}
+
 /// The races so far: one for each location, pair of ends and class.
 pub(super) struct FoundRaces {
-    races: IndexMap<Key, FoundRace, Xxh3Builder>,
+    races: IndexMap<Key, FoundRace, BuildHasherDefault<KeyHasher>>,
     // Number of races of each location.
     counts: IndexVec<LocationNo, u16>,
     // The ends of the races of each location, once a location has as many as are reported.
-    ends: Option<IndexSet<(LocationNo, RaceEnd), Xxh3Builder>>,
+    ends: Option<IndexSet<(LocationNo, RaceEnd), BuildHasherDefault<KeyHasher>>>,
     // Whether a race shows its most suspicious pair of accesses.
     by_rank: bool,
     lost: bool,
@@ -55,7 +84,7 @@ pub(super) struct FoundRaces {
 impl FoundRaces {
     pub(super) fn new(locations: usize, by_rank: bool) -> Self {
         Self {
-            races: IndexMap::with_hasher(Xxh3Builder::new()),
+            races: IndexMap::with_hasher(BuildHasherDefault::new()),
             counts: (0..locations).map(|_| 0).collect(),
             ends: None,
             by_rank,
@@ -104,13 +133,17 @@ impl FoundRaces {
 
     /// Returns the races in the order of the trace.
     pub(super) fn finish(self, classes: &Classes<'_>) -> Vec<Race> {
-        let race = |((location, ..), found): (Key, FoundRace)| {
-            let FoundRace { ops: [first, second], contexts: [old, new], count, class, rank } = found;
-            let tasks = (classes.task_of(old).1, classes.task_of(new).1);
-            Race { location, first, second, tasks, class, rank, count: count.into(), covered_by: None, filter: None }
+        // Sorted are the places of the races, which are much smaller than the races.
+        let key = |(at, found): (usize, &FoundRace)| (found.ops[1], found.ops[0], found.class, at as u32);
+        let mut order: Vec<_> = self.races.values().enumerate().map(key).collect();
+        order.sort_unstable();
+        let race = |(.., at): (OpNo, OpNo, RaceClass, u32)| {
+            let ((location, ..), found) = self.races.get_index(at as usize)?;
+            let FoundRace { ops: [first, second], contexts: [old, new], count, class, rank } = *found;
+            let (location, tasks) = (*location, (classes.task_of(old).1, classes.task_of(new).1));
+            let count = count.into();
+            Some(Race { location, first, second, tasks, class, rank, count, covered_by: None, filter: None })
         };
-        let mut races: Vec<Race> = self.races.into_iter().map(race).collect();
-        races.sort_by_key(|race| (race.second, race.first, race.class));
-        races
+        order.into_iter().filter_map(race).collect()
     }
 }

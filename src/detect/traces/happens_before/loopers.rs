@@ -106,7 +106,7 @@ impl TraceOrder<'_> {
         if let (Some(end), Some(state)) = (at, self.close(looper)) {
             let asked = self.threads[looper].asked.take();
             self.threads[looper].running = None;
-            self.ended[task] = Some(Box::new(EndedTask { end, state, asked }));
+            self.has_ended(task, end, EndedTask { state, asked });
             if self.trace.tasks[task].is_delayed() {
                 let delayed = &mut self.threads[looper].delayed;
                 if delayed.len() == MOST_DELAYED {

@@ -17,7 +17,7 @@ use super::race::RaceClass;
 use super::state::{ContextState, ThreadEdge};
 use crate::base::IndexVec;
 use crate::detect::Rank;
-use crate::detect::relation::clock::{ChainId, Point};
+use crate::detect::relation::clock::{ChainId, INIT, Point};
 use crate::detect::relation::tree::{ClockStore, TreeClock};
 use crate::trace::{Action, ChannelNo, EventNo, LockNo, OpNo, TaskNo, ThreadNo, Trace};
 use std::collections::VecDeque;
@@ -40,6 +40,8 @@ pub(super) struct TraceOrder<'t> {
     pub(super) threads: IndexVec<ThreadNo, ThreadProgress>,
     pub(super) posted: IndexVec<TaskNo, Option<Box<PostedTask>>>,
     pub(super) ended: IndexVec<TaskNo, Option<Box<EndedTask>>>,
+    // Last points of the tasks; epoch 0 if a task has not ended.
+    ends: IndexVec<TaskNo, Point>,
     // States at the posts of tasks that handle events, for the classes of races.
     pub(super) events: IndexVec<TaskNo, Option<ContextState>>,
     pub(super) posts: IndexVec<TaskNo, Option<Point>>,
@@ -113,6 +115,7 @@ impl<'t> TraceOrder<'t> {
             threads: trace.threads.iter().map(|_| ThreadProgress::default()).collect(),
             posted: tasks().map(|_| None).collect(),
             ended: tasks().map(|_| None).collect(),
+            ends: tasks().map(|_| Point { chain: INIT, epoch: 0 }).collect(),
             events: tasks().map(|_| None).collect(),
             posts: tasks().map(|_| None).collect(),
             begins: tasks().map(|_| None).collect(),
@@ -141,6 +144,16 @@ impl<'t> TraceOrder<'t> {
     #[cfg(test)]
     pub(super) fn is_firing_before(&self, begin: Point, now: &RunningContext) -> bool {
         begin.chain == now.at.chain || now.state.any(&self.clocks, begin.chain, self.owner(begin.chain)) >= begin.epoch
+    }
+
+    /// Returns the last point of a task; `None` if it has not ended.
+    pub(super) fn end_of(&self, task: TaskNo) -> Option<Point> {
+        Some(self.ends[task]).filter(|end| end.epoch > 0)
+    }
+
+    pub(super) fn has_ended(&mut self, task: TaskNo, end: Point, ended: EndedTask) {
+        self.ends[task] = end;
+        self.ended[task] = Some(Box::new(ended));
     }
 
     pub(super) fn poster(&self, task: TaskNo) -> Option<ThreadNo> {

@@ -8,10 +8,11 @@
 //! front that the trace does not record).
 
 use super::state::ContextState;
-use crate::detect::relation::clock::{ChainId, Point};
+use crate::detect::relation::clock::ChainId;
 use crate::detect::relation::tree::TreeClock;
 use crate::trace::{TaskNo, ThreadNo};
 use crate::world::PostClass;
+use smallvec::SmallVec;
 
 /// A posted task that has not begun.
 #[derive(Clone, Debug)]
@@ -29,8 +30,6 @@ pub(super) struct PostedTask {
 /// A task that has ended.
 #[derive(Clone, Debug)]
 pub(super) struct EndedTask {
-    /// Last epoch of the task.
-    pub(super) end: Point,
     /// State at the end of the task, the end included.
     pub(super) state: ContextState,
     /// Posts that were searched for predecessors, if all tasks that should be before this one had ended when it
@@ -38,12 +37,13 @@ pub(super) struct EndedTask {
     pub(super) asked: Option<TreeClock>,
 }
 
-/// The posts and tasks of one chain.
+/// The posts and tasks of one chain. Most chains have one task that posts one other. A search looks at many of them, so
+/// that the data of such a chain is in one piece.
 #[derive(Clone, Default, Debug)]
 pub(in crate::detect) struct ChainLog {
     // Tasks that ran on the chain. invariant: ascending by their first epoch
-    tasks: Vec<(u32, TaskNo)>,
-    rows: Vec<PostRow>,
+    tasks: SmallVec<[(u32, TaskNo); 1]>,
+    rows: SmallVec<[PostRow; 1]>,
 }
 
 // Posts of the chain to one looper in one way. If `fired`: tasks posted by the environment that began on the chain,
@@ -54,7 +54,7 @@ struct PostRow {
     fired: bool,
     class: PostClass,
     // invariant: ascending by epoch
-    posts: Vec<Post>,
+    posts: SmallVec<[Post; 1]>,
 }
 
 #[derive(Clone, Debug)]
@@ -68,8 +68,6 @@ struct Post {
 impl ChainLog {
     /// Records that a task begins on the chain.
     pub(super) fn began(&mut self, epoch: u32, task: TaskNo) {
-        // Of unordered tasks each has a chain.
-        self.tasks.reserve_exact(usize::from(self.tasks.is_empty()));
         self.tasks.push((epoch, task));
     }
 
@@ -95,9 +93,7 @@ impl ChainLog {
     fn row(&mut self, looper: ThreadNo, fired: bool, class: PostClass) -> usize {
         let same = |row: &PostRow| row.looper == looper && row.fired == fired && row.class == class;
         self.rows.iter().position(same).unwrap_or_else(|| {
-            // Most chains have one row.
-            self.rows.reserve_exact(usize::from(self.rows.is_empty()));
-            self.rows.push(PostRow { looper, fired, class, posts: Vec::with_capacity(1) });
+            self.rows.push(PostRow { looper, fired, class, posts: SmallVec::new() });
             self.rows.len() - 1
         })
     }

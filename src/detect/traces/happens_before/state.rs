@@ -21,8 +21,8 @@
 //! there is one clock, whose blocks all states share.
 
 use super::chains::Chains;
-use crate::detect::relation::clock::{ChainId, ClockBlock, Point, WIDTH, knows};
-use crate::detect::relation::lanes::Lanes;
+use crate::detect::relation::clock::{ChainId, ClockBlock, Point, knows};
+use crate::detect::relation::lanes::{Lanes, lanes};
 use crate::detect::relation::tree::{ClockStore, TreeClock};
 use crate::trace::ThreadNo;
 use smallvec::SmallVec;
@@ -39,7 +39,7 @@ pub(super) struct ThreadEdge<'c> {
 }
 
 /// Clocks by thread. invariant: ascending
-type ByThread = Vec<(ThreadNo, TreeClock)>;
+type ByThread = SmallVec<[(ThreadNo, TreeClock); 2]>;
 
 /// The state of a context.
 #[derive(Clone, Default, Debug)]
@@ -218,7 +218,7 @@ pub(super) fn news(reach: &ClockBlock, known: &ClockBlock) -> Lanes {
     if knows(known, reach) {
         return 0;
     }
-    (0..WIDTH).fold(0, |lanes, k| lanes | Lanes::from(reach[k] > known[k]) << k)
+    lanes(|k| reach[k] > known[k])
 }
 
 fn entry(list: &mut ByThread, thread: ThreadNo) -> &mut TreeClock {
