@@ -1,5 +1,5 @@
-//! Defines the corpus of a model, `raceflip-corpus` version 1: runs that together show all pairs that `raceflip fuzz` has
-//! seen, as TOML (`docs/formats.md`).
+//! Defines the corpus of a model, `raceflip-corpus` version 1: runs that together show all pairs that `raceflip fuzz`
+//! has seen, as TOML (`docs/formats.md`).
 
 use crate::campaign::{CampaignPlan, FuzzReport, statement_text};
 use crate::token::Token;

@@ -1,5 +1,5 @@
-//! Reads and writes the journal of a learning campaign, `raceflip-fuzz-journal` version 1 (`docs/formats.md`): its state
-//! after a whole round, from which `fuzz --resume` goes on.
+//! Reads and writes the journal of a learning campaign, `raceflip-fuzz-journal` version 1 (`docs/formats.md`): the
+//! state after a whole round, from which `fuzz --resume` goes on.
 //!
 //! The lines are like those of the other [`journal`](super::journal): a checksum and a JSON object. The first object is
 //! the [`FuzzHeader`], the second one the state; a campaign that was killed before it kept a state has none.
@@ -7,7 +7,8 @@
 use super::journal::{line, object};
 use super::limits::LimitedRuns;
 use crate::campaign::{
-    CampaignPlan, CoveringRun, FuzzMemory, HowMade, KnownFailure, KnownPair, RareState, RareView, RunBase,
+    CampaignPlan, CoveringRun, FuzzMemory, HowMade, KnownFailure, KnownPair, PairMemory, RareState, RareView, RunBase,
+    StateMemory,
 };
 use crate::event::LimitKind;
 use crate::sched::RawChoices;
@@ -145,7 +146,8 @@ pub fn text(header: &FuzzHeader, memory: &FuzzMemory) -> String {
         };
         view.iter().map(state).collect()
     };
-    let states = [view(&memory.states[0]), view(&memory.states[1]), view(&memory.states[2])];
+    let [coarse, middle, fine] = &memory.states.views;
+    let states = [view(coarse), view(middle), view(fine)];
     let covering = memory.covering.iter().map(|run| {
         let shows = run.shows.iter().map(|pair| numbers(*pair)).collect();
         (runs.place(&run.choices), shows)
@@ -162,11 +164,11 @@ pub fn text(header: &FuzzHeader, memory: &FuzzMemory) -> String {
         runs: memory.runs,
         longest: memory.longest,
         limits: LimitedRuns::of_fuzz(&memory.limits),
-        pairs: memory.pairs.iter().map(pair).collect(),
-        visits: memory.visits.clone(),
-        last_new: memory.last_new,
+        pairs: memory.pairs.all.iter().map(pair).collect(),
+        visits: memory.pairs.visits.clone(),
+        last_new: memory.pairs.last_new,
         states,
-        new_coarse: memory.new_coarse.clone(),
+        new_coarse: memory.states.new_coarse.clone(),
         covering,
         failures,
         began: memory.began,
@@ -246,11 +248,12 @@ impl State {
             runs: self.runs,
             longest: self.longest,
             limits: self.limits.into_iter().map(limit).collect::<Option<_>>()?,
-            pairs: self.pairs.into_iter().map(known).collect::<Option<_>>()?,
-            visits: self.visits,
-            last_new: self.last_new,
-            states: [coarse?, middle?, fine?],
-            new_coarse: self.new_coarse,
+            pairs: PairMemory {
+                all: self.pairs.into_iter().map(known).collect::<Option<_>>()?,
+                visits: self.visits,
+                last_new: self.last_new,
+            },
+            states: StateMemory { views: [coarse?, middle?, fine?], new_coarse: self.new_coarse },
             covering: self.covering.into_iter().map(covering).collect::<Option<_>>()?,
             failures: self.failures.into_iter().map(failure).collect::<Option<_>>()?,
             began: self.began,

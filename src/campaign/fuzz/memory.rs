@@ -22,22 +22,36 @@ pub struct FuzzMemory {
     pub longest: u64,
     /// Runs that ended at a limit.
     pub limits: BTreeMap<(LimitKind, u64), u64>,
-    /// Possible pairs, in the order in which they became known.
-    pub pairs: Vec<(ReadPair, KnownPair)>,
-    /// By the index of a statement, the largest number of its visits in a run.
-    pub visits: Vec<u32>,
-    /// The last run that showed a pair that none had shown.
-    pub last_new: Option<u64>,
-    /// The states of the three views, from the coarsest.
-    pub states: [RareView; VIEWS],
-    /// Those of the last runs that came to a new state of the coarsest view.
-    pub new_coarse: Vec<u64>,
+    /// Pairs.
+    pub pairs: PairMemory,
+    /// States.
+    pub states: StateMemory,
     /// Runs that show all pairs that were seen.
     pub covering: Vec<CoveringRun>,
     /// Failures, in the order in which they were found.
     pub failures: Vec<KnownFailure>,
     /// Number of saved runs with which the campaign began.
     pub began: u64,
+}
+
+/// What is known of pairs.
+#[derive(Clone, Debug, Default)]
+pub struct PairMemory {
+    /// Possible pairs, in the order in which they became known.
+    pub all: Vec<(ReadPair, KnownPair)>,
+    /// By the index of a statement, the largest number of its visits in a run.
+    pub visits: Vec<u32>,
+    /// The last run that showed a pair that none had shown.
+    pub last_new: Option<u64>,
+}
+
+/// What is known of states.
+#[derive(Clone, Debug, Default)]
+pub struct StateMemory {
+    /// The states of the three views, from the coarsest.
+    pub views: [RareView; VIEWS],
+    /// Those of the last runs that came to a new state of the coarsest view.
+    pub new_coarse: Vec<u64>,
 }
 
 /// A failure that a campaign has found.
@@ -77,8 +91,8 @@ impl FuzzMemory {
         Ok(Learned {
             runs: self.runs,
             longest: self.longest,
-            pairs: Pairs::of_memory(self.pairs.iter().cloned(), self.visits.clone(), self.last_new),
-            states: RareStates::of_memory(self.states.clone(), self.new_coarse.clone()),
+            pairs: Pairs::of_memory(self.pairs.clone()),
+            states: RareStates::of_memory(self.states.clone()),
             covering: Covering::of_memory(self.covering.clone()),
         })
     }
@@ -87,15 +101,11 @@ impl FuzzMemory {
 impl Learned {
     /// Returns what was learned as a memory without failures and limits.
     pub(super) fn memory(&self) -> FuzzMemory {
-        let (states, new_coarse) = self.states.memory(self.runs.saturating_sub(LATELY));
         FuzzMemory {
             runs: self.runs,
             longest: self.longest,
-            pairs: self.pairs.iter().map(|(pair, known)| (pair, known.clone())).collect(),
-            visits: self.pairs.all_visits().to_vec(),
-            last_new: self.pairs.last_new(),
-            states,
-            new_coarse,
+            pairs: self.pairs.memory(),
+            states: self.states.memory(self.runs.saturating_sub(LATELY)),
             covering: self.covering.runs().to_vec(),
             ..FuzzMemory::default()
         }

@@ -35,7 +35,7 @@ mod worker;
 
 pub use coverage::{FuzzCoverage, OrderKind, PairCoverage, statement_text};
 pub use covering::CoveringRun;
-pub use memory::{FuzzKeeper, FuzzMemory, FuzzMemoryError, KnownFailure};
+pub use memory::{FuzzKeeper, FuzzMemory, FuzzMemoryError, KnownFailure, PairMemory, StateMemory};
 pub use pairs::KnownPair;
 pub use rare::{RareState, RareView};
 

@@ -1,5 +1,6 @@
 //! The possible pairs of a program, as far as runs have shown them, and how often each was seen and asked for.
 
+use super::memory::PairMemory;
 use super::shown::{ReadPair, RunWatch, Visitor};
 use crate::base::Rng;
 use crate::base::mutant::{self, Mutant};
@@ -165,20 +166,20 @@ impl Pairs {
         self.all.contains_key(pair)
     }
 
-    /// Returns the largest number of visits of each statement in a run.
-    pub(super) fn all_visits(&self) -> &[u32] {
-        &self.most_visits
+    /// Returns what is known of pairs. Which statements met is left out: it only tells that there is nothing to add.
+    pub(super) fn memory(&self) -> PairMemory {
+        PairMemory {
+            all: self.iter().map(|(pair, known)| (pair, known.clone())).collect(),
+            visits: self.most_visits.clone(),
+            last_new: self.last_new,
+        }
     }
 
-    /// Returns the pairs that a journal has kept, in the order in which they became known. Which statements met is not
-    /// kept: it only tells that there is nothing to add.
-    pub(super) fn of_memory(
-        pairs: impl IntoIterator<Item = (ReadPair, KnownPair)>,
-        most_visits: Vec<u32>,
-        last_new: Option<u64>,
-    ) -> Self {
-        let all: IndexMap<_, _, Xxh3Builder> = pairs.into_iter().collect();
+    /// Returns the pairs of a [`memory`](Self::memory).
+    pub(super) fn of_memory(memory: PairMemory) -> Self {
+        let all: IndexMap<_, _, Xxh3Builder> = memory.all.into_iter().collect();
         let untried = all.values().filter(|known| known.is_untried()).count();
+        let (most_visits, last_new) = (memory.visits, memory.last_new);
         Self { all, known: IndexSet::default(), most_visits, untried, last_new }
     }
 

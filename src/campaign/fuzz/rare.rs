@@ -1,5 +1,6 @@
 //! The states that runs have come to, and the choice of a rare one, from which a run can go on.
 
+use super::memory::StateMemory;
 use super::shown::{Digests, VIEWS};
 use crate::base::Rng;
 use crate::base::mutant::{self, Mutant};
@@ -141,16 +142,16 @@ impl RareStates {
         *tries = tries.saturating_sub(1);
     }
 
-    /// Returns the states of all views, and the runs after `run` that came to new states of the coarsest one.
-    pub(super) fn memory(&self, run: u64) -> ([RareView; VIEWS], Vec<u64>) {
+    /// Returns what is known of states. Of the runs that came to new ones only those after `run` are kept.
+    pub(super) fn memory(&self, run: u64) -> StateMemory {
         let mut new_coarse: Vec<u64> = self.new_coarse.iter().copied().filter(|number| *number > run).collect();
         new_coarse.dedup();
-        (self.views.clone(), new_coarse)
+        StateMemory { views: self.views.clone(), new_coarse }
     }
 
     /// Returns the states of a [`memory`](Self::memory).
-    pub(super) fn of_memory(views: [RareView; VIEWS], new_coarse: Vec<u64>) -> Self {
-        Self { views, new_coarse }
+    pub(super) fn of_memory(memory: StateMemory) -> Self {
+        Self { views: memory.views, new_coarse: memory.new_coarse }
     }
 
     /// Returns all states: the view, the digest, and the beginning that leads there.
