@@ -47,7 +47,9 @@ pub use find::atomicity::{DetectedViolations, ShownViolations, detect_violations
 pub use find::detection::detect;
 pub use finding::{Finding, PairFacts, Results, RunKind, Subject};
 pub use fuzz::{
-    FuzzCoverage, FuzzFailure, FuzzPlan, FuzzReport, HowMade, OrderKind, PairCoverage, fuzz, statement_text,
+    CoveringRun, FuzzCoverage, FuzzFailure, FuzzKeeper, FuzzMemory, FuzzMemoryError, FuzzPlan, FuzzReport, FuzzStart,
+    HowMade, KnownFailure, KnownPair, OrderKind, PairCoverage, PairMemory, RareState, RareView, RunBase, StateMemory,
+    fuzz, fuzz_from, statement_text,
 };
 pub use judge::claims::{BELOW, CHANCE};
 pub use judge::continuations::SEEDS;

@@ -211,6 +211,18 @@ pub enum LimitKind {
 }
 
 impl LimitKind {
+    /// All limits.
+    pub const ALL: [Self; 8] = [
+        Self::Steps,
+        Self::VirtualTime,
+        Self::Objects,
+        Self::Threads,
+        Self::QueueLength,
+        Self::ListLength,
+        Self::LocalSteps,
+        Self::Cells,
+    ];
+
     /// Returns the name of the option that raises the limit: `steps`, `virtual-time` and so on.
     #[must_use]
     pub fn option(self) -> &'static str {

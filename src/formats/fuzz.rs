@@ -3,7 +3,9 @@
 use super::campaign::{Failure, fails};
 use super::limits::LimitedRuns;
 use super::shrink::SmallerRun;
-use crate::campaign::{CampaignPlan, FuzzFailure, FuzzPlan, FuzzReport as Found, HowMade, OrderKind, statement_text};
+use crate::campaign::{
+    CampaignPlan, FuzzFailure, FuzzPlan, FuzzReport as Found, HowMade, OrderKind, RunBase, statement_text,
+};
 use crate::sched::site_text;
 use crate::shrink::ShrinkResult;
 use crate::vm::Model;
@@ -25,6 +27,9 @@ pub struct FuzzReport {
     pub seed: u64,
     pub most_runs: u64,
     pub runs: u64,
+    /// Number of saved runs with which the search began.
+    #[serde(default)]
+    pub began: u64,
     pub complete: bool,
     pub failures: Vec<FoundFailure>,
     pub limits: Vec<LimitedRuns>,
@@ -79,23 +84,27 @@ pub struct NewStates {
 
 impl FoundFailure {
     fn new(plan: &CampaignPlan, found: &FuzzFailure, smaller: Option<&ShrinkResult>) -> Self {
-        let HowMade { asked, repeated, pos } = found.made;
+        let HowMade { asked, repeated, base } = found.made;
         let name = |statement| statement_text(&plan.program.code.setup, statement);
         Self {
             run: found.run,
             asked: asked.map(|(writer, reader)| (name(writer), name(reader))),
             repeated,
-            base: base(pos).to_owned(),
+            base: base_name(base).to_owned(),
             failure: fails(plan, &found.report),
             shrunk: smaller.map(SmallerRun::new),
         }
     }
 }
 
-/// Returns the name of the base strategy of a run.
+/// Returns how a run chose where nothing else was asked of it: the name of the strategy, or `saved`.
 #[must_use]
-pub fn base(pos: bool) -> &'static str {
-    if pos { "pos" } else { "random" }
+pub fn base_name(base: RunBase) -> &'static str {
+    match base {
+        RunBase::Random => "random",
+        RunBase::Pos => "pos",
+        RunBase::Saved => "saved",
+    }
 }
 
 impl FuzzReport {
@@ -115,11 +124,6 @@ impl FuzzReport {
             OrderKind::Posts => "posts".to_owned(),
             OrderKind::Sections => "sections".to_owned(),
         };
-        let limit = |(&(kind, limit), &runs): (&(crate::event::LimitKind, u64), &u64)| LimitedRuns {
-            option: kind.option().to_owned(),
-            limit,
-            runs: u32::try_from(runs).unwrap_or(u32::MAX),
-        };
         Self {
             format: "raceflip-fuzz".to_owned(),
             version: VERSION,
@@ -129,6 +133,7 @@ impl FuzzReport {
             seed: plan.seed,
             most_runs: fuzz.runs,
             runs: found.runs,
+            began: found.began,
             complete: found.complete,
             failures: found
                 .failures
@@ -136,7 +141,7 @@ impl FuzzReport {
                 .enumerate()
                 .map(|(i, failure)| FoundFailure::new(plan, failure, smaller.get(i).copied().flatten()))
                 .collect(),
-            limits: found.limits.iter().map(limit).collect(),
+            limits: LimitedRuns::of_fuzz(&found.limits),
             pairs: coverage
                 .pairs
                 .iter()

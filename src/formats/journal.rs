@@ -78,8 +78,17 @@ pub struct Journal {
 }
 
 /// Returns the line for a JSON object, with its newline.
-fn line(json: &str) -> String {
+pub(super) fn line(json: &str) -> String {
     format!("{:016x} {json}\n", xxh3_64(json.as_bytes()))
+}
+
+/// Returns the JSON object of a line, or why the line is damaged.
+pub(super) fn object(line: &str) -> Result<&str, String> {
+    let (sum, json) = line.split_once(' ').ok_or_else(|| "it has no checksum".to_owned())?;
+    if format!("{:016x}", xxh3_64(json.as_bytes())) != sum {
+        return Err("its checksum is another one".to_owned());
+    }
+    Ok(json)
 }
 
 impl Header {
@@ -111,14 +120,11 @@ impl Journal {
         let text = std::str::from_utf8(&bytes[..journal.whole]).map_err(|_| "it is not UTF-8 text".to_owned())?;
         for (i, line) in text.lines().enumerate() {
             let damaged = |why: String| format!("line {} is damaged: {why}", i + 1);
-            let (sum, json) = line.split_once(' ').ok_or_else(|| damaged("it has no checksum".to_owned()))?;
-            if format!("{:016x}", xxh3_64(json.as_bytes())) != sum {
-                return Err(if i == 0 {
-                    "it is not the journal of a campaign".to_owned()
-                } else {
-                    damaged("its checksum is another one".to_owned())
-                });
-            }
+            let json = match object(line) {
+                Ok(json) => json,
+                Err(_) if i == 0 && line.contains(' ') => return Err("it is not the journal of a campaign".to_owned()),
+                Err(why) => return Err(damaged(why)),
+            };
             if i == 0 {
                 journal.header = Some(serde_json::from_str(json).map_err(|e| damaged(e.to_string()))?);
             } else {

@@ -21,6 +21,8 @@
 //! | the results of `test` | [`mod@test`] |
 //! | the results of `shrink` | [`mod@shrink`] |
 //! | the results of `fuzz` | [`mod@fuzz`] |
+//! | the state of a learning campaign, to go on from | [`fuzz_journal`] |
+//! | runs that show all pairs, as TOML | [`corpus::Corpus`] |
 //! | saved failures, as TOML | [`seed::SeedFile`] |
 
 pub mod analysis;
@@ -28,11 +30,13 @@ pub mod atomicity;
 pub mod campaign;
 pub mod campaigns;
 pub mod caught;
+pub mod corpus;
 pub mod detect;
 mod endless;
 pub mod explore;
 pub mod failure_place;
 pub mod fuzz;
+pub mod fuzz_journal;
 pub mod gate;
 pub mod harms;
 pub mod journal;

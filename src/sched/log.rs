@@ -57,6 +57,19 @@ impl RawChoices {
         self.actors.len()
     }
 
+    /// Returns the choices as numbers: one for each choice among several actors, and the arguments.
+    #[must_use]
+    pub fn numbers(&self) -> (&[u32], &[u64]) {
+        (&self.actors, &self.arguments)
+    }
+
+    /// Returns the choices with these [`numbers`](Self::numbers). A [`Rerun`] of choices that do not fit the program
+    /// ends with a divergence.
+    #[must_use]
+    pub fn from_numbers(actors: Vec<u32>, arguments: Vec<u64>) -> Self {
+        Self { actors, arguments }
+    }
+
     /// Returns a digest of the choices, for a run of this many steps.
     #[must_use]
     pub fn digest(&self, steps: u64) -> u128 {

@@ -8,8 +8,8 @@
 //! What an operation touches comes from the table of [`effects`](super::effects); a row here only says whether it
 //! reads, writes, or does both. Operations that give something back touch nothing: who takes it next tells the order.
 
-use super::World;
 use super::effects::{How, Thing, ThingEffect};
+use super::{Setup, World};
 use crate::base::Id;
 use crate::event::{
     AccessPlace, Acquisition, Actor, Args, BarrierId, ChannelId, ConditionId, ContextId, EventId, GroupId, ListRead,
@@ -67,6 +67,34 @@ impl TouchedPlace {
             Self::Event(id) => (11, id.index()),
             Self::Listener(id) => (12, id.index()),
         }
+    }
+
+    /// Returns the location as two numbers: its kind, and its index among the locations of that kind.
+    #[must_use]
+    pub fn numbers(self) -> (u32, u32) {
+        let (kind, index) = self.slot();
+        (kind as u32, index as u32)
+    }
+
+    /// Returns the location with these [`numbers`](Self::numbers). `None` if there is no such kind.
+    #[must_use]
+    pub fn from_numbers(kind: u32, index: u32) -> Option<Self> {
+        Some(match kind {
+            0 => Self::Cell(index),
+            1 => Self::Life(ObjectId(index)),
+            2 => Self::Lock(LockId(index)),
+            3 => Self::RwLock(RwLockId(index)),
+            4 => Self::Semaphore(SemaphoreId(index)),
+            5 => Self::Barrier(BarrierId(index)),
+            6 => Self::Group(GroupId(index)),
+            7 => Self::Channel(ChannelId(index)),
+            8 => Self::LockWaits(LockId(index)),
+            9 => Self::ConditionWaits(ConditionId(index)),
+            10 => Self::Queue(ThreadId(index)),
+            11 => Self::Event(EventId(index)),
+            12 => Self::Listener(ListenerId(index)),
+            _ => return None,
+        })
     }
 }
 
@@ -152,6 +180,24 @@ impl Statement {
             StatementKind::Site(site, _) => Some(site),
             _ => None,
         }
+    }
+
+    /// Returns the statement as a number, which means the same in every run of a program.
+    #[must_use]
+    pub fn number(self) -> u32 {
+        self.0
+    }
+
+    /// Returns the statement with this [`number`](Self::number). `None` if the program has no such statement.
+    #[must_use]
+    pub fn from_number(number: u32, setup: &Setup) -> Option<Self> {
+        let statement = Self(number);
+        let exists = match statement.kind() {
+            StatementKind::Site(site, _) => site.index() < setup.sites.len(),
+            StatementKind::Firing(event) => event.index() < setup.events.len(),
+            StatementKind::Implicit | StatementKind::First => true,
+        };
+        exists.then_some(statement)
     }
 
     /// Returns the number of the statement in a dense table. `None` for the first value and operations without a site.

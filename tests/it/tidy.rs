@@ -372,7 +372,7 @@ const DOORS: [(&str, &[&str]); 8] = [
     ("stderr()", &["src/cli/io/output.rs"]),
     ("println!", &[]),
     ("eprintln!", &[]),
-    // Files that are written unescaped: a formatted model, a trace, a manual page, a shell script.
+    // Files that are written unescaped: a formatted model, a trace, a corpus, a manual page, a shell script.
     (
         "out.file(",
         &[
@@ -382,6 +382,7 @@ const DOORS: [(&str, &[&str]); 8] = [
             "src/cli/command/man.rs",
             "src/cli/trace/convert.rs",
             "src/cli/trace/to_model.rs",
+            "src/cli/confirm/merge.rs",
         ],
     ),
     // Documents whose renderers escape what the formats require.

@@ -71,7 +71,7 @@ impl FuzzCoverage {
 }
 
 // Number of the last runs that are looked at for new states.
-const LATELY: u64 = 1_000;
+pub(super) const LATELY: u64 = 1_000;
 
 /// Returns what was learned about a program.
 pub(super) fn coverage(setup: &Setup, learned: &Learned) -> FuzzCoverage {

@@ -1,5 +1,6 @@
 //! The possible pairs of a program, as far as runs have shown them, and how often each was seen and asked for.
 
+use super::memory::PairMemory;
 use super::shown::{ReadPair, RunWatch, Visitor};
 use crate::base::Rng;
 use crate::base::mutant::{self, Mutant};
@@ -10,13 +11,19 @@ use xxhash_rust::xxh3::{Xxh3Builder, xxh3_64};
 
 /// What is known of a possible pair.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct KnownPair {
+pub struct KnownPair {
     /// Locations at which some run had both statements, sorted.
-    pub(super) places: Arc<[TouchedPlace]>,
+    pub places: Arc<[TouchedPlace]>,
     /// Number of runs that showed the pair.
-    pub(super) seen: u32,
+    pub seen: u32,
     /// Number of runs that asked for it.
-    pub(super) asked: u32,
+    pub asked: u32,
+}
+
+impl KnownPair {
+    fn is_untried(&self) -> bool {
+        self.seen == 0 && self.asked == 0
+    }
 }
 
 /// All possible pairs, in the order in which they became known.
@@ -40,6 +47,18 @@ pub(super) struct PairNews {
     met: Vec<(TouchedPlace, u64, Vec<Visitor>)>,
     seen: Vec<ReadPair>,
     visits: Vec<(Statement, u32)>,
+}
+
+impl PairNews {
+    /// Returns the pairs that the run showed.
+    pub(super) fn seen(&self) -> &[ReadPair] {
+        &self.seen
+    }
+
+    /// Returns whether statements met that had not met before.
+    pub(super) fn has_met(&self) -> bool {
+        !self.met.is_empty()
+    }
 }
 
 impl Pairs {
@@ -67,8 +86,9 @@ impl Pairs {
         }
         for pair in &news.seen {
             if let Some(known) = self.all.get_mut(pair) {
-                self.untried -= usize::from(known.seen + known.asked == 0);
-                if known.seen == 0 {
+                self.untried -= usize::from(known.is_untried());
+                // Runs that the campaign began with have the number 0.
+                if known.seen == 0 && run > 0 {
                     self.last_new = Some(run);
                 }
                 known.seen = known.seen.saturating_add(1);
@@ -117,11 +137,50 @@ impl Pairs {
         let of_least = || self.all.iter().enumerate().filter(|(_, (_, pair))| tried(pair) == least);
         let k = rng.below(of_least().count() as u32) as usize;
         let (index, _) = of_least().nth(k)?;
-        let (pair, known) = self.all.get_index_mut(index)?;
-        let before = known.clone();
-        known.asked = known.asked.saturating_add(u32::from(!mutant::is(Mutant::AsksNotCounted)));
-        self.untried -= usize::from(least == 0 && known.asked > 0);
-        Some((*pair, before))
+        let (pair, known) = self.all.get_index(index)?;
+        let (pair, before) = (*pair, known.clone());
+        if !mutant::is(Mutant::AsksNotCounted) {
+            self.count(pair);
+        }
+        Some((pair, before))
+    }
+
+    /// Counts a run that asks for the pair.
+    pub(super) fn count(&mut self, pair: ReadPair) {
+        if let Some(known) = self.all.get_mut(&pair) {
+            self.untried -= usize::from(known.is_untried());
+            known.asked = known.asked.saturating_add(1);
+        }
+    }
+
+    /// Takes back what [`ask`](Self::ask) has counted.
+    pub(super) fn take_back(&mut self, pair: ReadPair) {
+        if let Some(known) = self.all.get_mut(&pair).filter(|known| known.asked > 0) {
+            known.asked -= 1;
+            self.untried += usize::from(known.is_untried());
+        }
+    }
+
+    /// Returns whether the pair is possible, as far as runs have shown.
+    pub(super) fn is_possible(&self, pair: &ReadPair) -> bool {
+        self.all.contains_key(pair)
+    }
+
+    /// Returns what is known of pairs. Which statements met is left out: it only tells that there is nothing to add.
+    pub(super) fn memory(&self) -> PairMemory {
+        PairMemory {
+            all: self.iter().map(|(pair, known)| (pair, known.clone())).collect(),
+            visits: self.most_visits.clone(),
+            last_new: self.last_new,
+        }
+    }
+
+    /// Returns the pairs of a [`memory`](Self::memory).
+    pub(super) fn of_memory(memory: PairMemory) -> Self {
+        let all: IndexMap<_, _, Xxh3Builder> = memory.all.into_iter().collect();
+        let untried = all.values().filter(|known| known.is_untried()).count();
+        let (most_visits, last_new) = (memory.visits, memory.last_new);
+        Self { all, known: IndexSet::default(), most_visits, untried, last_new }
     }
 
     /// Returns the largest number of visits of a statement in a run.

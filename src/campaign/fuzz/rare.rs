@@ -1,5 +1,6 @@
 //! The states that runs have come to, and the choice of a rare one, from which a run can go on.
 
+use super::memory::StateMemory;
 use super::shown::{Digests, VIEWS};
 use crate::base::Rng;
 use crate::base::mutant::{self, Mutant};
@@ -16,22 +17,35 @@ const DRAWN: u32 = 32;
 
 /// A state, and the run that first came to it.
 #[derive(Clone, Debug)]
-struct RareState {
-    // Number of times that runs came there, and number of runs that began there.
-    visits: u32,
-    tries: u32,
-    run: Arc<RawChoices>,
-    // Number of steps of that run before the state.
-    steps: u64,
+pub struct RareState {
+    /// Number of times that runs came there.
+    pub visits: u32,
+    /// Number of runs that began there.
+    pub tries: u32,
+    /// Choices of the run that first came there.
+    pub run: Arc<RawChoices>,
+    /// Number of steps of that run before the state.
+    pub steps: u64,
 }
 
-/// The beginning of a run: choices to repeat, and for how many steps.
-pub(super) type Beginning = (Arc<RawChoices>, u64);
+/// The states of one view, by their digests, in the order in which runs came to them.
+pub type RareView = IndexMap<u64, RareState, Xxh3Builder>;
+
+/// The beginning of a run.
+#[derive(Clone, Debug)]
+pub(super) struct Beginning {
+    /// Choices to repeat.
+    pub(super) choices: Arc<RawChoices>,
+    /// Number of steps to repeat.
+    pub(super) steps: u64,
+    // The view and the index of the state.
+    state: (usize, usize),
+}
 
 /// The states of all views.
 #[derive(Default)]
 pub(super) struct RareStates {
-    views: [IndexMap<u64, RareState, Xxh3Builder>; VIEWS],
+    views: [RareView; VIEWS],
     // The runs that came to new states of the coarsest view, each as often as it did.
     new_coarse: Vec<u64>,
 }
@@ -94,7 +108,8 @@ impl RareStates {
     /// Draws a view and some of its states, takes the one where the fewest runs have been, and counts one more run that
     /// begins there. `None` if the view has no state.
     pub(super) fn begin(&mut self, rng: &mut Rng) -> Option<Beginning> {
-        let view = &mut self.views[rng.below(VIEWS as u32) as usize];
+        let number = rng.below(VIEWS as u32) as usize;
+        let view = &self.views[number];
         let count = view.len() as u32;
         if count == 0 {
             return None;
@@ -108,17 +123,45 @@ impl RareStates {
                 rarest = (been, index);
             }
         }
-        let state = &mut view[rarest.1];
-        state.tries = state.tries.saturating_add(1);
-        Some((state.run.clone(), state.steps))
+        let state = &view[rarest.1];
+        let (choices, steps) = (state.run.clone(), state.steps);
+        let beginning = Beginning { choices, steps, state: (number, rarest.1) };
+        self.count(&beginning);
+        Some(beginning)
+    }
+
+    /// Counts a run that begins there.
+    pub(super) fn count(&mut self, beginning: &Beginning) {
+        let tries = &mut self.views[beginning.state.0][beginning.state.1].tries;
+        *tries = tries.saturating_add(1);
+    }
+
+    /// Takes back what [`begin`](Self::begin) has counted.
+    pub(super) fn take_back(&mut self, beginning: &Beginning) {
+        let tries = &mut self.views[beginning.state.0][beginning.state.1].tries;
+        *tries = tries.saturating_sub(1);
+    }
+
+    /// Returns what is known of states. Of the runs that came to new ones only those after `run` are kept.
+    pub(super) fn memory(&self, run: u64) -> StateMemory {
+        let mut new_coarse: Vec<u64> = self.new_coarse.iter().copied().filter(|number| *number > run).collect();
+        new_coarse.dedup();
+        StateMemory { views: self.views.clone(), new_coarse }
+    }
+
+    /// Returns the states of a [`memory`](Self::memory).
+    pub(super) fn of_memory(memory: StateMemory) -> Self {
+        Self { views: memory.views, new_coarse: memory.new_coarse }
     }
 
     /// Returns all states: the view, the digest, and the beginning that leads there.
     #[cfg(test)]
     pub(super) fn all(&self) -> impl Iterator<Item = (usize, u64, Beginning)> {
         let of = |(view, states): (usize, &IndexMap<u64, RareState, Xxh3Builder>)| {
-            let begins = |(digest, state): (&u64, &RareState)| (view, *digest, (state.run.clone(), state.steps));
-            states.iter().map(begins).collect::<Vec<_>>()
+            let begins = |(i, (digest, state)): (usize, (&u64, &RareState))| {
+                (view, *digest, Beginning { choices: state.run.clone(), steps: state.steps, state: (view, i) })
+            };
+            states.iter().enumerate().map(begins).collect::<Vec<_>>()
         };
         self.views.iter().enumerate().flat_map(of)
     }

@@ -25,10 +25,10 @@ struct Round {
 }
 
 impl Rounds {
-    /// Creates rounds of which none has begun.
-    pub(super) fn new() -> Self {
+    /// Creates rounds of which none has begun, after this was learned.
+    pub(super) fn new(learned: Learned) -> Self {
         Self {
-            learned: RwLock::default(),
+            learned: RwLock::new(learned),
             over: AtomicBool::new(false),
             present: Mutex::new(Round { first: 1, runs: Arc::from([]) }),
             changed: Condvar::new(),

@@ -1,11 +1,13 @@
 //! Tests of what campaigns learn: the choices that are kept lead to the states that they are kept for, and the rarest
 //! of the drawn states is taken.
 
+use super::FuzzPlan;
 use super::plan::{PlannedRun, RunKind, RunStart, planned};
-use super::rare::RareStates;
+use super::rare::{Beginning, RareStates};
+use super::rounds::Rounds;
+use super::search::Campaign;
 use super::shown::{Digests, RunWatch, atomic_cells};
 use super::state::Learned;
-use super::{Campaign, FuzzPlan, Rounds, Worker};
 use crate::base::Rng;
 use crate::campaign::{CampaignContext, CampaignPlan, NoProgress, fuzz};
 use crate::exec::run;
@@ -24,14 +26,13 @@ fn model() -> Model {
 
 // What a campaign of so many runs has learned.
 fn learned(plan: &CampaignPlan, runs: u64) -> Learned {
-    let atomics = atomic_cells(&plan.program.code.setup);
     let mut campaign = Campaign::new(plan, FuzzPlan { runs, keeps_going: true });
-    let (rounds, mut worker) = (Rounds::new(), Worker::new(plan, &atomics));
+    let (rounds, mut worker) = (Rounds::new(Learned::default()), campaign.worker());
     campaign.plan_round(&rounds);
     while !rounds.is_over() {
         let perform = |run: &PlannedRun| worker.perform(run, &rounds.learned.read(), &AtomicBool::new(false));
         let made: Vec<_> = rounds.runs().iter().map(perform).collect();
-        campaign.end_round(&rounds, made.into_iter());
+        campaign.end_round(&rounds, made, &mut None);
     }
     rounds.learned.into_inner()
 }
@@ -44,7 +45,7 @@ fn repeated_choices_lead_to_the_state_that_was_kept() {
     let mut watch = RunWatch::new(atomic_cells(&model.code.setup));
     let mut machine = model.machine(Limits::default());
     let mut checked = 0;
-    for (view, digest, (choices, steps)) in learned.states.all() {
+    for (view, digest, Beginning { choices, steps, .. }) in learned.states.all() {
         watch.note_from(steps);
         let mut again = Prefixed::new(choices, steps, Vec::new(), RandomWalk::new());
         let summary = run(&mut machine, &mut again, checked, &mut watch, &AtomicBool::new(false));
@@ -70,7 +71,7 @@ fn the_rarest_of_the_drawn_states_is_taken() {
         }
     }
     for seed in 0..100 {
-        let (_, steps) = states.begin(&mut Rng::seeded(seed)).expect("there are states");
+        let steps = states.begin(&mut Rng::seeded(seed)).expect("there are states").steps;
         let mut rng = Rng::seeded(seed);
         rng.below(3);
         let drawn: Vec<u64> = (0..32).map(|_| u64::from(rng.below(40))).collect();

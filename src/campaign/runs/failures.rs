@@ -25,6 +25,11 @@ impl Failures {
         }
     }
 
+    /// Adds a failure that so many runs had, of which this one is to be shown.
+    pub(in crate::campaign) fn add_known(&mut self, shown: Trial, runs: u32) {
+        self.all.push((shown, runs));
+    }
+
     /// Adds the failures of later runs.
     pub(in crate::campaign) fn join(&mut self, other: Failures) {
         for (trial, runs) in other.all {

@@ -6,7 +6,7 @@ use crate::cli::io::files;
 use crate::formats::journal::{Entry, Header, Journal};
 use parking_lot::Mutex;
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 /// Open journal, which no other process has open.
@@ -21,14 +21,7 @@ impl OpenJournal {
     pub(in crate::cli) fn open(path: &Path, header: &Header, resumes: bool) -> Result<(Self, Vec<Entry>), Refusal> {
         let name = path.to_string_lossy().into_owned();
         let cannot = |why: &dyn std::fmt::Display| Refusal::new(format_args!("cannot use the journal `{name}`: {why}"));
-        match files::create(path, &header.to_line()) {
-            Ok(()) => {}
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(cannot(&error)),
-            Err(_) if !resumes => {
-                return Err(cannot(&"it already exists; continue it with --resume, or give another name"));
-            }
-            Err(_) => {}
-        }
+        files::claim(path, &header.to_line(), resumes).map_err(|why| cannot(&why))?;
         let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(|e| cannot(&e))?;
         if file.try_lock().is_err() {
             return Err(cannot(&"it is open in another process"));

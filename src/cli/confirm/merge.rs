@@ -8,24 +8,28 @@ use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::files;
 use crate::cli::{CommandContext, Refusal};
 use crate::formats::campaigns::CampaignReport;
-use std::path::PathBuf;
+use crate::formats::corpus::Corpus;
+use std::path::{Path, PathBuf};
 
 const ABOUT: &str = "\
 Combines the parts of a campaign, which `raceflip confirm DIR --partition 1/3 --out part1.json` wrote, for example on several machines. \
-The result is the same, to the byte, as that of the whole campaign.";
+The result is the same, to the byte, as that of the whole campaign.
+
+Files of `raceflip fuzz --corpus` (`*.corpus`) of one model are joined as well: the result is printed, or written with --out.";
 
 const AFTER: &str = "\
 Examples:
   raceflip merge part1.json part2.json part3.json
   raceflip merge part*.json --format json > whole.json
+  raceflip merge one/app.corpus two/app.corpus --out seeds/app.corpus
 
 Exit status: that of `raceflip confirm`";
 
-/// Combine the parts of a campaign
+/// Combine the parts of a campaign, or several corpora of a model
 #[derive(clap::Args, Debug)]
 #[command(long_about = ABOUT, after_long_help = AFTER)]
 pub(in crate::cli) struct Args {
-    /// Results of `raceflip confirm --partition`, as JSON
+    /// Results of `raceflip confirm --partition`, as JSON, or files of `raceflip fuzz --corpus`
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
@@ -46,13 +50,13 @@ pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<Ex
     if let Some(path) = &args.out {
         files::may_write(path)?;
     }
+    let is_corpus = |path: &PathBuf| path.extension().is_some_and(|e| e == "corpus");
+    if args.files.iter().any(is_corpus) {
+        return corpora(&args, context);
+    }
     let mut parts = Vec::new();
     for path in &args.files {
-        let name = path.to_string_lossy().into_owned();
-        let cannot = |why: &dyn std::fmt::Display| Refusal::new(format_args!("cannot read `{name}`: {why}"));
-        let text = std::fs::read_to_string(path).map_err(|e| cannot(&e))?;
-        let part = CampaignReport::from_json(&text).map_err(|e| cannot(&e))?;
-        parts.push((name, part));
+        parts.push((path.to_string_lossy().into_owned(), read(path, CampaignReport::from_json)?));
     }
     let mut whole = CampaignReport::merged(parts).map_err(Refusal::new)?;
     let judged = gate.judge_all(&mut whole);
@@ -60,4 +64,29 @@ pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<Ex
         files::write(path, &format!("{}\n", whole.to_json()))?;
     }
     Ok(print_campaign(&whole, (&args.result, &args.group), (&gate, &judged), &mut context.out))
+}
+
+// Reads a file. `parse` returns what it contains, or why it cannot be used.
+fn read<T, E: std::fmt::Display>(path: &Path, parse: impl Fn(&str) -> Result<T, E>) -> Result<T, Refusal> {
+    let name = path.to_string_lossy().into_owned();
+    let cannot = |why: &dyn std::fmt::Display| Refusal::new(format_args!("cannot read `{name}`: {why}"));
+    let text = std::fs::read_to_string(path).map_err(|e| cannot(&e))?;
+    parse(&text).map_err(|e| cannot(&e))
+}
+
+// Joins corpora of one model, and prints the result or writes it.
+fn corpora(args: &Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
+    let mut whole: Option<Corpus> = None;
+    for path in &args.files {
+        whole = Some(read(path, |text| {
+            let (part, _) = Corpus::read(text)?;
+            whole.clone().map_or(Ok(part.clone()), |whole| whole.merged(part))
+        })?);
+    }
+    let text = whole.map_or(String::new(), |whole| whole.to_toml());
+    match &args.out {
+        Some(path) => files::write(path, &text)?,
+        None => context.out.file(&text),
+    }
+    Ok(ExitStatus::Nothing)
 }

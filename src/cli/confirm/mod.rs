@@ -22,7 +22,7 @@ use crate::cli::io::load::{self, Model};
 use crate::cli::io::reports::{ReportFormat, ReportedModels};
 use crate::cli::io::timer::{Timer, duration};
 use crate::cli::io::{files, interrupt};
-use crate::cli::models::seeds::Seeds;
+use crate::cli::models::seeds::{Kept, Seeds};
 use crate::cli::models::suite;
 use crate::cli::{CommandContext, Refusal};
 use crate::formats::campaign::ConfirmReport;
@@ -330,30 +330,34 @@ fn one(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitSta
 // files.
 fn save(seeds: &Seeds, model: &Model, report: &ConfirmReport) -> Result<BTreeSet<String>, Refusal> {
     let mut files = BTreeSet::new();
+    let mut keep = |expected: String, (signature, token): (&str, &str), what: &str| {
+        let kept = Kept { signature, token, what, by: "confirm" };
+        seeds.keep(model, expected, &kept).map(|name| _ = files.insert(name))
+    };
     let orders = report.order_pairs.iter().filter(|pair| !pair.is_of_ring());
     for pair in report.pairs.iter().chain(orders) {
         for (_, harm) in words::hurting(pair) {
             let what = words::failure(harm);
             let run = (harm.signature.as_str(), harm.again.token.as_str());
-            files.insert(seeds.keep(model, format!("{} ~ {}: harmful", pair.a.site, pair.b.site), run, &what)?);
+            keep(format!("{} ~ {}: harmful", pair.a.site, pair.b.site), run, &what)?;
         }
     }
     for violation in report.atomicity.iter().flat_map(|of| &of.violations) {
         if let Some(harm) = violation.harm() {
             let expected = format!("no atomicity violation \"{}\"", violation.transaction);
             let run = (harm.signature.as_str(), harm.again.token.as_str());
-            files.insert(seeds.keep(model, expected, run, &words::failure(harm))?);
+            keep(expected, run, &words::failure(harm))?;
         }
     }
     for deadlock in report.rings.iter().flat_map(RingFacts::deadlocks) {
         let run = (deadlock.signature.as_str(), deadlock.again.token.as_str());
-        files.insert(seeds.keep(model, "no deadlock ring".to_owned(), run, &words::failure(deadlock))?);
+        keep("no deadlock ring".to_owned(), run, &words::failure(deadlock))?;
     }
     for finding in report.findings() {
         if let Subject::Failure(fails, _) = finding.subject {
             let what = words::failure(fails);
             let run = (fails.signature.as_str(), fails.again.token.as_str());
-            files.insert(seeds.keep(model, "no failure".to_owned(), run, &what)?);
+            keep("no failure".to_owned(), run, &what)?;
         }
     }
     Ok(files)

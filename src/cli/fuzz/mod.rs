@@ -1,15 +1,19 @@
 //! `raceflip fuzz`: looks for any failure of a model, by runs that learn from each other.
 //!
-//! The room of learning campaigns: the command, and its result as text (`text`).
+//! The room of learning campaigns: the command, its journal, the corpus of a model, and its result as text (`text`).
 
+mod corpus;
+mod journal;
 mod text;
 
-use crate::campaign::{self, CampaignPlan, FuzzPlan, FuzzReport};
+use crate::campaign::{self, CampaignContext, CampaignPlan, FuzzKeeper, FuzzPlan, FuzzReport, FuzzStart};
 use crate::cli::args::{DefineArgs, Format, JobArgs, LimitArgs, ResultArgs, SeedArgs, head, workers};
 use crate::cli::io::bar::CampaignBar;
 use crate::cli::io::exit::ExitStatus;
+use crate::cli::io::files;
 use crate::cli::io::interrupt;
 use crate::cli::io::load::Model;
+use crate::cli::io::output::many;
 use crate::cli::io::timer::{Timer, duration};
 use crate::cli::models::per_model::CommandModels;
 use crate::cli::run::shrink_mode;
@@ -17,7 +21,9 @@ use crate::cli::{CommandContext, Refusal};
 use crate::formats::fuzz::FuzzReport as FuzzJson;
 use crate::shrink::ShrinkResult;
 use crate::token::Token;
-use std::path::PathBuf;
+use corpus::{OpenCorpus, SavedCorpus};
+use journal::FuzzJournal;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -32,6 +38,9 @@ The first run that fails is shrunk (see `raceflip shrink --help`), and its timel
 Without a failure the result says what the runs have shown: how many of the possible pairs of a write and a read, the statements that no run performed, and the states. \
 That proves nothing; `raceflip explore` may.
 
+With --corpus, failures are saved as `raceflip test` saves them, and runs that together show all pairs that were seen. The next search begins with them. \
+With --journal, a search that was interrupted or killed goes on later, as if nothing had happened.
+
 The number of workers changes no result. With --time the number of runs depends on the machine, but run i is the same.";
 
 const AFTER: &str = "\
@@ -39,6 +48,8 @@ Examples:
   raceflip fuzz app.race
   raceflip fuzz app.race --runs 100000 --seed 7
   raceflip fuzz app.race --time 8h --runs 1000000000 --keep-going     over night
+  raceflip fuzz app.race --runs 1000000 --journal app.journal         goes on with --resume if it is killed
+  raceflip fuzz app.race --corpus seeds               begin with what earlier searches have saved
   raceflip fuzz models                                all models below a folder (an array in JSON)
   raceflip fuzz app.race --pairs                      also each pair, with the runs that showed it
   raceflip fuzz app.race --format json | jq '.failures[].text'
@@ -67,6 +78,15 @@ pub(super) struct Args {
     /// Go on after a failure, and list all failures
     #[arg(long, help_heading = head::EFFORT)]
     keep_going: bool,
+    /// Begin with the failures and runs that are saved in this folder, and save those of this search there
+    #[arg(long, value_name = "DIR", help_heading = head::SAVED)]
+    corpus: Option<PathBuf>,
+    /// Record the state of the search in this file, at most once a minute and at the end, so that it can be resumed
+    #[arg(long, value_name = "FILE", help_heading = head::LONG)]
+    journal: Option<PathBuf>,
+    /// Resume the search of the journal, if there is one; the result is the same as without the interruption
+    #[arg(long, requires = "journal", help_heading = head::LONG)]
+    resume: bool,
     #[command(flatten)]
     seed: SeedArgs,
     #[command(flatten)]
@@ -96,10 +116,15 @@ struct Fuzzed<'m> {
     found: FuzzReport,
     /// For each failure, a smaller run with the same failure, if one was looked for and found.
     smaller: Vec<Option<Box<ShrinkResult>>>,
+    /// What was saved for later searches.
+    saved: Option<SavedCorpus>,
 }
 
 pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
     let models = CommandModels::find(&args.paths, args.defines.resolve())?;
+    if args.journal.is_some() && models.many {
+        return Err(Refusal::new("--journal needs a single model: give one file"));
+    }
     let stop = interrupt::install();
     let timer = Timer::start(args.time, stop.clone());
     let why = || if timer.is_up() { "the time is up" } else { "interrupted" };
@@ -121,9 +146,26 @@ fn one(
         ..CampaignPlan::new(&**model)
     };
     let fuzz = FuzzPlan { runs: args.runs, keeps_going: args.keep_going };
+    let corpus = args.corpus.as_deref().map(|folder| OpenCorpus::open(folder, model)).transpose()?;
+    let mut start = FuzzStart::default();
+    if let Some(corpus) = &corpus {
+        start.saved = corpus.saved().to_vec();
+    }
+    let mut journal = None;
+    if let Some(path) = &args.journal {
+        files::distinct(&[("--journal", Some(path))], ("model", &[&model.path]))?;
+        let (open, memory) = FuzzJournal::open(path, &plan, args.resume)?;
+        if let Some(memory) = &memory {
+            context.out.note(format_args!("{} are already in the journal", many(memory.runs, "run")));
+        }
+        start.memory = memory;
+        journal = Some(open);
+    }
+    start.keeper = journal.as_mut().map(|journal| journal as &mut dyn FuzzKeeper);
     let bar = CampaignBar::new("run");
-    let found = campaign::fuzz(&plan, &fuzz, campaign::CampaignContext { stop, progress: &bar });
+    let found = campaign::fuzz_from(&plan, &fuzz, start, CampaignContext { stop, progress: &bar });
     bar.finish();
+    let found = found.map_err(|e| journal::cannot(args.journal.as_deref().unwrap_or(Path::new("")), &e))?;
     let smaller = found.failures.iter().map(|failure| {
         let token = failure.report.evidence.token.parse::<Token>().ok().filter(|_| !args.no_shrink)?;
         // The time of `--time` is for the search: a failure that it found is shrunk after it.
@@ -131,13 +173,21 @@ fn one(
         let stop = if timer.is_up() { &patient } else { stop };
         shrink_mode::smaller(model, &token, &failure.report.outcome, stop)
     });
-    let fuzzed = Fuzzed { model, plan: &plan, fuzz, smaller: smaller.collect(), found };
+    let smaller = smaller.collect();
+    let mut fuzzed = Fuzzed { model, plan: &plan, fuzz, smaller, found, saved: None };
+    let mut refused: Vec<Refusal> = journal.as_ref().and_then(FuzzJournal::refusal).into_iter().collect();
+    match corpus.map(|corpus| corpus.save(&fuzzed)).transpose() {
+        Ok(saved) => fuzzed.saved = saved,
+        Err(refusal) => refused.push(refusal),
+    }
     let interrupted = !fuzzed.found.complete && !timer.is_up();
+    refused.iter().for_each(|refusal| context.out.refuse(refusal));
     let status = match (fuzzed.found.failures.is_empty(), interrupted) {
         (false, _) => ExitStatus::Found,
         (true, true) => ExitStatus::Interrupted,
         (true, false) => ExitStatus::Nothing,
     };
+    let status = if refused.is_empty() { status } else { status.and(ExitStatus::Refused) };
     if args.result.format == Format::Json {
         let smaller: Vec<_> = fuzzed.smaller.iter().map(Option::as_deref).collect();
         let json = FuzzJson::new(model.name(), &plan, &fuzz, &fuzzed.found, &smaller).to_json();

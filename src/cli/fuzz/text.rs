@@ -12,7 +12,7 @@ use crate::cli::run::shrink_mode::{ShrinkMode, sizes};
 use crate::cli::run::timeline::TimelineView;
 use crate::cli::{CommandContext, Refusal};
 use crate::formats::failure_place::ending;
-use crate::formats::fuzz::base;
+use crate::formats::fuzz::base_name;
 use crate::sched::site_text;
 use crate::token::Token;
 use crate::world::Statement;
@@ -44,9 +44,22 @@ pub(super) fn print(
     if args.pairs {
         list(fuzzed, out);
     }
+    if let Some(saved) = fuzzed.saved.as_ref().filter(|_| !args.result.quiet) {
+        for name in &saved.failures {
+            writeln!(out, "{} {name}", paint(BOLD, "saved in"));
+        }
+        if saved.runs > 0 {
+            let runs = many(saved.runs as u64, "run");
+            row(out, "corpus", format!("{runs} that show what was seen, in {}", saved.name));
+        }
+    }
     if interrupted {
         let (made, all) = (HumanCount(fuzzed.found.runs), many(fuzzed.fuzz.runs, "run"));
         out.note(format_args!("interrupted after {made} of {all}"));
+        if let Some(path) = &args.journal {
+            let name = path.to_string_lossy();
+            out.note(format_args!("the same command with `--resume` goes on from the journal `{name}`"));
+        }
     }
     Ok(())
 }
@@ -54,7 +67,10 @@ pub(super) fn print(
 // Prints the only failure: how it was found, and its run, shrunk if possible.
 fn only(fuzzed: &Fuzzed<'_>, failure: &FuzzFailure, args: &Args, context: &mut CommandContext) -> Result<(), Refusal> {
     let model = fuzzed.model;
-    writeln!(context.out, "run {} fails ({})", HumanCount(failure.run), how(fuzzed, &failure.made));
+    match failure.run {
+        0 => writeln!(context.out, "a saved run fails"),
+        run => writeln!(context.out, "run {} fails ({})", HumanCount(run), how(fuzzed, &failure.made)),
+    }
     // The campaign has written the token, so it can be read.
     let Ok(token) = failure.report.evidence.token.parse::<Token>() else { return Ok(()) };
     let smaller = fuzzed.smaller.first().cloned().flatten();
@@ -81,8 +97,12 @@ fn failures(fuzzed: &Fuzzed<'_>, args: &Args, out: &mut Output) {
     for (failure, smaller) in found.failures.iter().zip(&fuzzed.smaller) {
         let report = &failure.report;
         let text = ending(fuzzed.model, &report.outcome).unwrap_or_else(|| report.signature.clone());
-        let (runs, first) = (many(u64::from(report.runs), "run"), HumanCount(failure.run));
-        writeln!(out, "{}, in {runs}, first in run {first} ({})", paint(BAD, text), how(fuzzed, &failure.made));
+        let runs = many(u64::from(report.runs), "run");
+        let first = match failure.run {
+            0 => "first in a saved run".to_owned(),
+            run => format!("first in run {} ({})", HumanCount(run), how(fuzzed, &failure.made)),
+        };
+        writeln!(out, "{}, in {runs}, {first}", paint(BAD, text));
         if args.result.quiet {
             continue;
         }
@@ -107,7 +127,7 @@ fn how(fuzzed: &Fuzzed<'_>, made: &HowMade) -> String {
     if let Some(steps) = made.repeated {
         parts.push(format!("from a rare state after {}", many(steps, "step")));
     }
-    parts.push(base(made.pos).to_owned());
+    parts.push(base_name(made.base).to_owned());
     parts.join(", ")
 }
 
@@ -116,13 +136,15 @@ fn pair(fuzzed: &Fuzzed<'_>, writer: Statement, reader: Statement) -> String {
     format!("{} > {}", name(writer), name(reader))
 }
 
+fn row(out: &mut Output, head: &str, text: String) {
+    writeln!(out, "{} {text}", paint(BOLD, format!("{head:<11}")));
+}
+
 // Maximum number of statements that are named without `--pairs`.
 const NAMED: usize = 8;
 
 fn coverage(fuzzed: &Fuzzed<'_>, all: bool, out: &mut Output) {
     let coverage = &fuzzed.found.coverage;
-    let row =
-        |out: &mut Output, head: &str, text: String| writeln!(out, "{} {text}", paint(BOLD, format!("{head:<11}")));
     row(out, "pairs", pairs(coverage, all));
     let orders = orders(coverage);
     if !orders.is_empty() {

@@ -158,6 +158,15 @@ pub(in crate::cli) fn create(path: &Path, text: &str) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Begins the journal of a campaign with its first line, or finds one to resume. Returns why it cannot be used.
+pub(in crate::cli) fn claim(path: &Path, first: &str, resumes: bool) -> Result<(), String> {
+    match create(path, first) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error.to_string()),
+        Err(_) if !resumes => Err("it already exists; continue it with --resume, or give another name".to_owned()),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
 // Start and end of the names of temporary files.
 const BEGINS: &str = ".raceflip-";
 const ENDS: &str = ".tmp";

@@ -27,6 +27,16 @@ pub(in crate::cli) struct StoredFailure {
 
 pub(in crate::cli) type Files = Vec<StoredFailure>;
 
+/// Failure to save.
+pub(in crate::cli) struct Kept<'a> {
+    pub(in crate::cli) signature: &'a str,
+    pub(in crate::cli) token: &'a str,
+    /// The failure in words.
+    pub(in crate::cli) what: &'a str,
+    /// The command that has found it.
+    pub(in crate::cli) by: &'a str,
+}
+
 /// Folder of saved failures, with its contents.
 pub(in crate::cli) struct Seeds {
     folder: PathBuf,
@@ -94,8 +104,8 @@ impl Seeds {
         of_this.map(|(file, saved)| (file.defines.clone().into_iter().collect(), saved.clone()))
     }
 
-    // Path of a model or of a saved failure relative to the root, with `/`.
-    fn name_of(&self, path: &Path) -> String {
+    /// Returns the path of a model or of a saved failure relative to the root, with `/`.
+    pub(in crate::cli) fn name_of(&self, path: &Path) -> String {
         let real = real(path);
         let (mut from, mut to) = (self.root.components().peekable(), real.components().peekable());
         while from.peek().is_some() && from.peek() == to.peek() {
@@ -150,20 +160,15 @@ impl Seeds {
         self.create(&seed, |path| self.comment(&seed, case, line, shown, path))
     }
 
-    /// Saves the run in which a harmful order fails. `expectation` is the text of a matching `expect` line, `what`
-    /// describes the failure in words.
-    pub(in crate::cli) fn keep(
-        &self,
-        model: &Model,
-        expectation: String,
-        (signature, token): (&str, &str),
-        what: &str,
-    ) -> Result<String, Refusal> {
+    /// Saves a failure that no test has found. `expectation` is the text of a matching `expect` line. Returns the name
+    /// of the file.
+    pub(in crate::cli) fn keep(&self, model: &Model, expectation: String, kept: &Kept<'_>) -> Result<String, Refusal> {
+        let Kept { signature, token, what, by } = kept;
         let seed = self.seed(model, expectation, signature, token);
         self.create(&seed, |path| {
             let again = self.replay_text(&seed, path);
             let lines = [
-                "A failure, saved by `raceflip confirm`:".to_owned(),
+                format!("A failure, saved by `raceflip {by}`:"),
                 format!("    {what}"),
                 "Replay it step by step, in the parent folder of this file's folder, with".to_owned(),
                 again,

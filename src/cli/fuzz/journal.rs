@@ -1,0 +1,60 @@
+//! Keeps the journal of a learning campaign on disk: its state after a whole round, at most once a minute, and at the
+//! end.
+
+use crate::campaign::{CampaignPlan, FuzzKeeper, FuzzMemory};
+use crate::cli::Refusal;
+use crate::cli::io::files;
+use crate::formats::fuzz_journal::{FuzzHeader, read, text};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Time between two states that are kept.
+const PAUSE: Duration = Duration::from_secs(60);
+
+/// Journal of a campaign that is performed.
+pub(super) struct FuzzJournal {
+    path: PathBuf,
+    header: FuzzHeader,
+    kept: Instant,
+    // The last error of writing it.
+    wrong: Option<String>,
+}
+
+impl FuzzJournal {
+    /// Opens a journal, a new one or one to resume, and reads the state that it has kept.
+    pub(super) fn open(path: &Path, plan: &CampaignPlan, resumes: bool) -> Result<(Self, Option<FuzzMemory>), Refusal> {
+        let header = FuzzHeader::new(plan);
+        files::claim(path, &header.to_line(), resumes).map_err(|why| cannot(path, &why))?;
+        files::may_write(path)?;
+        let bytes = std::fs::read(path).map_err(|e| cannot(path, &e))?;
+        let memory = read(&bytes, &header, &plan.program.code.setup).map_err(|why| cannot(path, &why))?;
+        Ok((Self { path: path.to_owned(), header, kept: Instant::now(), wrong: None }, memory))
+    }
+
+    /// Returns the error that kept the last state from the disk, if there was one.
+    pub(super) fn refusal(&self) -> Option<Refusal> {
+        let why = self.wrong.as_ref()?;
+        let name = self.path.to_string_lossy().into_owned();
+        Some(Refusal::new(format_args!(
+            "cannot write the journal `{name}`: {why}; its contents are valid, and --resume continues from them"
+        )))
+    }
+}
+
+/// Returns the refusal of a journal that cannot be used.
+pub(super) fn cannot(path: &Path, why: &dyn std::fmt::Display) -> Refusal {
+    let name = path.to_string_lossy().into_owned();
+    Refusal::new(format_args!("cannot use the journal `{name}`: {why}"))
+}
+
+impl FuzzKeeper for FuzzJournal {
+    fn is_due(&mut self) -> bool {
+        self.kept.elapsed() >= PAUSE
+    }
+
+    fn keep(&mut self, memory: &FuzzMemory) {
+        let written = files::replace(&self.path, &text(&self.header, memory));
+        self.wrong = written.err().map(|e| e.to_string());
+        self.kept = Instant::now();
+    }
+}
