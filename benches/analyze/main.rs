@@ -14,11 +14,16 @@ mod mode;
 mod numbers;
 #[path = "../common/pages.rs"]
 mod pages;
+mod plot;
+#[allow(dead_code, reason = "other benchmarks use the rest")]
+#[path = "../common/svg.rs"]
+mod svg;
 mod synthetic;
 
 use clap::Parser;
 use mode::Mode;
 use numbers::Spread;
+use plot::{Point, Series};
 use raceflip::detect::DetectorId;
 use raceflip::detect::happens_before::{Options, SourceOrder};
 use raceflip::formats::traces;
@@ -129,8 +134,8 @@ fn everything(quick: bool) -> Result<(), String> {
     logs(&mut page, rounds)?;
     apps(&mut page, rounds);
     causal(&mut page, quick, None);
-    growth(&mut page, quick, None);
-    pages::write(&pages::folder(quick, "analyze"), &[("analyze.md", page)])
+    let plot = plot::growth(&growth(&mut page, quick, None));
+    pages::write(&pages::folder(quick, "analyze"), &[("analyze.md", page), ("analyze_growth.svg", plot)])
 }
 
 fn logs(page: &mut String, rounds: usize) -> Result<(), String> {
@@ -210,7 +215,11 @@ fn causal(page: &mut String, quick: bool, tasks: Option<u32>) {
     }
 }
 
-fn growth(page: &mut String, quick: bool, tasks: Option<u32>) {
+// Names of the curves of the growth.
+const SERIES: [&str; 3] = ["1 M operations", "10 M operations", "1 M, most tasks in order"];
+
+// Returns what is in the plot: the traces that differ in their number of tasks.
+fn growth(page: &mut String, quick: bool, tasks: Option<u32>) -> Vec<Series> {
     let base = Shape {
         name: "base",
         operations: 1_000_000,
@@ -256,8 +265,10 @@ fn growth(page: &mut String, quick: bool, tasks: Option<u32>) {
     ];
     let _ = writeln!(
         page,
-        "\n## Growth\n\nSynthetic traces, of which one number grows. The rest is 1 M operations, 2,000 fields, 30 threads, 4 loopers, 2,000 tasks, a fifth of them events, a fifth from another thread, a tenth delayed. What grows with tasks is the number of those that have no order: each has to be known by itself.\n\n| what grows | operations | tasks | loopers | threads | races | ms | M/s | bytes | no merging M/s |\n|---|---|---|---|---|---|---|---|---|---|"
+        "\n## Growth\n\nSynthetic traces, of which one number grows. The rest is 1 M operations, 2,000 fields, 30 threads, 4 loopers, 2,000 tasks, a fifth of them events, a fifth from another thread, a tenth delayed. What grows with tasks is the number of those that have no order: each has to be known by itself.\n\n![Operations a second and bytes an operation, by tasks](analyze_growth.svg)\n\n| what grows | operations | tasks | loopers | threads | races | ms | M/s | bytes | no merging M/s |\n|---|---|---|---|---|---|---|---|---|---|"
     );
+    let [few, many, tight] = SERIES;
+    let mut series: Vec<Series> = SERIES.map(|name| Series { name, points: Vec::new() }).into();
     for (what, shapes) in shapes {
         for shape in shapes.into_iter().filter(|shape| tasks.is_none_or(|tasks| tasks == shape.tasks)) {
             let shape = Shape {
@@ -273,6 +284,14 @@ fn growth(page: &mut String, quick: bool, tasks: Option<u32>) {
             let apart = Cost::of(&trace, Options { merging: false, ..RACES }, 1);
             let Shape { tasks, loopers, threads, .. } = shape;
             let Cost { operations, seconds, races, .. } = &cost;
+            let of = match what {
+                "tasks" if shape.operations > base.operations / scale => many,
+                "tasks" => few,
+                "tasks, most of them in order" => tight,
+                _ => "",
+            };
+            let point = Point { tasks, rate: cost.rate(), bytes: cost.bytes() };
+            series.iter_mut().filter(|series| series.name == of).for_each(|series| series.points.push(point));
             let _ = writeln!(
                 page,
                 "| {what} | {operations} | {tasks} | {loopers} | {threads} | {races} | {:.1} | {:.1} | {:.0} | {:.1} |",
@@ -286,4 +305,5 @@ fn growth(page: &mut String, quick: bool, tasks: Option<u32>) {
             }
         }
     }
+    series
 }

@@ -56,6 +56,28 @@ pub(crate) fn bar(axis: &Axis, (left, y): (f64, f64), class: &str, rate: Spread)
     )
 }
 
+/// Returns the grid lines of a vertical axis over a panel that begins at `left` and has this width.
+pub(crate) fn upright(axis: &Axis, (left, width): (f64, f64)) -> String {
+    let line = |power: i32| {
+        let (y, right) = (axis.at(10f64.powi(power)), left + width);
+        format!(
+            "<line class=\"grid\" x1=\"{left}\" y1=\"{y:.1}\" x2=\"{right}\" y2=\"{y:.1}\"/>\n<text class=\"end\" x=\"{}\" y=\"{:.1}\">{}</text>\n",
+            left - 8.0,
+            y + 4.0,
+            decade(power)
+        )
+    };
+    (axis.from..=axis.to).map(line).collect()
+}
+
+/// Returns a line through points, and a dot at each.
+pub(crate) fn curve(class: &str, points: impl Iterator<Item = (f64, f64)> + Clone) -> String {
+    let path: Vec<String> = points.clone().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+    let dot = |(x, y): (f64, f64)| format!("<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"/>\n");
+    let dots: String = points.map(dot).collect();
+    format!("<polyline class=\"{class} line\" points=\"{}\"/>\n{dots}", path.join(" "))
+}
+
 const LIGHT: &str = "\
 text { font: 12px sans-serif; fill: #1f2328 }
 .head { font-size: 14px; font-weight: bold }

@@ -4,7 +4,7 @@
 use crate::measure::Timed;
 use crate::numbers::{Axis, Spread};
 use crate::report::Results;
-use crate::svg::{BAR, bar, decade, grid, head, sign};
+use crate::svg::{BAR, bar, curve, decade, grid, head, sign, upright};
 use crate::tools::{TOOLS, Tool};
 use std::fmt::Write as _;
 
@@ -83,7 +83,7 @@ pub(crate) fn growth(results: &Results) -> String {
     let most = all().map(|row| row.workload.size()).max().unwrap_or(1);
     let by_size = |row: &Timed| GAP + PANEL * row.workload.size() as f64 / most as f64;
     for (left, axis) in [(GAP, &states_up), (second, &rates_up)] {
-        upright(&mut out, axis, left);
+        out += &upright(axis, (left, PANEL));
     }
     for size in (0..=most).step_by(1 + most as usize / 10) {
         let x = GAP + PANEL * size as f64 / most as f64;
@@ -98,29 +98,13 @@ pub(crate) fn growth(results: &Results) -> String {
         writeln!(out, "<text x=\"{x}\" y=\"{}\">{text}</text>", bottom + 40.0).expect(STRING);
     }
     for (_, class, rows) in series {
-        curve(&mut out, class, rows.iter().map(|row| (by_size(row), states_up.at(row.counts.states as f64))));
-        curve(&mut out, class, rows.iter().map(|row| (states.at(row.counts.states as f64), rates_up.at(rate(row)))));
+        let by_size = rows.iter().map(|row| (by_size(row), states_up.at(row.counts.states as f64)));
+        let by_states = rows.iter().map(|row| (states.at(row.counts.states as f64), rates_up.at(rate(row))));
+        out += &curve(class, by_size);
+        out += &curve(class, by_states);
     }
     out.push_str("</svg>\n");
     out
-}
-
-// Draws the grid lines of a vertical axis over a panel.
-fn upright(out: &mut String, axis: &Axis, left: f64) {
-    for power in axis.from..=axis.to {
-        let (y, right) = (axis.at(10f64.powi(power)), left + PANEL);
-        writeln!(out, "<line class=\"grid\" x1=\"{left}\" y1=\"{y:.1}\" x2=\"{right}\" y2=\"{y:.1}\"/>").expect(STRING);
-        let (x, y) = (left - 8.0, y + 4.0);
-        writeln!(out, "<text class=\"end\" x=\"{x}\" y=\"{y:.1}\">{}</text>", decade(power)).expect(STRING);
-    }
-}
-
-fn curve(out: &mut String, class: &str, points: impl Iterator<Item = (f64, f64)> + Clone) {
-    let path: Vec<String> = points.clone().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
-    writeln!(out, "<polyline class=\"{class} line\" points=\"{}\"/>", path.join(" ")).expect(STRING);
-    for (x, y) in points {
-        writeln!(out, "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"/>").expect(STRING);
-    }
 }
 
 const LIGHT: &str = "\

@@ -19,6 +19,7 @@ mod pages;
 mod peers;
 mod plot;
 mod report;
+#[allow(dead_code, reason = "other benchmarks use the rest")]
 #[path = "../common/svg.rs"]
 mod svg;
 mod workloads;
