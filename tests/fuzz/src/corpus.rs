@@ -1,5 +1,5 @@
-//! Fuzzes corpora of learning campaigns: the result is an error with a line or a reason, or a file that is written as it
-//! was read.
+//! Fuzzes corpora of learning campaigns: the result is an error with a line or a reason, or a file that is written as
+//! it was read.
 
 use raceflip::formats::corpus::{Corpus, CorpusError};
 
