@@ -112,7 +112,7 @@ fn asked(learned: &mut Learned, rng: &mut Rng) -> Option<(ReadPair, Ask)> {
         scope: AskedScope::Places(known.places),
         stays,
         passes,
-        patience: 2 * learned.longest + 100,
+        patience: learned.longest.saturating_mul(2).saturating_add(100),
     };
     Some((pair, ask))
 }

@@ -18,7 +18,7 @@ impl Failures {
     pub(in crate::campaign) fn add(&mut self, trial: &Trial) {
         match self.all.iter_mut().find(|(t, _)| t.signature == trial.signature) {
             Some((shown, runs)) => {
-                *runs += 1;
+                *runs = runs.saturating_add(1);
                 prefer(shown, trial);
             }
             None => self.all.push((trial.clone(), 1)),

@@ -50,7 +50,7 @@ pub(super) fn print(
         }
         if saved.runs > 0 {
             let runs = many(saved.runs as u64, "run");
-            row(out, "corpus", format!("{runs} that show what was seen, in {}", saved.name));
+            row(out, "corpus", format!("{runs} in {}", saved.name));
         }
     }
     if interrupted {

@@ -7,6 +7,8 @@
 
 pub mod arguments;
 pub mod campaign;
+pub mod corpus;
+pub mod fuzz_journal;
 pub mod journal;
 pub mod model;
 pub mod pairs;
@@ -19,9 +21,11 @@ pub mod traces;
 pub type Check = fn(&[u8]);
 
 /// All checks, each with the name of its fuzz target, which is also the folder of its corpus.
-pub const ALL: [(&str, Check); 9] = [
+pub const ALL: [(&str, Check); 11] = [
     ("arguments", arguments::check),
     ("campaign", campaign::check),
+    ("corpus", corpus::check),
+    ("fuzz_journal", fuzz_journal::check),
     ("journal", journal::check),
     ("model", model::check),
     ("pairs", pairs::check),
