@@ -202,7 +202,7 @@ mod tests {
     fn a_graph_that_takes_half_of_the_memory_is_given_up() {
         let stop = AtomicBool::new(false);
         let context = SearchContext { stop: &stop, progress: &NoSearchProgress };
-        let text = "var x = 0\nthread t(i in 0..2) { loop { x = (x + 1) % 40 } }";
+        let text = "var x = 0\nthread t(i in 0..2) { loop { x = (x + 1) % 100 } }";
         let model = Model::from_text("large.race", text, &[]).expect(text);
         let found = |memory| {
             let bounds = Bounds { memory, ..Bounds::default() };
@@ -212,6 +212,6 @@ mod tests {
         };
         let states = explore(&SearchPlan::new(&model), context).states;
         assert_eq!(found(1 << 30), (true, Some(1)), "{states} states");
-        assert_eq!(found(6 << 20), (true, None), "{states} states");
+        assert_eq!(found(3_900_000), (true, None), "{states} states");
     }
 }
