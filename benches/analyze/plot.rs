@@ -1,5 +1,5 @@
-//! Draws the plot of the growth: operations a second, and bytes an operation, by the number of tasks, as lines. The axes
-//! are logarithmic.
+//! Draws the plot of the growth: operations a second, and bytes an operation, by the number of tasks, as lines. The
+//! axes are logarithmic.
 
 use crate::numbers::{Axis, Spread};
 use crate::svg::{curve, decade, head, sign, upright};

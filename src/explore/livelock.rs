@@ -42,9 +42,9 @@ pub fn livelocks<P: Program<Guest: Snapshot>>(
 }
 
 /// Like [`explore`](super::explore), and returns the possible livelocks as well, unless the search is cut: it searches
-/// once for both, unless the plan reduces the search. `phase` is called when it begins to look for livelocks. The second
-/// result is `None` if the livelocks are not known: after a search that has left out states, or if there was not enough
-/// memory for the graph of states.
+/// once for both, unless the plan reduces the search. `phase` is called when it begins to look for livelocks. The
+/// second result is `None` if the livelocks are not known: after a search that has left out states, or if there was not
+/// enough memory for the graph of states.
 #[must_use]
 pub fn explore_with_livelocks<P: Program<Guest: Snapshot>>(
     plan: &SearchPlan<'_, P>,
@@ -94,8 +94,8 @@ fn of_search<P: Program<Guest: Snapshot>>(
     (found, None)
 }
 
-// Returns the livelock of a component; `None` if no thread that should end stays alive in it. `entry` are the digests of
-// the states on the shortest way to it, and `round` returns those of the states on a way round it.
+// Returns the livelock of a component; `None` if no thread that should end stays alive in it. `entry` are the digests
+// of the states on the shortest way to it, and `round` returns those of the states on a way round it.
 fn livelock<P: Program<Guest: Snapshot>>(
     plan: &SearchPlan<'_, P>,
     scale: Scale,
@@ -170,14 +170,14 @@ mod tests {
         all
     }
 
-    // Threads that stay alive in each livelock, by model. The sets of threads that have ended tell the components of the
-    // last model but one; in the last but three, each turn of the looper begins a task.
+    // Threads that stay alive in each livelock, by model. In the last model but one, the threads that have ended make
+    // the difference; in the last but three, each turn of the looper begins a task.
     const LIVELOCKS: [&[&[usize]]; 7] =
         [&[&[1]], &[&[0, 1]], &[&[0, 1, 2]], &[], &[], &[&[0], &[0, 1], &[0, 1, 2], &[0, 2], &[1], &[1, 2]], &[]];
 
     // States of the only livelock of the first models: b reads and yields; a is at one of four operations, b at one of
-    // two, and they cannot both hold y; three turns, in which one thread is at one of three operations and the others at
-    // one of two.
+    // two, and they cannot both hold y; there are three turns, and in each one thread is at one of three operations and
+    // the others are at one of two.
     const STATES: [usize; 3] = [2, 7, 36];
 
     #[test]
