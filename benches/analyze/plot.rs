@@ -6,6 +6,7 @@ use crate::svg::{curve, decade, head, sign, upright};
 use std::fmt::Write as _;
 
 /// The cost of a trace.
+#[derive(Clone, Copy)]
 pub(crate) struct Point {
     pub(crate) tasks: u32,
     /// Millions of operations a second.
