@@ -30,6 +30,12 @@ const GAP: f64 = 70.0;
 // CSS classes of the series.
 const CLASSES: [&str; 3] = ["raceflip", "stateright", "spin"];
 
+// What a panel shows of a point, and its title.
+type Shown = (fn(&Point) -> f64, &'static str);
+
+const RATE: Shown = (|p| p.rate, "millions of operations a second, by tasks");
+const BYTES: Shown = (|p| p.bytes, "bytes an operation, by tasks");
+
 /// Returns a plot with two panels: operations a second and bytes an operation, by tasks.
 pub(crate) fn growth(series: &[Series]) -> String {
     let label = "Operations a second and bytes an operation by number of tasks, on logarithmic axes";
@@ -44,11 +50,8 @@ pub(crate) fn growth(series: &[Series]) -> String {
         Axis::over(&values, start, length)
     };
     let bottom = TOP + HEIGHT;
-    let panels: [(f64, fn(&Point) -> f64, &str); 2] = [
-        (GAP, |p| p.rate, "millions of operations a second, by tasks"),
-        (2.0 * GAP + PANEL, |p| p.bytes, "bytes an operation, by tasks"),
-    ];
-    for (left, of, text) in panels {
+    let panels = [(GAP, RATE), (2.0 * GAP + PANEL, BYTES)];
+    for (left, (of, text)) in panels {
         let tasks = over(|p| f64::from(p.tasks), left, PANEL);
         // A negative length makes an axis point upwards.
         let up = over(of, bottom, -HEIGHT);

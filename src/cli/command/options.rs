@@ -44,10 +44,11 @@ fn an_option_is_the_same_in_each_command() {
             let short = option.get_short().filter(|_| name != "out").map(String::from);
             let heading = option.get_help_heading().map(str::to_owned);
             let words = option.get_help().map(ToString::to_string);
-            // The help of two options differs: the conditions of `--fail-on` depend on the command, and so does what
-            // the command leaves out without `--all`, which also decides the heading of that option.
+            // The help of some options differs: the conditions of `--fail-on`, what `--runs` bounds, what `--pairs`
+            // lists and what a journal records depend on the command. So does what the command leaves out without
+            // `--all`, which also decides the heading of that option.
             let (heading, words) = match name.as_str() {
-                "fail-on" => (heading, None),
+                "fail-on" | "runs" | "pairs" | "journal" | "resume" => (heading, None),
                 "all" => (None, None),
                 _ => (heading, words),
             };

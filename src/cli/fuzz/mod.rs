@@ -70,7 +70,7 @@ pub(super) struct Args {
     /// Maximum number of runs
     #[arg(long, value_name = "N", default_value_t = FuzzPlan::RUNS, value_parser = clap::value_parser!(u64).range(1..=MOST_RUNS), help_heading = head::EFFORT)]
     runs: u64,
-    /// Stop after this time, as in `30s`, `10m` or `8h`
+    /// Stop after this time, as in `30s`, `10m` or `1h`
     ///
     /// The results so far are reported. Their number of runs depends on the machine.
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = head::EFFORT)]
@@ -94,7 +94,7 @@ pub(super) struct Args {
     /// Print each possible pair, with the number of runs that showed it and that asked for it
     #[arg(long, help_heading = head::RESULT)]
     pairs: bool,
-    /// Show the failing run as it was found, without shrinking it
+    /// Show failing runs as they were found, without shrinking them
     #[arg(long, help_heading = head::RESULT)]
     no_shrink: bool,
     #[command(flatten)]
