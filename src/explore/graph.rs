@@ -355,7 +355,7 @@ mod tests {
             let drawn = draw(&mut rng);
             let log = log(&drawn);
             let mut graph = Graph::new(&log, &drawn.table);
-            let found = graph.components(&stop, |_| true).expect("nobody stops it");
+            let found = graph.components(&stop, |_| true).expect("the search is not stopped");
             for component in &found {
                 let round = graph.round(component, component.states[0]);
                 assert_eq!((round[0], round.last()), (component.states[0], round.first()));

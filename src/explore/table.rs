@@ -126,7 +126,7 @@ impl<N> Table<N> {
         TableAccess::Shared(self).insert(way, node).1
     }
 
-    /// Returns the access of a worker. `alone`: nobody else uses the table until the access is dropped.
+    /// Returns the access of a worker. `alone`: no other worker uses the table until the access is dropped.
     pub(super) fn access(&self, alone: bool) -> TableAccess<'_, N> {
         if alone {
             TableAccess::Alone(self, self.shards.iter().map(Mutex::lock).collect())
@@ -253,7 +253,7 @@ fn by_rank<N>(states: &mut [FreshState<N>]) {
 pub(super) enum TableAccess<'t, N> {
     /// Other workers use the table at the same time, so that each access locks a shard.
     Shared(&'t Table<N>),
-    /// Nobody else does, and all shards are locked once.
+    /// No other worker does, and all shards are locked once.
     Alone(&'t Table<N>, Vec<MutexGuard<'t, Shard<N>>>),
 }
 
