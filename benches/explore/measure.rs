@@ -56,7 +56,7 @@ impl Timed {
 
 fn runs(tool: Tool, workload: Workload, with_spin: bool) -> bool {
     match tool {
-        Tool::Raceflip => true,
+        Tool::Raceflip | Tool::RaceflipLivelocks => true,
         Tool::Spin | Tool::SpinBreadth => with_spin && workload.promela().is_some(),
         Tool::Stateright => workload.promela().is_some(),
     }

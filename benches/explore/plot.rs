@@ -21,7 +21,7 @@ const STRING: &str = "a string takes all";
 // Returns the CSS class of a tool.
 fn class(tool: Tool) -> &'static str {
     match tool {
-        Tool::Raceflip => "raceflip",
+        Tool::Raceflip | Tool::RaceflipLivelocks => "raceflip",
         Tool::Spin => "spin",
         Tool::SpinBreadth => "breadth",
         Tool::Stateright => "stateright",
