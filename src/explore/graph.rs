@@ -3,42 +3,83 @@
 use super::Cut;
 use super::table::{StateId, Table};
 use super::transitions::{Mover, Transitions};
-use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A strongly connected component with a transition inside, and what its states and transitions have in common.
 pub(super) struct Component {
     /// Its states, in an order that may depend on the number of workers.
     pub(super) states: Vec<StateId>,
-    /// Bits of the actors that are open in all states.
-    pub(super) always: u64,
-    /// Bits of the actors that are open somewhere, and never act, not even into states in which runs end.
-    pub(super) never_act: u64,
-    /// Bits of the actors that act inside.
-    pub(super) acts: u64,
-    /// Bits of the actors that begin a task inside.
-    pub(super) begins: u64,
-    /// Whether no transition leads out of it.
-    pub(super) is_closed: bool,
+    /// What they have in common.
+    pub(super) traits: Traits,
     // Mark of its states.
     mark: u32,
 }
 
-// Marks of states: not visited; visited, and in no component that is kept. The marks from `KEPT` down are components
-// that are kept. Lower ones are the indices of the states on the stack.
+/// What the states and transitions of a component have in common. Actors are given by their bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Traits {
+    /// Actors that are open in all states.
+    pub(super) always: u64,
+    /// Actors that are open in some state.
+    pub(super) somewhere: u64,
+    /// Actors that act in some state, be it into a state in which runs end.
+    pub(super) follows: u64,
+    /// Actors that act inside.
+    pub(super) acts: u64,
+    /// Actors that begin a task inside.
+    pub(super) begins: u64,
+    /// Whether no transition leads out of it, but for those into states in which runs end.
+    pub(super) is_closed: bool,
+}
+
+impl Traits {
+    /// Returns the actors that are open somewhere and never act.
+    pub(super) fn never_act(&self) -> u64 {
+        self.somewhere & !self.follows
+    }
+
+    // Adds those of states of the same component.
+    fn merge(&mut self, other: &Self) {
+        self.always &= other.always;
+        self.somewhere |= other.somewhere;
+        self.follows |= other.follows;
+        self.acts |= other.acts;
+        self.begins |= other.begins;
+        self.is_closed &= other.is_closed;
+    }
+
+    // Adds a transition inside.
+    fn add(&mut self, by: Mover) {
+        self.acts |= by.bit();
+        self.begins |= if by.begins() { by.bit() } else { 0 };
+    }
+}
+
+// Marks of states: not visited; in which runs end, or that was not visited by the search; visited, and in no component
+// that is kept. The marks from `KEPT` down are components that are kept. Lower ones are places on the stack.
 const NEW: u32 = u32::MAX;
-const DONE: u32 = u32::MAX - 1;
-const KEPT: u32 = u32::MAX - 2;
+const NOT_EXPANDED: u32 = u32::MAX - 1;
+const DONE: u32 = u32::MAX - 2;
+const KEPT: u32 = u32::MAX - 3;
 
 // No number of a state.
 const NONE: u32 = u32::MAX;
 
+// A state on the way from the first one: its place on the stack, its next transition, and the end of its transitions.
 struct Frame {
-    state: StateId,
-    low: u32,
-    // Its next transition, and the end of its transitions.
+    place: u32,
     next: u32,
     end: u32,
+}
+
+// States on the stack that are known to be in one component: those from `start` to the start of the next part.
+struct Part {
+    start: u32,
+    // The transition that leads to its first state.
+    entered: Mover,
+    // Whether there is a transition between its states.
+    is_cyclic: bool,
+    traits: Traits,
 }
 
 /// The graph of a search that has ended. States in which runs end, and states that were not visited, are left out.
@@ -54,15 +95,17 @@ pub(super) struct Graph<'s> {
 impl<'s> Graph<'s> {
     pub(super) fn new<N>(log: &'s Transitions, table: &Table<N>) -> Self {
         let (offsets, len) = (table.offsets(), table.len() as usize);
-        let mut numbers = vec![NONE; len];
+        let (mut numbers, mut marks) = (vec![NONE; len], vec![NOT_EXPANDED; len]);
         for (number, state) in (0..).zip(&log.states) {
-            let known = &mut numbers[state.id.place(&offsets)];
+            let place = state.id.place(&offsets);
+            let known = &mut numbers[place];
             // A state that was expanded twice was expanded in full at last, and in part before.
             if *known == NONE || log.range(*known).len() < log.range(number).len() {
                 *known = number;
             }
+            marks[place] = NEW;
         }
-        Self { log, offsets, numbers, marks: vec![NEW; len] }
+        Self { log, offsets, numbers, marks }
     }
 
     fn place(&self, id: StateId) -> usize {
@@ -91,109 +134,96 @@ impl<'s> Graph<'s> {
     /// # Errors
     ///
     /// Returns [`Cut::Stopped`] if the caller has stopped the search.
-    // Tarjan's algorithm without recursion.
+    // Gabow's algorithm (*Path-based depth-first search for strong and biconnected components*), without recursion: the
+    // stack is divided into parts, and a transition back merges all parts from the one that it leads to. So what the
+    // states of a component have in common is collected on the way.
     pub(super) fn components(
         &mut self,
         stop: &AtomicBool,
-        keep: impl Fn(&Component) -> bool,
+        keep: impl Fn(&Traits) -> bool,
     ) -> Result<Vec<Component>, Cut> {
-        let (mut frames, mut stack, mut found) = (Vec::<Frame>::new(), Vec::new(), Vec::new());
-        let mut next = 0;
+        let (mut frames, mut stack, mut found) = (Vec::<Frame>::new(), Vec::<StateId>::new(), Vec::new());
+        let mut parts = Vec::<Part>::new();
         // All states are reached from the first one, which was expanded first.
         for root in &self.log.states {
-            let mut enter = (self.mark(root.id) == NEW).then_some(root.id);
+            let mut enter = (self.mark(root.id) == NEW).then_some((root.id, Mover::NOBODY));
             loop {
-                if let Some(state) = enter.take() {
-                    let place = self.place(state);
-                    self.marks[place] = next;
+                if let Some((state, by)) = enter.take() {
+                    let place = stack.len() as u32;
+                    let (range, traits) = self.visit(state, place);
                     stack.push(state);
-                    let range = self.log.range(self.numbers[place]);
-                    frames.push(Frame { state, low: next, next: range.start as u32, end: range.end as u32 });
-                    next += 1;
+                    parts.push(Part { start: place, entered: by, is_cyclic: false, traits });
+                    frames.push(Frame { place, next: range.start as u32, end: range.end as u32 });
                 }
                 let Some(frame) = frames.last_mut() else { break };
+                let Some(part) = parts.last_mut() else { break };
                 if frame.next < frame.end {
-                    let to = self.log.to[frame.next as usize];
+                    let at = frame.next as usize;
                     frame.next += 1;
-                    let place = to.place(&self.offsets);
-                    match self.marks[place] {
-                        NEW => enter = (self.numbers[place] != NONE).then_some(to),
-                        mark if mark < next => frame.low = frame.low.min(mark),
-                        _ => {}
+                    let (to, by) = (self.log.to[at], self.log.by[at]);
+                    match self.marks[to.place(&self.offsets)] {
+                        NEW => enter = Some((to, by)),
+                        NOT_EXPANDED => {}
+                        mark if (mark as usize) < stack.len() => {
+                            if part.start > mark {
+                                merge(&mut parts, mark);
+                            }
+                            parts.last_mut().into_iter().for_each(|part| {
+                                part.is_cyclic = true;
+                                part.traits.add(by);
+                            });
+                        }
+                        _ => part.traits.is_closed = false,
                     }
                     continue;
                 }
-                let (state, low) = (frame.state, frame.low);
-                frames.pop();
-                if self.mark(state) != low {
-                    frames.last_mut().into_iter().for_each(|caller| caller.low = caller.low.min(low));
+                let start = part.start;
+                if frames.pop().is_some_and(|frame| frame.place != start) {
                     continue;
                 }
+                let Some(part) = parts.pop() else { break };
+                // The transition that led here leaves its own component.
+                parts.last_mut().into_iter().for_each(|before| before.traits.is_closed = false);
                 if stop.load(Ordering::Relaxed) {
                     return Err(Cut::Stopped);
                 }
-                let size = stack.iter().rev().take_while(|id| **id != state).count() + 1;
-                let members = stack.split_off(stack.len() - size);
-                let mark = KEPT - found.len() as u32;
-                match self.component(members, mark) {
-                    Some(component) if keep(&component) => found.push(component),
-                    Some(component) => self.set_marks(&component.states, DONE),
-                    None => {}
+                let is_kept = part.is_cyclic && keep(&part.traits);
+                let mark = if is_kept { KEPT - found.len() as u32 } else { DONE };
+                for state in &stack[start as usize..] {
+                    self.marks[state.place(&self.offsets)] = mark;
                 }
+                if is_kept {
+                    found.push(Component { states: stack[start as usize..].to_vec(), traits: part.traits, mark });
+                }
+                stack.truncate(start as usize);
             }
         }
         Ok(found)
     }
 
-    // Returns the component of these states, which get this mark; `None` if there is no transition inside.
-    fn component(&mut self, states: Vec<StateId>, mark: u32) -> Option<Component> {
-        if let [alone] = states[..]
-            && self.of(alone).all(|(to, _)| to != alone)
-        {
-            self.set_marks(&states, DONE);
-            return None;
-        }
-        self.set_marks(&states, mark);
-        let (mut always, mut somewhere, mut follows) = (u64::MAX, 0, 0);
-        let (mut acts, mut begins, mut is_closed) = (0, 0, true);
-        for state in &states {
-            let mut open = self.log.states[self.numbers[self.place(*state)] as usize].left_out;
-            for (to, by) in self.of(*state) {
-                let place = self.place(to);
-                let bit = by.bit();
-                open |= bit;
-                follows |= bit;
-                if self.marks[place] == mark {
-                    acts |= bit;
-                    begins |= if by.begins() { bit } else { 0 };
-                } else if self.numbers[place] != NONE {
-                    is_closed = false;
-                }
-            }
-            always &= open;
-            somewhere |= open;
-        }
-        Some(Component { states, always, never_act: somewhere & !follows, acts, begins, is_closed, mark })
-    }
-    fn set_marks(&mut self, states: &[StateId], mark: u32) {
-        for state in states {
-            let place = self.place(*state);
-            self.marks[place] = mark;
-        }
+    // Marks a state with its place on the stack. Returns its transitions, and the traits of the state alone.
+    fn visit(&mut self, state: StateId, on_stack: u32) -> (std::ops::Range<usize>, Traits) {
+        let place = self.place(state);
+        self.marks[place] = on_stack;
+        let number = self.numbers[place];
+        let range = self.log.range(number);
+        let follows = self.log.by[range.clone()].iter().fold(0, |all, by| all | by.bit());
+        let open = self.log.states[number as usize].left_out | follows;
+        (range, Traits { always: open, somewhere: open, follows, acts: 0, begins: 0, is_closed: true })
     }
 
     /// Returns a way from a state of a component that was kept back to it, on which every actor acts that acts in the
-    /// component. The state is both the first and the last one.
-    pub(super) fn round(&self, component: &Component, entry: StateId) -> Vec<StateId> {
-        let mut way = vec![entry];
-        let mut wanted = component.acts;
+    /// component: the states after the first one, each with the bit of the actor that leads to it.
+    pub(super) fn round(&self, component: &Component, entry: StateId) -> Vec<(StateId, u64)> {
+        let (mut way, mut seen) = (Vec::new(), Seen { stamps: vec![0; self.marks.len()], stamp: 0 });
+        let mut wanted = component.traits.acts;
         let mut at = entry;
-        while wanted != 0 || at != entry || way.len() == 1 {
+        while wanted != 0 || at != entry || way.is_empty() {
             let goal = |to: StateId, by: u64| if wanted != 0 { by & wanted != 0 } else { to == entry };
-            let Some(more) = self.nearest(component, at, goal) else { break };
+            let Some(more) = self.nearest(component, at, &mut seen, goal) else { break };
             for (to, by) in more {
                 wanted &= !by;
-                way.push(to);
+                way.push((to, by));
                 at = to;
             }
         }
@@ -206,33 +236,38 @@ impl<'s> Graph<'s> {
         &self,
         component: &Component,
         from: StateId,
+        seen: &mut Seen,
         goal: impl Fn(StateId, u64) -> bool,
     ) -> Option<Vec<(StateId, u64)>> {
-        let mut before: BTreeMap<StateId, (StateId, u64)> = BTreeMap::new();
-        let mut queue = VecDeque::from([from]);
-        while let Some(state) = queue.pop_front() {
+        // States in the order in which they are reached, each with the bit of the actor that leads to it, and the index
+        // of the state before it.
+        let mut reached = vec![(from, 0, 0)];
+        seen.stamp += 1;
+        seen.stamps[self.place(from)] = seen.stamp;
+        let mut next = 0;
+        while let Some((state, ..)) = reached.get(next).copied() {
             for (to, by) in self.of(state) {
-                let by = by.bit();
-                if self.mark(to) != component.mark {
+                let (place, by) = (self.place(to), by.bit());
+                if self.marks[place] != component.mark {
                     continue;
                 }
                 if goal(to, by) {
                     let mut way = vec![(to, by)];
-                    let mut at = state;
-                    while at != from
-                        && let Some((previous, by)) = before.get(&at)
-                    {
-                        way.push((at, *by));
-                        at = *previous;
+                    let mut at = next;
+                    while at != 0 {
+                        let (state, by, before) = reached[at];
+                        way.push((state, by));
+                        at = before;
                     }
                     way.reverse();
                     return Some(way);
                 }
-                if to != from && !before.contains_key(&to) {
-                    before.insert(to, (state, by));
-                    queue.push_back(to);
+                if seen.stamps[place] != seen.stamp {
+                    seen.stamps[place] = seen.stamp;
+                    reached.push((to, by, next));
                 }
             }
+            next += 1;
         }
         None
     }
@@ -244,9 +279,27 @@ impl<'s> Graph<'s> {
     }
 }
 
+// States that a search from some state has reached: by place in the table, the number of the last such search.
+struct Seen {
+    stamps: Vec<u32>,
+    stamp: u32,
+}
+
+// Merges the parts that begin after this place of the stack into the part that it belongs to.
+fn merge(parts: &mut Vec<Part>, place: u32) {
+    while let [.., into, part] = &mut parts[..]
+        && part.start > place
+    {
+        into.is_cyclic = true;
+        into.traits.merge(&part.traits);
+        into.traits.add(part.entered);
+        parts.pop();
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Graph, Transitions};
+    use super::{Graph, Traits, Transitions};
     use crate::base::{Rng, mix};
     use crate::explore::table::{StateId, StateWay, Table};
     use std::collections::BTreeSet;
@@ -259,11 +312,7 @@ mod tests {
     #[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]
     struct Expected {
         states: Vec<StateId>,
-        always: u64,
-        never_act: u64,
-        acts: u64,
-        begins: u64,
-        is_closed: bool,
+        traits: Traits,
     }
 
     struct Drawn {
@@ -335,14 +384,15 @@ mod tests {
             let follows = states.iter().flat_map(|state| of(*state)).fold(0, |all, (.., by, _)| all | by);
             let mut ids: Vec<StateId> = states.iter().map(|state| drawn.ids[*state]).collect();
             ids.sort_unstable();
-            Expected {
-                states: ids,
+            let traits = Traits {
                 always: states.iter().fold(u64::MAX, |all, state| all & open(*state)),
-                never_act: states.iter().fold(0, |all, state| all | open(*state)) & !follows,
+                somewhere: states.iter().fold(0, |all, state| all | open(*state)),
+                follows,
                 acts: inside().fold(0, |all, (.., by, _)| all | by),
                 begins: inside().filter(|(.., begins)| *begins).fold(0, |all, (.., by, _)| all | by),
                 is_closed: edges.iter().all(|(from, to, ..)| !has(from) || has(to) || !drawn.expanded[*to]),
-            }
+            };
+            Expected { states: ids, traits }
         };
         (0..n).map(component).filter(|states| !states.is_empty()).map(expected).collect()
     }
@@ -357,15 +407,22 @@ mod tests {
             let mut graph = Graph::new(&log, &drawn.table);
             let found = graph.components(&stop, |_| true).expect("the search is not stopped");
             for component in &found {
-                let round = graph.round(component, component.states[0]);
-                assert_eq!((round[0], round.last()), (component.states[0], round.first()));
-                assert!(round.iter().all(|state| component.states.contains(state)));
+                let first = component.states[0];
+                let round = graph.round(component, first);
+                assert_eq!(round.last().map(|(state, _)| *state), Some(first));
+                assert!(round.iter().all(|(state, _)| component.states.contains(state)));
+                assert_eq!(
+                    round.iter().fold(0, |all, (_, by)| all | by) & component.traits.acts,
+                    component.traits.acts
+                );
+                for (from, (to, by)) in std::iter::once(first).chain(round.iter().map(|(s, _)| *s)).zip(&round) {
+                    assert!(graph.of(from).any(|(target, mover)| (target, mover.bit()) == (*to, *by)));
+                }
             }
             seen += found.len();
-            let found = found.into_iter().map(|mut c| {
-                c.states.sort_unstable();
-                let (states, is_closed) = (c.states, c.is_closed);
-                Expected { states, always: c.always, never_act: c.never_act, acts: c.acts, begins: c.begins, is_closed }
+            let found = found.into_iter().map(|mut component| {
+                component.states.sort_unstable();
+                Expected { states: component.states, traits: component.traits }
             });
             assert_eq!(found.collect::<BTreeSet<_>>(), naive(&drawn), "{:?}", drawn.edges);
         }

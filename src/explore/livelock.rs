@@ -79,7 +79,7 @@ fn of_search<P: Program<Guest: Snapshot>>(
     }
     let table = &searched.table;
     let mut graph = Graph::new(&searched.finds.graph, table);
-    let just = match graph.components(stop, |component| is_just(component.always, component.acts)) {
+    let just = match graph.components(stop, |traits| is_just(traits.always, traits.acts)) {
         Ok(just) => just,
         Err(cut) => return (Vec::new(), Some(cut)),
     };
@@ -88,20 +88,25 @@ fn of_search<P: Program<Guest: Snapshot>>(
         // The component is entered at its state with the shortest way from the start.
         let length = |s: &StateId| (table.way(*s).len(), table.digest(*s));
         let Some(entry) = graph.entries(component, table).min_by_key(length) else { continue };
-        let round = || graph.round(component, entry).iter().map(|state| table.digest(*state)).collect();
+        let round = || {
+            let (states, by): (Vec<_>, Vec<_>) = graph.round(component, entry).into_iter().unzip();
+            let digests = std::iter::once(entry).chain(states).map(|state| table.digest(state)).collect();
+            (digests, by)
+        };
         found.extend(livelock(plan, scale, &searched.first, (component, &table.way(entry)), round));
     }
     (found, None)
 }
 
 // Returns the livelock of a component; `None` if no thread that should end stays alive in it. `entry` are the digests
-// of the states on the shortest way to it, and `round` returns those of the states on a way round it.
+// of the states on the shortest way to it, and `round` returns those of the states on a way round it, with the bits of
+// the actors that make its steps.
 fn livelock<P: Program<Guest: Snapshot>>(
     plan: &SearchPlan<'_, P>,
     scale: Scale,
     first: &ProductState<P::Guest, NoMonitor>,
     (component, entry): (&Component, &[u128]),
-    round: impl FnOnce() -> Vec<u128>,
+    round: impl FnOnce() -> (Vec<u128>, Vec<u64>),
 ) -> Option<Livelock> {
     let choices = path::through(first, entry, plan.clock)?;
     let mut node = first.clone();
@@ -112,18 +117,18 @@ fn livelock<P: Program<Guest: Snapshot>>(
     let lives = |thread: ThreadId| {
         let t = world.thread(thread);
         let bit = super::sleep::bit(&numbers, crate::event::Actor::Thread(thread));
-        let between = world.queue(thread).is_some() && (component.begins & bit != 0 || !t_in_task(t));
+        let between = world.queue(thread).is_some() && (component.traits.begins & bit != 0 || !t_in_task(t));
         t.status == ThreadStage::Alive && !t.daemon && !between
     };
     let threads: Vec<ThreadId> = world.threads().ids().filter(|t| lives(*t)).collect();
     if threads.is_empty() {
         return None;
     }
-    let round = round();
+    let (round, by) = round();
     let mut all = choices.clone();
     let mut length = 0;
     for _ in 0..2 {
-        let Some(once) = path::through(&node, &round, plan.clock) else { break };
+        let Some(once) = path::through_by(&node, &round, &by, plan.clock) else { break };
         once.iter().for_each(|choice| _ = node.follow(*choice));
         length = once.len() as u64;
         all.extend(once);

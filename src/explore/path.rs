@@ -3,6 +3,7 @@
 use super::choices::OpenChoices;
 use super::ends::{EndCondition, SearchEnd, end_condition};
 use super::monitor::{Monitor, ProductState};
+use super::sleep::bit;
 use super::{ClockMode, SearchPlan};
 use crate::event::{Actor, Choice, LimitKind, Outcome};
 use crate::sched::{RawChoices, Steady, View};
@@ -30,16 +31,31 @@ pub(super) fn through<G: Snapshot, M: Monitor>(
     digests: &[u128],
     clock: ClockMode,
 ) -> Option<Vec<Choice>> {
+    through_by(first, digests, &[], clock)
+}
+
+/// Like [`through`], where the actor of each step is known: `by` are their bits ([`bit`]), 0 for one that has none. If
+/// there are fewer bits than steps, the actors of the others are not known.
+pub(super) fn through_by<G: Snapshot, M: Monitor>(
+    first: &ProductState<G, M>,
+    digests: &[u128],
+    by: &[u64],
+    clock: ClockMode,
+) -> Option<Vec<Choice>> {
     let (mut here, mut there) = (Canonicalizer::new(), Canonicalizer::new());
     let mut choices = OpenChoices::default();
     let mut node = first.clone();
     let mut way = Vec::new();
-    for digest in digests.get(1..)? {
+    for (i, digest) in digests.get(1..)?.iter().enumerate() {
+        let by = by.get(i).copied().unwrap_or(0);
         node.machine.canonical_in(&mut here);
         choices.list(&node.machine.world, &here, clock);
         let mut found = None;
         let last = node.machine.world.last_instant();
         'choices: for choice in &choices.all {
+            if by != 0 && bit(&here, choice.actor) != by {
+                continue;
+            }
             let mut next = node.clone();
             let mut choice = *choice;
             loop {

@@ -32,12 +32,12 @@ pub(super) fn left_out<P: Program<Guest: Snapshot>, M: Monitor>(
     }
     let mut states: Vec<(u128, StateId)> = Vec::new();
     let mut graph = Graph::new(&searched.finds.graph, &searched.table);
-    let Ok(left) = graph.components(stop, |component| component.is_closed && component.never_act != 0) else {
+    let Ok(left) = graph.components(stop, |traits| traits.is_closed && traits.never_act() != 0) else {
         searched.cut = Some(Cut::Stopped);
         return Vec::new();
     };
     for component in &left {
-        let waits = component.states.iter().filter(|state| graph.open(**state) & component.never_act != 0);
+        let waits = component.states.iter().filter(|state| graph.open(**state) & component.traits.never_act() != 0);
         // By its digest, which does not depend on the workers.
         states.extend(waits.map(|state| (searched.table.digest(*state), *state)).min());
         debug_assert!(states.iter().all(|(_, id)| !searched.in_full.contains(id)), "all actors act in such a state");

@@ -28,6 +28,9 @@ pub(super) struct Mover(u8);
 impl Mover {
     const BEGINS: u8 = 0x80;
 
+    /// No actor.
+    pub(super) const NOBODY: Self = Self(u64::BITS as u8);
+
     // `bit` is the bit of the actor; 0 if it has none.
     fn new(bit: u64, begins: bool) -> Self {
         Self(bit.trailing_zeros() as u8 | if begins { Self::BEGINS } else { 0 })
@@ -86,8 +89,9 @@ impl Transitions {
     }
 }
 
-// Bytes of a state during the search for components: its frame, its place on the stack, its number and its mark.
-const IN_SEARCH: usize = 28;
+// Bytes of a state during the search for components: its number, its mark, its place on the stack, its frame, and its
+// part. The last two are those of states on one way.
+const IN_SEARCH: usize = 84;
 
 // A batch of states adds fewer transitions than are left.
 const MOST: u64 = 1 << 31;
