@@ -68,10 +68,7 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
             vectors.scratch.load(&vectors.shared, vector);
             self.chooses(visit.id, &vectors.scratch.machine)
         };
-        if self.keeps_graph {
-            vectors.scratch.machine.world.number_declared(&mut self.here);
-            self.begin_transitions(visit.id, chosen, choices.iter().map(|(choice, _)| choice.actor));
-        }
+        self.begin_of_vector(vectors, visit.id, chosen, choices.iter().map(|(choice, _)| choice.actor));
         let mut all = true;
         // As in `expand_whole`.
         for at_once in [true, false] {
@@ -102,10 +99,7 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
         visit: Visit,
         stop: &AtomicBool,
     ) -> bool {
-        if self.keeps_graph {
-            vectors.scratch.machine.world.number_declared(&mut self.here);
-            self.begin_transitions(visit.id, false, std::iter::empty());
-        }
+        self.begin_of_vector(vectors, visit.id, false, std::iter::empty());
         let (digest, mut i) = (table.digest(visit.id), 0);
         let all = vectors.each_known(vector, |vectors, choice, near| {
             if stop.load(Ordering::Relaxed) {
@@ -122,10 +116,7 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
                 }
                 None => self.perform(table, vectors, vector, choice, way).0,
             };
-            if self.keeps_graph {
-                let begins = matches!(choice.actor, Actor::Thread(t) if vectors.begins(vector, t));
-                self.finds.graph.add(to, bit(&self.here, choice.actor), begins);
-            }
+            self.transition_of_vector(vectors, vector, to, choice.actor);
             true
         });
         self.finds.transitions += i;
@@ -136,6 +127,29 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
         }
         self.fits(vectors.scratch.machine.world.scale().fits);
         all
+    }
+
+    // Begins the transitions of a state, if the graph is kept: `begin_transitions`, with the numbers of the state.
+    fn begin_of_vector(
+        &mut self,
+        vectors: &VectorWorker<P::Guest>,
+        id: StateId,
+        chosen: bool,
+        open: impl Iterator<Item = Actor>,
+    ) {
+        if self.keeps_graph {
+            vectors.scratch.machine.world.number_declared(&mut self.here);
+            self.begin_transitions(id, chosen, open);
+        }
+    }
+
+    // Records a transition of the state that was begun last, if the graph is kept.
+    #[inline]
+    fn transition_of_vector(&mut self, vectors: &VectorWorker<P::Guest>, vector: &[u32], to: StateId, actor: Actor) {
+        if self.keeps_graph {
+            let begins = matches!(actor, Actor::Thread(thread) if vectors.begins(vector, thread));
+            self.finds.graph.add(to, bit(&self.here, actor), begins);
+        }
     }
 
     // Follows the choices of a state, as `follow_all` does. `digest` is that of the state.
@@ -188,10 +202,7 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
                     None => self.perform(table, vectors, vector, *choice, way),
                 };
                 quiet &= is_quiet;
-                if self.keeps_graph {
-                    let begins = matches!(actor, Actor::Thread(t) if vectors.begins(vector, t));
-                    self.finds.graph.add(to, bit(&self.here, actor), begins);
-                }
+                self.transition_of_vector(vectors, vector, to, actor);
             }
             if quiet && self.reduces && !self.asleep.contains(&actor) {
                 self.asleep.push(actor);
@@ -312,8 +323,8 @@ impl<P: Program<Guest: Snapshot>, M: Monitor> Worker<'_, P, M> {
             }
             way.rank = rank - AFTER_TICKS + n;
             let (seen, to) = self.found(table, vectors, from, way);
-            if n == 0 && self.keeps_graph {
-                self.finds.graph.add(to, bit(&self.here, Actor::Clock), false);
+            if n == 0 {
+                self.transition_of_vector(vectors, from, to, Actor::Clock);
             }
             let machine = &mut vectors.scratch.machine;
             self.ended |= machine.world.outcome().is_some();

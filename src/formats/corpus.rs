@@ -1,6 +1,7 @@
 //! Defines the corpus of a model, `raceflip-corpus` version 1: runs that together show all pairs that `raceflip fuzz`
 //! has seen, as TOML (`docs/formats.md`).
 
+use super::toml_file::{self, TomlFileError};
 use crate::campaign::{CampaignPlan, FuzzReport, statement_text};
 use crate::token::Token;
 use serde::{Deserialize, Serialize};
@@ -62,11 +63,14 @@ pub enum CorpusError {
     Other(&'static str),
 }
 
-// The fields to read first: another version may have other fields.
-#[derive(Deserialize)]
-struct CorpusHead {
-    format: String,
-    version: u32,
+impl From<TomlFileError> for CorpusError {
+    fn from(error: TomlFileError) -> Self {
+        match error {
+            TomlFileError::Toml(why) => Self::Toml(why),
+            TomlFileError::Foreign(format) => Self::Foreign(format),
+            TomlFileError::Version(version) => Self::Version(version),
+        }
+    }
 }
 
 impl Corpus {
@@ -109,18 +113,7 @@ impl Corpus {
     ///
     /// Returns a [`CorpusError`] if the text is not a corpus of a known version, or if a token is damaged.
     pub fn read(text: &str) -> Result<(Self, Vec<Token>), CorpusError> {
-        let wrong = |e: toml::de::Error| {
-            let line = e.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-            CorpusError::Toml(format!("line {line}: {}", e.message().replace('\n', "; ")))
-        };
-        let head: CorpusHead = toml::from_str(text).map_err(wrong)?;
-        if head.format != FORMAT {
-            return Err(CorpusError::Foreign(head.format));
-        }
-        if head.version != VERSION {
-            return Err(CorpusError::Version(head.version));
-        }
-        let mut corpus: Corpus = toml::from_str(text).map_err(wrong)?;
+        let mut corpus: Corpus = toml_file::read(text, FORMAT, VERSION)?;
         let damaged = |(i, run): (usize, &CorpusRun)| {
             run.token.parse::<Token>().err().map(|e| CorpusError::Token(i + 1, e.to_string()))
         };

@@ -141,7 +141,7 @@ impl FuzzReport {
                 .enumerate()
                 .map(|(i, failure)| FoundFailure::new(plan, failure, smaller.get(i).copied().flatten()))
                 .collect(),
-            limits: LimitedRuns::of_fuzz(&found.limits),
+            limits: LimitedRuns::all(&found.limits),
             pairs: coverage
                 .pairs
                 .iter()

@@ -163,7 +163,7 @@ pub fn text(header: &FuzzHeader, memory: &FuzzMemory) -> String {
     let state = State {
         runs: memory.runs,
         longest: memory.longest,
-        limits: LimitedRuns::of_fuzz(&memory.limits),
+        limits: LimitedRuns::all(&memory.limits),
         pairs: memory.pairs.all.iter().map(pair).collect(),
         visits: memory.pairs.visits.clone(),
         last_new: memory.pairs.last_new,

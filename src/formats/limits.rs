@@ -15,21 +15,17 @@ pub struct LimitedRuns {
 }
 
 impl LimitedRuns {
-    /// Returns the limits of a learning campaign.
-    pub(super) fn of_fuzz(limits: &BTreeMap<(LimitKind, u64), u64>) -> Vec<Self> {
-        let limit = |(&(kind, limit), &runs): (&(LimitKind, u64), &u64)| Self {
+    /// Returns the limits of a campaign, each with the number of runs that ended at it.
+    pub(super) fn all<N: Copy + TryInto<u32>>(limits: &BTreeMap<(LimitKind, u64), N>) -> Vec<Self> {
+        let limit = |(&(kind, limit), &runs): (&(LimitKind, u64), &N)| Self {
             option: kind.option().to_owned(),
             limit,
-            runs: u32::try_from(runs).unwrap_or(u32::MAX),
+            runs: runs.try_into().unwrap_or(u32::MAX),
         };
         limits.iter().map(limit).collect()
     }
 }
 
 pub(super) fn cuts(found: &Phase1) -> Vec<LimitedRuns> {
-    let cut = |(&(kind, limit), &runs): (&(LimitKind, u64), &u32)| {
-        let option = kind.option().to_owned();
-        LimitedRuns { option, limit, runs }
-    };
-    found.coverage.limits.iter().map(cut).collect()
+    LimitedRuns::all(&found.coverage.limits)
 }

@@ -54,6 +54,7 @@ pub mod state;
 pub mod statics;
 pub mod test;
 pub mod timeline;
+mod toml_file;
 pub mod trace;
 mod trace_kinds;
 pub mod trace_model;

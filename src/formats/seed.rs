@@ -1,5 +1,6 @@
 //! Defines the files of saved failures: `raceflip-seed` version 1, one TOML file for each failure (`docs/formats.md`).
 
+use super::toml_file::{self, TomlFileError};
 use crate::base::Digester;
 use crate::token::Token;
 use serde::{Deserialize, Serialize};
@@ -50,11 +51,14 @@ pub enum SeedError {
     Token(String),
 }
 
-// The fields to read first: another version may have other fields.
-#[derive(Deserialize)]
-struct SeedHead {
-    format: String,
-    version: u32,
+impl From<TomlFileError> for SeedError {
+    fn from(error: TomlFileError) -> Self {
+        match error {
+            TomlFileError::Toml(why) => Self::Toml(why),
+            TomlFileError::Foreign(format) => Self::Foreign(format),
+            TomlFileError::Version(version) => Self::Version(version),
+        }
+    }
 }
 
 impl SeedFile {
@@ -101,18 +105,7 @@ impl SeedFile {
     ///
     /// Returns a [`SeedError`] if the text is not a saved failure of a known version, or if its token is damaged.
     pub fn read(text: &str) -> Result<(Self, Token), SeedError> {
-        let wrong = |e: toml::de::Error| {
-            let line = e.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-            SeedError::Toml(format!("line {line}: {}", e.message().replace('\n', "; ")))
-        };
-        let head: SeedHead = toml::from_str(text).map_err(wrong)?;
-        if head.format != FORMAT {
-            return Err(SeedError::Foreign(head.format));
-        }
-        if head.version != VERSION {
-            return Err(SeedError::Version(head.version));
-        }
-        let seed: SeedFile = toml::from_str(text).map_err(wrong)?;
+        let seed: SeedFile = toml_file::read(text, FORMAT, VERSION)?;
         let token: Token = seed.token.parse().map_err(|e: crate::token::TokenError| SeedError::Token(e.to_string()))?;
         if token.signature != seed.signature {
             let why = format!("it ends as `{}`, and the file is about `{}`", token.signature, seed.signature);

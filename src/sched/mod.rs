@@ -134,49 +134,34 @@ pub trait Strategy {
     }
 }
 
-impl<S: Strategy + ?Sized> Strategy for Box<S> {
-    fn begin(&mut self, seed: u64) {
-        (**self).begin(seed);
-    }
+// A box of a strategy and a reference to a strategy are strategies, too.
+macro_rules! forwards {
+    ($($to:ty),*) => {$(
+        impl<S: Strategy + ?Sized> Strategy for $to {
+            fn begin(&mut self, seed: u64) {
+                (**self).begin(seed);
+            }
 
-    fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
-        (**self).choose(view)
-    }
+            fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
+                (**self).choose(view)
+            }
 
-    fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>> {
-        (**self).argument(view, actor, question)
-    }
+            fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>> {
+                (**self).argument(view, actor, question)
+            }
 
-    fn observe(&mut self, view: &View<'_>, choice: Choice) {
-        (**self).observe(view, choice);
-    }
+            fn observe(&mut self, view: &View<'_>, choice: Choice) {
+                (**self).observe(view, choice);
+            }
 
-    fn passes_over_forced(&self) -> bool {
-        (**self).passes_over_forced()
-    }
+            fn passes_over_forced(&self) -> bool {
+                (**self).passes_over_forced()
+            }
+        }
+    )*};
 }
 
-impl<S: Strategy + ?Sized> Strategy for &mut S {
-    fn begin(&mut self, seed: u64) {
-        (**self).begin(seed);
-    }
-
-    fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
-        (**self).choose(view)
-    }
-
-    fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>> {
-        (**self).argument(view, actor, question)
-    }
-
-    fn observe(&mut self, view: &View<'_>, choice: Choice) {
-        (**self).observe(view, choice);
-    }
-
-    fn passes_over_forced(&self) -> bool {
-        (**self).passes_over_forced()
-    }
-}
+forwards!(Box<S>, &mut S);
 
 /// Draws an open actor. Each one has the same probability; only the end of a run with components is rarer.
 #[inline(always)]

@@ -263,7 +263,7 @@ pub(super) fn run(args: &Args, gate: &Gate, context: &mut CommandContext) -> Res
     saved.iter().for_each(|file| out.note(format_args!("saved {file}")));
     refused.iter().for_each(|refusal| out.refuse(refusal));
     if !report.complete {
-        let what = if timer.is_up() { "the time is up" } else { "interrupted" };
+        let what = timer.why_stopped();
         let done = report.finished();
         out.note(format_args!(
             "{what}: {done} of {all} variants are finished; the same command may give other results"

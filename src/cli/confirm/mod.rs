@@ -304,7 +304,7 @@ fn one(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitSta
         let reported = || found.pairs.iter().chain(&found.orders);
         let orders = if plan.trials.orders { found.phase1.orders.len() } else { 0 };
         let (done, all) = (reported().count(), found.phase1.candidates.len() + orders);
-        let what = if timer.is_up() { "the time is up" } else { "interrupted" };
+        let what = timer.why_stopped();
         if found.complete() {
             out.note(format_args!("{what}: not all declared transactions were judged"));
         } else if done == 0 {

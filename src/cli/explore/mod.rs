@@ -9,7 +9,6 @@ mod text;
 use crate::campaign::named;
 use crate::cli::args::{DefineArgs, Format, JobArgs, LimitArgs, ResultArgs, head, workers};
 use crate::cli::io::exit::ExitStatus;
-use crate::cli::io::interrupt;
 use crate::cli::io::load::Model;
 use crate::cli::io::timer::Timer;
 use crate::cli::models::per_model::CommandModels;
@@ -158,11 +157,7 @@ pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus
     if models.many && args.observe.as_deref().is_some_and(|names| names.iter().any(|name| !name.is_empty())) {
         return Err(Refusal::new("--observe needs a single model: give one file"));
     }
-    let stop = interrupt::install();
-    let timer = Timer::start(args.bounds.time, stop.clone());
-    let why = || if timer.is_up() { "the time is up" } else { "interrupted" };
-    let stopped = || stop.load(Ordering::Relaxed).then(why);
-    models.each(&args.result, context, stopped, |model, context| one(&args, model, (&stop, &timer), context))
+    models.each_until(args.bounds.time, &args.result, context, |model, stop, context| one(&args, model, stop, context))
 }
 
 // Explores one model. Returns its JSON, if that is the format.

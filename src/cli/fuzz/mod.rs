@@ -11,7 +11,6 @@ use crate::cli::args::{DefineArgs, Format, JobArgs, LimitArgs, ResultArgs, SeedA
 use crate::cli::io::bar::CampaignBar;
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::files;
-use crate::cli::io::interrupt;
 use crate::cli::io::load::Model;
 use crate::cli::io::output::many;
 use crate::cli::io::timer::{Timer, duration};
@@ -24,7 +23,7 @@ use crate::token::Token;
 use corpus::{OpenCorpus, SavedCorpus};
 use journal::FuzzJournal;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 const ABOUT: &str = "\
@@ -125,11 +124,7 @@ pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus
     if args.journal.is_some() && models.many {
         return Err(Refusal::new("--journal needs a single model: give one file"));
     }
-    let stop = interrupt::install();
-    let timer = Timer::start(args.time, stop.clone());
-    let why = || if timer.is_up() { "the time is up" } else { "interrupted" };
-    let stopped = || stop.load(Ordering::Relaxed).then(why);
-    models.each(&args.result, context, stopped, |model, context| one(&args, model, (&stop, &timer), context))
+    models.each_until(args.time, &args.result, context, |model, stop, context| one(&args, model, stop, context))
 }
 
 // Fuzzes one model. Returns its JSON, if that is the format.

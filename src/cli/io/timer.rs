@@ -84,6 +84,11 @@ impl Timer {
     pub(in crate::cli) fn is_up(&self) -> bool {
         self.up.load(Ordering::Relaxed)
     }
+
+    /// Returns why a command that was stopped did not end by itself.
+    pub(in crate::cli) fn why_stopped(&self) -> &'static str {
+        if self.is_up() { "the time is up" } else { "interrupted" }
+    }
 }
 
 #[cfg(test)]

@@ -4,11 +4,15 @@ use super::suite;
 use crate::base::counted;
 use crate::cli::args::{Format, ResultArgs};
 use crate::cli::io::exit::ExitStatus;
+use crate::cli::io::interrupt;
 use crate::cli::io::load::{self, Model};
 use crate::cli::io::output::{BOLD, paint};
+use crate::cli::io::timer::Timer;
 use crate::cli::{CommandContext, Refusal};
 use crate::lang::variants::Defines;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// Models of a command.
 pub(in crate::cli) struct CommandModels {
@@ -73,6 +77,25 @@ impl CommandModels {
             context.out.json(&if self.many { array(&reports) } else { reports.concat() });
         }
         Ok(status)
+    }
+
+    /// Like [`each`](Self::each), until an interruption or until the time is up. `one` also gets the flag that stops
+    /// its work, and the timer, which tells who has set it.
+    pub(in crate::cli) fn each_until(
+        &self,
+        time: Option<Duration>,
+        result: &ResultArgs,
+        context: &mut CommandContext,
+        mut one: impl FnMut(
+            &Model,
+            (&AtomicBool, &Timer),
+            &mut CommandContext,
+        ) -> Result<(ExitStatus, Option<String>), Refusal>,
+    ) -> Result<ExitStatus, Refusal> {
+        let stop = interrupt::install();
+        let timer = Timer::start(time, stop.clone());
+        let stopped = || stop.load(Ordering::Relaxed).then(|| timer.why_stopped());
+        self.each(result, context, stopped, |model, context| one(model, (&stop, &timer), context))
     }
 }
 

@@ -201,7 +201,7 @@ pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<Ex
         }
     }
     if report.interrupted {
-        let what = if timer.is_up() { "the time is up" } else { "interrupted" };
+        let what = timer.why_stopped();
         context.out.note(format_args!("{what}: a race without a verdict was not driven, and may be real"));
         if !timer.is_up() {
             return Ok(ExitStatus::Interrupted);
