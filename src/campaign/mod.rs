@@ -48,8 +48,8 @@ pub use find::detection::detect;
 pub use finding::{Finding, PairFacts, Results, RunKind, Subject};
 pub use fuzz::{
     CoveringRun, FuzzCoverage, FuzzFailure, FuzzKeeper, FuzzMemory, FuzzMemoryError, FuzzPlan, FuzzReport, FuzzStart,
-    HowMade, KnownFailure, KnownPair, OrderKind, PairCoverage, PairMemory, RareState, RareView, RunBase, StateMemory,
-    fuzz, fuzz_from, statement_text,
+    HowMade, Input, InputMemory, InputSpace, KnownFailure, KnownPair, ModelInputs, OrderKind, PairCoverage, PairMemory,
+    RareState, RareView, RunBase, StateMemory, fuzz, fuzz_from, statement_text, with_smaller_input,
 };
 pub use judge::claims::{BELOW, CHANCE};
 pub use judge::continuations::SEEDS;

@@ -74,13 +74,21 @@ impl From<TomlFileError> for CorpusError {
 }
 
 impl Corpus {
-    /// Creates the corpus of a campaign: of its runs those that are needed. `model` is the name of the model.
+    /// Creates the corpus of a campaign: of its runs those that are needed. `model` is the name of the model, and
+    /// `plan_of` returns the plan with the program of an input.
     #[must_use]
-    pub fn new(model: String, plan: &CampaignPlan, found: &FuzzReport) -> Self {
-        let setup = &plan.program.code.setup;
-        let name = |statement| statement_text(setup, statement);
+    pub fn new(
+        model: String,
+        plan: &CampaignPlan,
+        found: &FuzzReport,
+        plan_of: impl Fn(&[i64]) -> CampaignPlan,
+    ) -> Self {
+        let name = |statement| statement_text(&found.setup, statement);
+        // Made once for each input that shows something.
+        let mut plans = BTreeMap::new();
         let run = |run: &crate::campaign::CoveringRun| {
             let shows = run.shows.iter().map(|(writer, reader)| format!("{} > {}", name(*writer), name(*reader)));
+            let plan = plans.entry(run.input).or_insert_with(|| plan_of(&found.inputs[run.input]));
             CorpusRun { token: run.token(plan).to_string(), shows: shows.collect() }
         };
         Self {

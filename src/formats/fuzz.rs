@@ -4,7 +4,7 @@ use super::campaign::{Failure, fails};
 use super::limits::LimitedRuns;
 use super::shrink::SmallerRun;
 use crate::campaign::{
-    CampaignPlan, FuzzFailure, FuzzPlan, FuzzReport as Found, HowMade, OrderKind, RunBase, statement_text,
+    CampaignPlan, FuzzFailure, FuzzPlan, FuzzReport as Found, HowMade, Input, OrderKind, RunBase, statement_text,
 };
 use crate::sched::site_text;
 use crate::shrink::ShrinkResult;
@@ -31,6 +31,9 @@ pub struct FuzzReport {
     #[serde(default)]
     pub began: u64,
     pub complete: bool,
+    /// What is known of the inputs, if constants were varied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<Inputs>,
     pub failures: Vec<FoundFailure>,
     pub limits: Vec<LimitedRuns>,
     pub pairs: Vec<ReadsFrom>,
@@ -44,11 +47,54 @@ pub struct FuzzReport {
     pub new_states: NewStates,
 }
 
+/// The inputs of a search that has varied constants.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct Inputs {
+    /// The range of each constant, without its end.
+    pub varied: BTreeMap<String, (i64, i64)>,
+    pub possible: u64,
+    /// Number of inputs with runs.
+    pub run: u64,
+    pub refused: Vec<RefusedInput>,
+}
+
+/// Values that the model cannot have, and why.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct RefusedInput {
+    pub values: BTreeMap<String, i64>,
+    pub why: String,
+}
+
+impl Inputs {
+    fn new(found: &Found) -> Self {
+        let coverage = &found.coverage;
+        let names = || found.varied.iter().map(|(name, _)| name.clone());
+        let refused = |(values, why): &(Input, String)| RefusedInput {
+            values: names().zip(values.iter().copied()).collect(),
+            why: why.clone(),
+        };
+        Self {
+            varied: found.varied.iter().map(|(name, range)| (name.clone(), (range.start, range.end))).collect(),
+            possible: coverage.possible_inputs,
+            run: coverage.inputs,
+            refused: coverage.refused_inputs.iter().map(refused).collect(),
+        }
+    }
+}
+
 /// A failure, and the first run with it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct FoundFailure {
     pub run: u64,
+    /// Values of the varied constants in this run.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub input: BTreeMap<String, i64>,
+    /// Smaller values with the same failure: those of the run that is shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smaller_input: Option<BTreeMap<String, i64>>,
     /// The pair that this run was asked for: writer and reader.
     pub asked: Option<(String, String)>,
     /// Number of steps of another run that this run repeated first.
@@ -83,11 +129,19 @@ pub struct NewStates {
 }
 
 impl FoundFailure {
-    fn new(plan: &CampaignPlan, found: &FuzzFailure, smaller: Option<&ShrinkResult>) -> Self {
+    fn new(
+        plan: &CampaignPlan,
+        Found { setup, varied, .. }: &Found,
+        found: &FuzzFailure,
+        smaller: Option<&ShrinkResult>,
+    ) -> Self {
         let HowMade { asked, repeated, base } = found.made;
-        let name = |statement| statement_text(&plan.program.code.setup, statement);
+        let name = |statement| statement_text(setup, statement);
+        let values = |input: &Input| varied.iter().map(|(name, _)| name.clone()).zip(input.iter().copied()).collect();
         Self {
             run: found.run,
+            input: values(&found.input),
+            smaller_input: found.smaller_input.as_ref().map(values),
             asked: asked.map(|(writer, reader)| (name(writer), name(reader))),
             repeated,
             base: base_name(base).to_owned(),
@@ -118,7 +172,7 @@ impl FuzzReport {
         smaller: &[Option<&ShrinkResult>],
     ) -> Self {
         let model: &Model = &plan.program;
-        let setup = &model.code.setup;
+        let setup = &found.setup;
         let coverage = &found.coverage;
         let order = |kind| match kind {
             OrderKind::Posts => "posts".to_owned(),
@@ -135,11 +189,12 @@ impl FuzzReport {
             runs: found.runs,
             began: found.began,
             complete: found.complete,
+            inputs: (!found.varied.is_empty()).then(|| Inputs::new(found)),
             failures: found
                 .failures
                 .iter()
                 .enumerate()
-                .map(|(i, failure)| FoundFailure::new(plan, failure, smaller.get(i).copied().flatten()))
+                .map(|(i, failure)| FoundFailure::new(plan, found, failure, smaller.get(i).copied().flatten()))
                 .collect(),
             limits: LimitedRuns::all(&found.limits),
             pairs: coverage

@@ -1,4 +1,4 @@
-//! Reads and writes the journal of a learning campaign, `raceflip-fuzz-journal` version 1 (`docs/formats.md`): the
+//! Reads and writes the journal of a learning campaign, `raceflip-fuzz-journal` version 2 (`docs/formats.md`): the
 //! state after a whole round, from which `fuzz --resume` goes on.
 //!
 //! The lines are like those of the other [`journal`](super::journal): a checksum and a JSON object. The first object is
@@ -7,19 +7,20 @@
 use super::journal::{line, object};
 use super::limits::LimitedRuns;
 use crate::campaign::{
-    CampaignPlan, CoveringRun, FuzzMemory, HowMade, KnownFailure, KnownPair, PairMemory, RareState, RareView, RunBase,
-    StateMemory,
+    CampaignPlan, CoveringRun, FuzzMemory, HowMade, InputMemory, KnownFailure, KnownPair, PairMemory, RareState,
+    RareView, RunBase, StateMemory,
 };
 use crate::event::LimitKind;
 use crate::sched::RawChoices;
-use crate::world::{Setup, Statement, TouchedPlace};
+use crate::world::{Statement, TouchedPlace};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Version of the format. It increases when a line changes its meaning.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 const FORMAT: &str = "raceflip-fuzz-journal";
 
@@ -34,6 +35,9 @@ pub struct FuzzHeader {
     pub program: String,
     pub defines: BTreeMap<String, i64>,
     pub seed: u64,
+    /// Constants that are varied: the range of each, without its end.
+    #[serde(default)]
+    pub vary: BTreeMap<String, (i64, i64)>,
     /// Limits of runs that differ from the defaults, by option.
     pub limits: BTreeMap<String, u64>,
 }
@@ -41,8 +45,9 @@ pub struct FuzzHeader {
 impl FuzzHeader {
     /// Returns the header of a campaign that this version of raceflip performs.
     #[must_use]
-    pub fn new(plan: &CampaignPlan) -> Self {
+    pub fn new(plan: &CampaignPlan, varied: &[(String, Range<i64>)]) -> Self {
         Self {
+            vary: varied.iter().map(|(name, range)| (name.clone(), (range.start, range.end))).collect(),
             format: FORMAT.to_owned(),
             version: VERSION,
             raceflip: env!("CARGO_PKG_VERSION").to_owned(),
@@ -73,6 +78,15 @@ impl FuzzHeader {
         if there.program != self.program {
             return Some("it is of another model, or the model was edited".to_owned());
         }
+        if there.vary != self.vary {
+            let text = |vary: &BTreeMap<String, (i64, i64)>| match vary.is_empty() {
+                true => "no varied constants".to_owned(),
+                false => {
+                    vary.iter().map(|(name, (a, b))| format!("--vary {name}={a}..{b}")).collect::<Vec<_>>().join(" ")
+                }
+            };
+            return Some(format!("it is with {}, and not with {}", text(&there.vary), text(&self.vary)));
+        }
         if there.seed != self.seed {
             return Some(format!("its seed is {}, and not {}", there.seed, self.seed));
         }
@@ -99,9 +113,8 @@ struct State {
     pairs: Vec<PairLine>,
     visits: Vec<u32>,
     last_new: Option<u64>,
-    states: [Vec<StateLine>; 3],
-    new_coarse: Vec<u64>,
-    covering: Vec<(usize, Vec<PairNumbers>)>,
+    inputs: Vec<InputLine>,
+    covering: Vec<(usize, usize, Vec<PairNumbers>)>,
     failures: Vec<FailureLine>,
     began: u64,
     // Choices of the runs that the others refer to by their places in this list.
@@ -116,11 +129,22 @@ struct PairLine {
     asked: u32,
 }
 
+#[derive(Serialize, Deserialize)]
+struct InputLine {
+    values: Vec<i64>,
+    runs: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    refused: Option<String>,
+    states: [Vec<StateLine>; 3],
+    new_coarse: Vec<u64>,
+}
+
 // Digest, visits, tries, run, steps.
 type StateLine = (u64, u32, u32, usize, u64);
 
 #[derive(Serialize, Deserialize)]
 struct FailureLine {
+    input: usize,
     run: u64,
     asked: Option<PairNumbers>,
     repeated: Option<u64>,
@@ -146,18 +170,25 @@ pub fn text(header: &FuzzHeader, memory: &FuzzMemory) -> String {
         };
         view.iter().map(state).collect()
     };
-    let [coarse, middle, fine] = &memory.states.views;
-    let states = [view(coarse), view(middle), view(fine)];
+    let mut input = |input: &InputMemory| InputLine {
+        values: input.values.clone(),
+        runs: input.runs,
+        refused: input.refused.clone(),
+        states: input.states.views.each_ref().map(&mut view),
+        new_coarse: input.states.new_coarse.clone(),
+    };
+    let inputs = memory.inputs.iter().map(&mut input).collect();
     let covering = memory.covering.iter().map(|run| {
         let shows = run.shows.iter().map(|pair| numbers(*pair)).collect();
-        (runs.place(&run.choices), shows)
+        (run.input, runs.place(&run.choices), shows)
     });
     let covering = covering.collect();
     let failures = memory.failures.iter().map(|failure| {
         let (run, HowMade { asked, repeated, base }) = failure.first;
         let base = super::fuzz::base_name(base).to_owned();
         let choices = runs.place(&failure.choices);
-        FailureLine { run, asked: asked.map(numbers), repeated, base, runs: failure.runs, choices }
+        let input = failure.input;
+        FailureLine { input, run, asked: asked.map(numbers), repeated, base, runs: failure.runs, choices }
     });
     let failures = failures.collect();
     let state = State {
@@ -167,8 +198,7 @@ pub fn text(header: &FuzzHeader, memory: &FuzzMemory) -> String {
         pairs: memory.pairs.all.iter().map(pair).collect(),
         visits: memory.pairs.visits.clone(),
         last_new: memory.pairs.last_new,
-        states,
-        new_coarse: memory.states.new_coarse.clone(),
+        inputs,
         covering,
         failures,
         began: memory.began,
@@ -183,7 +213,7 @@ pub fn text(header: &FuzzHeader, memory: &FuzzMemory) -> String {
 ///
 /// Returns a message with the reason if the file is not a journal, if it is one of another campaign, or if one of its
 /// lines is damaged.
-pub fn read(bytes: &[u8], header: &FuzzHeader, setup: &Setup) -> Result<Option<FuzzMemory>, String> {
+pub fn read(bytes: &[u8], header: &FuzzHeader) -> Result<Option<FuzzMemory>, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())?;
     let mut lines = text.lines();
     let there = lines.next().and_then(|line| object(line).ok()).ok_or_else(|| FOREIGN.to_owned())?;
@@ -201,23 +231,22 @@ pub fn read(bytes: &[u8], header: &FuzzHeader, setup: &Setup) -> Result<Option<F
     }
     let state = object(line).map_err(|why| damaged(&why))?;
     let state: State = serde_json::from_str(state).map_err(|e| damaged(&e.to_string()))?;
-    state.memory(setup).map(Some).ok_or_else(|| damaged("it does not fit the model"))
+    state.memory().map(Some).ok_or_else(|| damaged("it does not fit the model"))
 }
 
 const FOREIGN: &str = "it is not the journal of a learning campaign (`raceflip fuzz --journal`)";
 
 impl State {
     // Returns what the numbers stand for. `None` if one stands for nothing.
-    fn memory(self, setup: &Setup) -> Option<FuzzMemory> {
+    fn memory(self) -> Option<FuzzMemory> {
         let choices = |(actors, arguments)| Arc::new(RawChoices::from_numbers(actors, arguments));
         let runs: Vec<Arc<RawChoices>> = self.choices.into_iter().map(choices).collect();
         let run = |place: usize| runs.get(place).cloned();
-        let statement = |number| Statement::from_number(number, setup);
-        let pair = |(writer, reader): PairNumbers| Some((statement(writer)?, statement(reader)?));
+        let pair = |(writer, reader): PairNumbers| (Statement::from_number(writer), Statement::from_number(reader));
         let known = |line: PairLine| {
             let places = line.places.iter().map(|(kind, index)| TouchedPlace::from_numbers(*kind, *index));
             let places: Vec<_> = places.collect::<Option<_>>()?;
-            Some((pair(line.pair)?, KnownPair { places: places.into(), seen: line.seen, asked: line.asked }))
+            Some((pair(line.pair), KnownPair { places: places.into(), seen: line.seen, asked: line.asked }))
         };
         let view = |lines: Vec<StateLine>| {
             let state = |(digest, visits, tries, place, steps): StateLine| {
@@ -225,20 +254,20 @@ impl State {
             };
             lines.into_iter().map(state).collect::<Option<IndexMap<_, _, _>>>()
         };
-        let [coarse, middle, fine] = self.states.map(view);
-        let covering = |(place, shows): (usize, Vec<PairNumbers>)| {
-            let shows = shows.into_iter().map(pair).collect::<Option<_>>()?;
-            Some(CoveringRun { choices: run(place)?, shows })
+        let input = |line: InputLine| {
+            let [coarse, middle, fine] = line.states.map(view);
+            let states = StateMemory { views: [coarse?, middle?, fine?], new_coarse: line.new_coarse };
+            Some(InputMemory { values: line.values, runs: line.runs, refused: line.refused, states })
+        };
+        let covering = |(input, place, shows): (usize, usize, Vec<PairNumbers>)| {
+            let shows = shows.into_iter().map(pair).collect();
+            Some(CoveringRun { input, choices: run(place)?, shows })
         };
         let failure = |line: FailureLine| {
-            let asked = match line.asked {
-                Some(asked) => Some(pair(asked)?),
-                None => None,
-            };
             let bases = [RunBase::Random, RunBase::Pos, RunBase::Saved];
             let base = bases.into_iter().find(|base| super::fuzz::base_name(*base) == line.base)?;
-            let first = (line.run, HowMade { asked, repeated: line.repeated, base });
-            Some(KnownFailure { first, runs: line.runs, choices: run(line.choices)? })
+            let first = (line.run, HowMade { asked: line.asked.map(pair), repeated: line.repeated, base });
+            Some(KnownFailure { input: line.input, first, runs: line.runs, choices: run(line.choices)? })
         };
         let limit = |line: LimitedRuns| {
             let kind = LimitKind::ALL.into_iter().find(|kind| kind.option() == line.option)?;
@@ -253,7 +282,7 @@ impl State {
                 visits: self.visits,
                 last_new: self.last_new,
             },
-            states: StateMemory { views: [coarse?, middle?, fine?], new_coarse: self.new_coarse },
+            inputs: self.inputs.into_iter().map(input).collect::<Option<_>>()?,
             covering: self.covering.into_iter().map(covering).collect::<Option<_>>()?,
             failures: self.failures.into_iter().map(failure).collect::<Option<_>>()?,
             began: self.began,

@@ -188,16 +188,20 @@ impl Statement {
         self.0
     }
 
-    /// Returns the statement with this [`number`](Self::number). `None` if the program has no such statement.
+    /// Returns the statement with this [`number`](Self::number).
     #[must_use]
-    pub fn from_number(number: u32, setup: &Setup) -> Option<Self> {
-        let statement = Self(number);
-        let exists = match statement.kind() {
+    pub fn from_number(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// Returns whether a program with these declarations has the statement.
+    #[must_use]
+    pub fn is_of(self, setup: &Setup) -> bool {
+        match self.kind() {
             StatementKind::Site(site, _) => site.index() < setup.sites.len(),
             StatementKind::Firing(event) => event.index() < setup.events.len(),
             StatementKind::Implicit | StatementKind::First => true,
-        };
-        exists.then_some(statement)
+        }
     }
 
     /// Returns the number of the statement in a dense table. `None` for the first value and operations without a site.

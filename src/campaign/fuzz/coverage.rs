@@ -1,5 +1,6 @@
 //! What a campaign tells of its runs: which pairs, statements and states they have shown.
 
+use super::inputs::Input;
 use super::shown::ReadPair;
 use super::state::Learned;
 use crate::base::{Id, IndexVec};
@@ -10,6 +11,12 @@ use crate::world::{Setup, SitePart, Statement, StatementKind, TouchedPlace};
 /// What the runs have shown.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FuzzCoverage {
+    /// Number of inputs that had runs.
+    pub inputs: u64,
+    /// Number of inputs that there are; at most `u64::MAX`.
+    pub possible_inputs: u64,
+    /// Values that the model cannot have, in the order in which they were drawn, and why.
+    pub refused_inputs: Vec<(Input, String)>,
     /// Possible pairs, in the order of their statements.
     pub pairs: Vec<PairCoverage>,
     /// The last run that showed a pair that none had shown. `None` if no run has shown one.
@@ -73,8 +80,9 @@ impl FuzzCoverage {
 // Number of the last runs that are looked at for new states.
 pub(super) const LATELY: u64 = 1_000;
 
-/// Returns what was learned about a program.
-pub(super) fn coverage(setup: &Setup, learned: &Learned) -> FuzzCoverage {
+/// Returns what was learned about a program. `setup` are the declarations that statements refer to, and `possible` is
+/// the number of inputs that there are.
+pub(super) fn coverage(setup: &Setup, possible: u64, learned: &Learned) -> FuzzCoverage {
     let pair = |(pair, known): (ReadPair, &super::pairs::KnownPair)| {
         let order = known.places.iter().find_map(|place| match place {
             _ if pair.0 == Statement::FIRST => None,
@@ -95,14 +103,19 @@ pub(super) fn coverage(setup: &Setup, learned: &Learned) -> FuzzCoverage {
     let statements = sites.len() as u64;
     sites.retain(|site| !performed(*site));
     let lately = learned.runs.min(LATELY);
+    let all = || learned.inputs.iter();
+    let refused = all().filter_map(|(values, input)| Some((values.clone(), input.refused.clone()?)));
     FuzzCoverage {
+        inputs: all().filter(|(_, input)| input.runs > 0).count() as u64,
+        possible_inputs: possible,
+        refused_inputs: refused.collect(),
         pairs,
         last_new: learned.pairs.last_new(),
         statements,
         never: sites,
-        states: learned.states.counts().map(|count| count as u64),
+        states: learned.states.map(|count| count as u64),
         lately,
-        new_states: learned.states.new_since(learned.runs - lately),
+        new_states: all().map(|(_, input)| input.states.new_since(learned.runs - lately)).sum(),
     }
 }
 

@@ -16,6 +16,8 @@ use xxhash_rust::xxh3::Xxh3Builder;
 /// A run that showed a pair which no run before it had shown. A run that failed is none.
 #[derive(Clone, Debug)]
 pub struct CoveringRun {
+    /// Number of its input, from 0, in the order in which a campaign has used them.
+    pub input: usize,
     /// Choices of the run.
     pub choices: Arc<RawChoices>,
     /// All pairs that it showed: writer and reader.
@@ -23,7 +25,7 @@ pub struct CoveringRun {
 }
 
 impl CoveringRun {
-    /// Performs the run again, and returns its token.
+    /// Performs the run again, and returns its token. The plan has the program of the input.
     #[must_use]
     pub fn token<P: Program>(&self, plan: &CampaignPlan<P>) -> Token {
         Worker::new(plan).token(&RunSource::Made { choices: self.choices.clone(), by: FUZZED })
@@ -50,11 +52,11 @@ impl Covering {
     }
 
     /// Learns from the next run that did not fail, which shows these pairs. It is kept if one of them is new.
-    pub(super) fn learn(&mut self, shows: Vec<ReadPair>, choices: &Arc<RawChoices>) {
+    pub(super) fn learn(&mut self, input: usize, shows: Vec<ReadPair>, choices: &Arc<RawChoices>) {
         let before = self.covered.len();
         self.covered.extend(shows.iter().copied());
         if self.covered.len() > before {
-            self.runs.push(CoveringRun { choices: choices.clone(), shows });
+            self.runs.push(CoveringRun { input, choices: choices.clone(), shows });
         }
     }
 

@@ -2,13 +2,16 @@
 
 use super::coverage::LATELY;
 use super::covering::{Covering, CoveringRun};
+use super::inputs::Input;
 use super::pairs::{KnownPair, Pairs};
 use super::rare::{RareStates, RareView};
 use super::shown::{ReadPair, VIEWS};
-use super::state::Learned;
+use super::state::{InputState, Learned, sum};
 use super::{FuzzPlan, HowMade};
 use crate::event::LimitKind;
 use crate::sched::RawChoices;
+use crate::world::Setup;
+use indexmap::IndexMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -24,8 +27,8 @@ pub struct FuzzMemory {
     pub limits: BTreeMap<(LimitKind, u64), u64>,
     /// Pairs.
     pub pairs: PairMemory,
-    /// States.
-    pub states: StateMemory,
+    /// The inputs, in the order in which they were first drawn.
+    pub inputs: Vec<InputMemory>,
     /// Runs that show all pairs that were seen.
     pub covering: Vec<CoveringRun>,
     /// Failures, in the order in which they were found.
@@ -45,6 +48,19 @@ pub struct PairMemory {
     pub last_new: Option<u64>,
 }
 
+/// What is known of an input.
+#[derive(Clone, Debug, Default)]
+pub struct InputMemory {
+    /// Values of the varied constants.
+    pub values: Input,
+    /// Number of runs.
+    pub runs: u64,
+    /// Why the model cannot have these values.
+    pub refused: Option<String>,
+    /// States.
+    pub states: StateMemory,
+}
+
 /// What is known of states.
 #[derive(Clone, Debug, Default)]
 pub struct StateMemory {
@@ -57,6 +73,8 @@ pub struct StateMemory {
 /// A failure that a campaign has found.
 #[derive(Clone, Debug)]
 pub struct KnownFailure {
+    /// Number of its input, from 0.
+    pub input: usize,
     /// Number of the first run with this failure, and how that run was made.
     pub first: (u64, HowMade),
     /// Number of runs with this failure.
@@ -77,9 +95,23 @@ pub enum FuzzMemoryError {
     /// The choices of this failure, counted from 1, do not fail.
     #[error("its failure {0} does not come again: the journal is damaged")]
     Failure(usize),
+    /// It has statements that the program does not have.
+    #[error("it does not fit the model: the journal is damaged")]
+    Statement,
+    /// Its inputs are not those of this campaign.
+    #[error("its inputs are not those of this campaign: give the same --vary, or begin again")]
+    Inputs,
 }
 
 impl FuzzMemory {
+    /// Returns whether these declarations have all its statements.
+    pub(super) fn fits(&self, setup: &Setup) -> bool {
+        let pairs = self.pairs.all.iter().map(|(pair, _)| *pair);
+        let asked = self.failures.iter().filter_map(|failure| failure.first.1.asked);
+        let all = pairs.chain(asked).chain(self.covering.iter().flat_map(|run| run.shows.iter().copied()));
+        all.into_iter().all(|(writer, reader)| writer.is_of(setup) && reader.is_of(setup))
+    }
+
     /// Returns what was learned, as far as the plan allows to go on from there.
     pub(super) fn learned(&self, plan: &FuzzPlan) -> Result<Learned, FuzzMemoryError> {
         if self.runs > plan.runs {
@@ -88,11 +120,21 @@ impl FuzzMemory {
         if !self.failures.is_empty() && !plan.keeps_going {
             return Err(FuzzMemoryError::KeepsGoing);
         }
+        let input = |known: &InputMemory| {
+            let InputMemory { values, runs, refused, states } = known.clone();
+            (values, InputState { runs, refused, states: RareStates::of_memory(states) })
+        };
+        let inputs: IndexMap<Input, InputState> = self.inputs.iter().map(input).collect();
+        let of_inputs = self.covering.iter().map(|run| run.input).chain(self.failures.iter().map(|f| f.input));
+        if inputs.len() != self.inputs.len() || inputs.is_empty() || of_inputs.into_iter().any(|i| i >= inputs.len()) {
+            return Err(FuzzMemoryError::Inputs);
+        }
         Ok(Learned {
             runs: self.runs,
             longest: self.longest,
             pairs: Pairs::of_memory(self.pairs.clone()),
-            states: RareStates::of_memory(self.states.clone()),
+            states: inputs.values().fold([0; VIEWS], |all, input| sum(all, input.states.counts())),
+            inputs,
             covering: Covering::of_memory(self.covering.clone()),
         })
     }
@@ -101,11 +143,17 @@ impl FuzzMemory {
 impl Learned {
     /// Returns what was learned as a memory without failures and limits.
     pub(super) fn memory(&self) -> FuzzMemory {
+        let input = |(values, known): (&Input, &InputState)| InputMemory {
+            values: values.clone(),
+            runs: known.runs,
+            refused: known.refused.clone(),
+            states: known.states.memory(self.runs.saturating_sub(LATELY)),
+        };
         FuzzMemory {
             runs: self.runs,
             longest: self.longest,
             pairs: self.pairs.memory(),
-            states: self.states.memory(self.runs.saturating_sub(LATELY)),
+            inputs: self.inputs.iter().map(input).collect(),
             covering: self.covering.runs().to_vec(),
             ..FuzzMemory::default()
         }

@@ -14,6 +14,8 @@
 //! - `rounds`: hands the runs of a round to the workers;
 //! - `worker`: performs runs;
 //! - `state`: everything that was learned;
+//! - `inputs`, `names`: programs with other values of constants, and what they have in common;
+//! - `smaller`: smaller inputs with the same failure;
 //! - `covering`: runs that together show all pairs, for a corpus;
 //! - `memory`: what another process needs to go on;
 //! - `search`: a campaign in progress;
@@ -21,13 +23,17 @@
 
 mod coverage;
 mod covering;
+mod inputs;
 mod memory;
+mod model_inputs;
+mod names;
 mod pairs;
 mod plan;
 mod rare;
 mod rounds;
 mod search;
 mod shown;
+mod smaller;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -35,19 +41,23 @@ mod worker;
 
 pub use coverage::{FuzzCoverage, OrderKind, PairCoverage, statement_text};
 pub use covering::CoveringRun;
-pub use memory::{FuzzKeeper, FuzzMemory, FuzzMemoryError, KnownFailure, PairMemory, StateMemory};
+pub use inputs::{Input, InputSpace};
+pub use memory::{FuzzKeeper, FuzzMemory, FuzzMemoryError, InputMemory, KnownFailure, PairMemory, StateMemory};
+pub use model_inputs::ModelInputs;
 pub use pairs::KnownPair;
 pub use rare::{RareState, RareView};
+pub use smaller::with_smaller_input;
 
 use crate::campaign::plan::{CampaignContext, CampaignPlan};
 use crate::campaign::report::FailureReport;
 use crate::event::LimitKind;
 use crate::token::Token;
-use crate::world::{Program, Statement};
+use crate::world::{Program, Setup, Statement};
 use plan::PlannedRun;
 use search::Campaign;
 use shown::ReadPair;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Plan of a learning campaign, beside the plan of every campaign.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,8 +80,9 @@ impl Default for FuzzPlan {
 }
 
 /// What a learning campaign begins with.
-#[derive(Default)]
-pub struct FuzzStart<'k> {
+pub struct FuzzStart<'k, P> {
+    /// The programs with other values of constants that are drawn as well.
+    pub inputs: Option<&'k dyn InputSpace<P>>,
     /// State of an earlier campaign with the same plan, from which this one goes on.
     pub memory: Option<FuzzMemory>,
     /// Saved runs that are performed first, if there is no memory. They have no numbers, and what they show counts as
@@ -79,6 +90,12 @@ pub struct FuzzStart<'k> {
     pub saved: Vec<Token>,
     /// Keeps the state of the campaign.
     pub keeper: Option<&'k mut dyn FuzzKeeper>,
+}
+
+impl<P> Default for FuzzStart<'_, P> {
+    fn default() -> Self {
+        Self { inputs: None, memory: None, saved: Vec::new(), keeper: None }
+    }
 }
 
 /// Result of a learning campaign.
@@ -92,6 +109,13 @@ pub struct FuzzReport {
     pub limits: BTreeMap<(LimitKind, u64), u64>,
     /// What the runs have shown.
     pub coverage: FuzzCoverage,
+    /// The declarations to which the statements of this report refer: with several inputs, the sites, bodies and events
+    /// of all their programs.
+    pub setup: Setup,
+    /// The constants that were varied, each with its range.
+    pub varied: Vec<(String, Range<i64>)>,
+    /// The inputs, in the order in which they were first drawn.
+    pub inputs: Vec<Input>,
     /// Runs that together show all pairs that were seen in runs without a failure, in the order in which they came.
     pub covering: Vec<CoveringRun>,
     /// Number of saved runs with which the campaign began.
@@ -107,6 +131,11 @@ pub struct FuzzFailure {
     pub run: u64,
     /// How that run was made.
     pub made: HowMade,
+    /// Values of the varied constants in that run.
+    pub input: Input,
+    /// Smaller values with which runs fail in the same way, if some were looked for and found. The report is of such a
+    /// run then.
+    pub smaller_input: Option<Input>,
     /// The failure.
     pub report: FailureReport,
 }
@@ -160,7 +189,7 @@ impl HowMade {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn fuzz<P: Program>(plan: &CampaignPlan<P>, fuzz: &FuzzPlan, context: CampaignContext<'_>) -> FuzzReport {
-    Campaign::new(plan, *fuzz).perform(&[], None, context)
+    Campaign::new(plan, *fuzz, None).perform(&[], None, context)
 }
 
 /// Performs a learning campaign that goes on from another one, or begins with saved runs.
@@ -171,12 +200,12 @@ pub fn fuzz<P: Program>(plan: &CampaignPlan<P>, fuzz: &FuzzPlan, context: Campai
 pub fn fuzz_from<P: Program>(
     plan: &CampaignPlan<P>,
     fuzz: &FuzzPlan,
-    start: FuzzStart<'_>,
+    start: FuzzStart<'_, P>,
     context: CampaignContext<'_>,
 ) -> Result<FuzzReport, FuzzMemoryError> {
-    let FuzzStart { memory, saved, keeper } = start;
+    let FuzzStart { inputs, memory, saved, keeper } = start;
     match memory {
-        Some(memory) => Ok(Campaign::resume(plan, *fuzz, &memory)?.perform(&[], keeper, context)),
-        None => Ok(Campaign::new(plan, *fuzz).perform(&saved, keeper, context)),
+        Some(memory) => Ok(Campaign::resume(plan, *fuzz, inputs, &memory)?.perform(&[], keeper, context)),
+        None => Ok(Campaign::new(plan, *fuzz, inputs).perform(&saved, keeper, context)),
     }
 }

@@ -1,11 +1,13 @@
 //! The possible pairs of a program, as far as runs have shown them, and how often each was seen and asked for.
 
 use super::memory::PairMemory;
+use super::names::NameMap;
 use super::shown::{ReadPair, RunWatch, Visitor};
 use crate::base::Rng;
 use crate::base::mutant::{self, Mutant};
 use crate::world::{Statement, TouchedPlace};
 use indexmap::{IndexMap, IndexSet};
+use std::borrow::Cow;
 use std::sync::Arc;
 use xxhash_rust::xxh3::{Xxh3Builder, xxh3_64};
 
@@ -62,19 +64,27 @@ impl PairNews {
 }
 
 impl Pairs {
-    /// Returns what a run adds. It changes nothing, so several workers can ask at the same time.
-    pub(super) fn news(&self, run: &RunWatch) -> PairNews {
+    /// Returns what a run adds. It changes nothing, so several workers can ask at the same time. `names` translates the
+    /// statements and locations of the run into those of all inputs.
+    pub(super) fn news(&self, run: &RunWatch, names: Option<&NameMap>) -> PairNews {
         let met = run.places().filter_map(|(place, visitors)| {
             // A single context orders nothing.
             let (first, rest) = visitors.split_first()?;
             if !first.meets(first) && !rest.iter().any(|other| first.meets(other)) {
                 return None;
             }
-            let digest = digest(visitors);
-            (!self.known.contains(&(place, digest))).then(|| (place, digest, visitors.to_vec()))
+            let (place, visitors) = match names {
+                Some(names) => (names.place(place), Cow::Owned(names.visitors(visitors))),
+                None => (place, Cow::Borrowed(visitors)),
+            };
+            let digest = digest(&visitors);
+            (!self.known.contains(&(place, digest))).then(|| (place, digest, visitors.into_owned()))
         });
+        let common = |statement| names.map_or(statement, |names| names.statement(statement));
+        let visits = run.visits().map(|(statement, visits)| (common(statement), visits));
         let more = |(statement, visits): &(Statement, u32)| *visits > self.most_visits(*statement);
-        PairNews { met: met.collect(), seen: run.pairs().collect(), visits: run.visits().filter(more).collect() }
+        let seen = run.pairs().map(|(writer, reader)| (common(writer), common(reader)));
+        PairNews { met: met.collect(), seen: seen.collect(), visits: visits.filter(more).collect() }
     }
 
     /// Learns from run number `run`.
@@ -129,12 +139,14 @@ impl Pairs {
         }
     }
 
-    /// Draws one of the pairs that the fewest runs have shown or were asked for. Counts one more run that asks for it,
-    /// and returns it with what was known before. `None` if no pair is possible so far.
-    pub(super) fn ask(&mut self, rng: &mut Rng) -> Option<(ReadPair, KnownPair)> {
+    /// Draws one of the pairs that the fewest runs have shown or were asked for, among those that the program of the run
+    /// has. Counts one more run that asks for it, and returns it with what was known before. `None` if no pair is
+    /// possible so far.
+    pub(super) fn ask(&mut self, rng: &mut Rng, names: Option<&NameMap>) -> Option<(ReadPair, KnownPair)> {
         let tried = |pair: &KnownPair| pair.seen.saturating_add(pair.asked);
-        let least = self.all.values().map(tried).min()?;
-        let of_least = || self.all.iter().enumerate().filter(|(_, (_, pair))| tried(pair) == least);
+        let has = |pair: &ReadPair| names.is_none_or(|names| names.has(pair));
+        let least = self.all.iter().filter(|(pair, _)| has(pair)).map(|(_, known)| tried(known)).min()?;
+        let of_least = || self.all.iter().enumerate().filter(|(_, (p, known))| tried(known) == least && has(p));
         let k = rng.below(of_least().count() as u32) as usize;
         let (index, _) = of_least().nth(k)?;
         let (pair, known) = self.all.get_index(index)?;

@@ -1,6 +1,8 @@
 //! Plans the runs of a campaign: the kinds of runs in turn, where a run begins, what it is asked for, and how many runs
 //! make a round.
 
+use super::inputs::InputProgram;
+use super::names::NameMap;
 use super::rare::Beginning;
 use super::shown::ReadPair;
 use super::state::Learned;
@@ -15,6 +17,9 @@ const TOUR: u64 = 100;
 
 /// Runs are planned with a generator of `mix(seed, PLANS + i)`, and performed with the seed `mix(seed, i)`.
 const PLANS: u64 = 1 << 40;
+
+/// The input of run i is drawn with a generator of `mix(seed, INPUTS + i)`.
+const INPUTS: u64 = 2 << 40;
 
 /// A kind of runs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -66,10 +71,12 @@ const LATE: [RunKind; 6] = [
 pub(super) struct PlannedRun {
     /// Number of the run, from 1.
     pub(super) number: u64,
+    /// Number of the input of the run.
+    pub(super) input: usize,
     /// Seed of the run.
     pub(super) seed: u64,
     pub(super) kind: RunKind,
-    /// The pair, and how the run is asked for it.
+    /// The pair, as all inputs have it, and how the run is asked for it.
     pub(super) ask: Option<(ReadPair, Ask)>,
     /// Where the run begins, if not at the start.
     pub(super) beginning: Option<Beginning>,
@@ -87,29 +94,41 @@ fn kind_of(learned: &Learned, number: u64) -> RunKind {
     if is_early { turn(&EARLY) } else { turn(&LATE) }
 }
 
-/// Plans a run, and counts what it is asked for and where it begins.
-pub(super) fn planned(learned: &mut Learned, seed: u64, number: u64) -> PlannedRun {
+/// Plans a run of an input, and counts it, what it is asked for and where it begins.
+pub(super) fn planned<P>(
+    learned: &mut Learned,
+    (input, program): (usize, &InputProgram<P>),
+    seed: u64,
+    number: u64,
+) -> PlannedRun {
     let mut rng = Rng::seeded(mix(seed, PLANS + number));
+    learned.inputs[input].runs += 1;
     let kind = kind_of(learned, number);
     let (mut ask, mut beginning) = (None, None);
     match kind.start {
         RunStart::Plain => {}
-        RunStart::Ask => ask = asked(learned, &mut rng),
-        RunStart::Rare => beginning = learned.states.begin(&mut rng),
+        RunStart::Ask => ask = asked(learned, program.names.as_ref(), &mut rng),
+        RunStart::Rare => beginning = learned.inputs[input].states.begin(&mut rng),
     }
-    PlannedRun { number, seed: mix(seed, number), kind, ask, beginning }
+    PlannedRun { number, input, seed: mix(seed, number), kind, ask, beginning }
 }
 
-fn asked(learned: &mut Learned, rng: &mut Rng) -> Option<(ReadPair, Ask)> {
-    let (pair, known) = learned.pairs.ask(rng)?;
-    let (writer, reader) = pair;
+/// Returns the generator that draws the input of a run.
+pub(super) fn input_rng(seed: u64, number: u64) -> Rng {
+    Rng::seeded(mix(seed, INPUTS + number))
+}
+
+fn asked(learned: &mut Learned, names: Option<&NameMap>, rng: &mut Rng) -> Option<(ReadPair, Ask)> {
+    let (pair, known) = learned.pairs.ask(rng, names)?;
     let stays = rng.coin();
-    let visits = learned.pairs.most_visits(reader);
+    let visits = learned.pairs.most_visits(pair.1);
+    let own = |statement| names.map_or(Some(statement), |names| names.own(statement));
+    let (writer, reader) = (own(pair.0)?, own(pair.1)?);
     let passes = if known.asked > 0 && visits > 1 && rng.coin() { 1 + rng.below(visits - 1) } else { 0 };
     let ask = Ask {
         writers: vec![writer],
         readers: vec![reader],
-        scope: AskedScope::Places(known.places),
+        scope: AskedScope::Places(names.map_or_else(|| known.places.clone(), |names| names.own_places(&known.places))),
         stays,
         passes,
         patience: learned.longest.saturating_mul(2).saturating_add(100),

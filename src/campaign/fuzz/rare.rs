@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use std::sync::Arc;
 use xxhash_rust::xxh3::Xxh3Builder;
 
-/// Maximum number of states of a view.
+/// Maximum number of states of a view, in all inputs together.
 pub(super) const MOST_STATES: usize = 100_000;
 
 /// Number of states that are drawn to find a rare one.
@@ -67,14 +67,17 @@ impl StateNews {
 }
 
 impl RareStates {
-    /// Returns what a run adds. It changes nothing, so several workers can ask at the same time.
-    pub(super) fn news(&self, states: &[(u64, Digests)]) -> StateNews {
+    /// Returns what a run adds. It changes nothing, so several workers can ask at the same time. `elsewhere` are the
+    /// numbers of states of the other inputs.
+    pub(super) fn news(&self, states: &[(u64, Digests)], elsewhere: [usize; VIEWS]) -> StateNews {
         let mut news = StateNews::default();
         for (steps, digests) in states {
             for (view, digest) in digests.iter().enumerate() {
                 match self.views[view].get_index_of(digest) {
                     Some(index) => news.known[view].push(index as u32),
-                    None if self.views[view].len() < MOST_STATES => news.new.push((view, *digest, *steps)),
+                    None if self.views[view].len() + elsewhere[view] < MOST_STATES => {
+                        news.new.push((view, *digest, *steps))
+                    }
                     None => {}
                 }
             }
@@ -82,8 +85,15 @@ impl RareStates {
         news
     }
 
-    /// Learns from run number `number`. `run` are its choices, which are needed if a state is new.
-    pub(super) fn learn(&mut self, number: u64, news: &StateNews, run: Option<&Arc<RawChoices>>) {
+    /// Learns from run number `number`. `run` are its choices, which are needed if a state is new. `elsewhere` is as in
+    /// [`news`](Self::news).
+    pub(super) fn learn(
+        &mut self,
+        number: u64,
+        news: &StateNews,
+        run: Option<&Arc<RawChoices>>,
+        elsewhere: [usize; VIEWS],
+    ) {
         for (view, known) in self.views.iter_mut().zip(&news.known) {
             for index in known {
                 if let Some((_, state)) = view.get_index_mut(*index as usize) {
@@ -96,7 +106,7 @@ impl RareStates {
             let states = &mut self.views[*view];
             if let Some(state) = states.get_mut(digest) {
                 state.visits = state.visits.saturating_add(1);
-            } else if states.len() < MOST_STATES {
+            } else if states.len() + elsewhere[*view] < MOST_STATES {
                 states.insert(*digest, RareState { visits: 1, tries: 0, run: run.clone(), steps: *steps });
                 if *view == 0 {
                     self.new_coarse.push(number);

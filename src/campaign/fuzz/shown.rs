@@ -40,6 +40,11 @@ pub(super) struct Visitor {
 }
 
 impl Visitor {
+    /// Returns the visitor as another statement.
+    pub(super) fn with(self, statement: Statement) -> Self {
+        Self { statement, ..self }
+    }
+
     /// Returns whether the two were there from two contexts.
     pub(super) fn meets(&self, other: &Visitor) -> bool {
         self.is_shared || other.is_shared || self.context != other.context

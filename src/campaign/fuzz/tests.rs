@@ -2,12 +2,14 @@
 //! of the drawn states is taken.
 
 use super::FuzzPlan;
+use super::inputs::Programs;
 use super::plan::{PlannedRun, RunKind, RunStart, planned};
 use super::rare::{Beginning, RareStates};
 use super::rounds::Rounds;
 use super::search::Campaign;
 use super::shown::{Digests, RunWatch, atomic_cells};
 use super::state::Learned;
+use super::worker::Worker;
 use crate::base::Rng;
 use crate::campaign::{CampaignContext, CampaignPlan, NoProgress, fuzz};
 use crate::exec::run;
@@ -26,8 +28,9 @@ fn model() -> Model {
 
 // What a campaign of so many runs has learned.
 fn learned(plan: &CampaignPlan, runs: u64) -> Learned {
-    let mut campaign = Campaign::new(plan, FuzzPlan { runs, keeps_going: true });
-    let (rounds, mut worker) = (Rounds::new(Learned::default()), campaign.worker());
+    let mut campaign = Campaign::new(plan, FuzzPlan { runs, keeps_going: true }, None);
+    let programs = Programs::new(plan, None);
+    let (rounds, mut worker) = (Rounds::new(Learned::new(Vec::new())), Worker::new(&programs));
     campaign.plan_round(&rounds);
     while !rounds.is_over() {
         let perform = |run: &PlannedRun| worker.perform(run, &rounds.learned.read(), &AtomicBool::new(false));
@@ -45,7 +48,7 @@ fn repeated_choices_lead_to_the_state_that_was_kept() {
     let mut watch = RunWatch::new(atomic_cells(&model.code.setup));
     let mut machine = model.machine(Limits::default());
     let mut checked = 0;
-    for (view, digest, Beginning { choices, steps, .. }) in learned.states.all() {
+    for (view, digest, Beginning { choices, steps, .. }) in learned.inputs[0].states.all() {
         watch.note_from(steps);
         let mut again = Prefixed::new(choices, steps, Vec::new(), RandomWalk::new());
         let summary = run(&mut machine, &mut again, checked, &mut watch, &AtomicBool::new(false));
@@ -55,7 +58,7 @@ fn repeated_choices_lead_to_the_state_that_was_kept() {
         checked += 1;
     }
     assert!(checked > 200, "{checked}");
-    let counts = learned.states.counts();
+    let counts = learned.states;
     assert!(counts[0] < counts[1] && counts[1] < counts[2], "{counts:?}");
 }
 
@@ -66,8 +69,8 @@ fn the_rarest_of_the_drawn_states_is_taken() {
     // State i is visited 40 - i times.
     for i in 0..40u64 {
         for visit in 0..40 - i {
-            let news = states.news(&[(i, [i, i, i])]);
-            states.learn(40 * i + visit, &news, Some(&run));
+            let news = states.news(&[(i, [i, i, i])], [0; 3]);
+            states.learn(40 * i + visit, &news, Some(&run), [0; 3]);
         }
     }
     for seed in 0..100 {
@@ -86,9 +89,10 @@ fn the_rarest_of_the_drawn_states_is_taken() {
 #[test]
 fn kinds_of_runs_come_in_turn() {
     let model = model();
-    let mut learned = learned(&CampaignPlan::new(&model), 300);
+    let plan = CampaignPlan::new(&model);
+    let (mut learned, program) = (learned(&plan, 300), Programs::new(&plan, None).of(0, &[]));
     assert!(!learned.pairs.is_any_untried());
-    let kinds: Vec<RunKind> = (301..=306).map(|number| planned(&mut learned, 1, number).kind).collect();
+    let kinds: Vec<RunKind> = (301..=306).map(|number| planned(&mut learned, (0, &program), 1, number).kind).collect();
     let starts =
         |start: RunStart| kinds.iter().filter(|kind| kind.start == start).map(|kind| kind.pos).collect::<Vec<_>>();
     for start in [RunStart::Plain, RunStart::Ask, RunStart::Rare] {

@@ -25,6 +25,13 @@ impl Failures {
         }
     }
 
+    /// Counts one more run with a failure that is known.
+    pub(in crate::campaign) fn count(&mut self, signature: &str) {
+        if let Some((_, runs)) = self.all.iter_mut().find(|(trial, _)| trial.signature == signature) {
+            *runs = runs.saturating_add(1);
+        }
+    }
+
     /// Adds a failure that so many runs had, of which this one is to be shown.
     pub(in crate::campaign) fn add_known(&mut self, shown: Trial, runs: u32) {
         self.all.push((shown, runs));

@@ -4,6 +4,7 @@ use super::head;
 use crate::cli::io::reports::ReportFormat;
 use crate::lang::program::CAUGHT;
 use clap::{Args, ValueEnum};
+use std::ops::Range;
 
 /// Option `-D NAME=VALUE`.
 #[derive(Args, Clone, Debug, Default)]
@@ -68,18 +69,39 @@ pub(in crate::cli) struct SeedArgs {
     pub(in crate::cli) seed: u64,
 }
 
-fn define(text: &str) -> Result<(String, i64), String> {
-    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE, as in `-D FIXED=1`")?;
-    let (name, value) = (name.trim(), value.trim());
-    // The constant of a library has a name of two parts: `android.rounds`.
-    let is_name = |name: &str| {
-        name.chars().all(|c| c == '_' || c.is_alphanumeric())
-            && !name.is_empty()
-            && !name.starts_with(|c: char| c.is_numeric())
+/// Constants whose values are drawn.
+#[derive(Args, Clone, Debug)]
+pub(in crate::cli) struct VaryArgs {
+    /// Draw the value of a constant for each run, as in `--vary N=1..4` for 1, 2 and 3 (may be repeated)
+    ///
+    /// A constant with a range of its own, as in `const N in 1..4 = 2`, is drawn as well, unless -D gives it a value.
+    #[arg(long, value_name = "NAME=A..B", value_parser = vary, help_heading = head::MODEL)]
+    pub(in crate::cli) vary: Vec<(String, Range<i64>)>,
+}
+
+fn vary(text: &str) -> Result<(String, Range<i64>), String> {
+    const FORM: &str = "write NAME=A..B, as in `--vary N=1..4` for 1, 2 and 3";
+    let (name, range) = text.split_once('=').ok_or(FORM)?;
+    let (start, end) = range.split_once("..").ok_or(FORM)?;
+    let name = constant(name, FORM)?;
+    let number = |text: &str| {
+        let text = text.trim();
+        text.parse::<i64>().map_err(|_| format!("`{text}` is not a 64-bit integer: {FORM}"))
     };
-    if !name.splitn(2, '.').all(is_name) {
-        return Err(format!("`{name}` is not the name of a constant: write NAME=VALUE, as in `-D FIXED=1`"));
+    let range = number(start)?..number(end)?;
+    if range.is_empty() {
+        return Err(format!(
+            "the range {}..{} has no value, because its end does not belong to it: {FORM}",
+            range.start, range.end
+        ));
     }
+    Ok((name, range))
+}
+
+fn define(text: &str) -> Result<(String, i64), String> {
+    const FORM: &str = "write NAME=VALUE, as in `-D FIXED=1`";
+    let (name, value) = text.split_once('=').ok_or(FORM)?;
+    let (name, value) = (constant(name, FORM)?, value.trim());
     let value = match value {
         "true" => 1,
         "false" => 0,
@@ -87,7 +109,22 @@ fn define(text: &str) -> Result<(String, i64), String> {
             .parse()
             .map_err(|_| format!("`{number}` is not a 64-bit integer: write NAME=VALUE, as in `-D {name}=1`"))?,
     };
-    Ok((name.to_owned(), value))
+    Ok((name, value))
+}
+
+// Returns the name of a constant. `form` says how the argument is written.
+fn constant(name: &str, form: &str) -> Result<String, String> {
+    let name = name.trim();
+    // The constant of a library has a name of two parts: `android.rounds`.
+    let is_name = |name: &str| {
+        name.chars().all(|c| c == '_' || c.is_alphanumeric())
+            && !name.is_empty()
+            && !name.starts_with(|c: char| c.is_numeric())
+    };
+    if !name.splitn(2, '.').all(is_name) {
+        return Err(format!("`{name}` is not the name of a constant: {form}"));
+    }
+    Ok(name.to_owned())
 }
 
 /// Format of a result.

@@ -9,7 +9,7 @@ mod report;
 
 pub(in crate::cli) use atomicity::AtomicityArgs;
 pub(in crate::cli) use campaign::{CampaignArgs, DetectorArg, number_of_runs, workers};
-pub(in crate::cli) use common::{DefineArgs, Format, JobArgs, ResultArgs, SeedArgs, ToolArgs};
+pub(in crate::cli) use common::{DefineArgs, Format, JobArgs, ResultArgs, SeedArgs, ToolArgs, VaryArgs};
 pub(in crate::cli) use limits::LimitArgs;
 pub(in crate::cli) use report::{ReportArgs, RunFormat, ViewArgs};
 

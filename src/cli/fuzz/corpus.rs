@@ -2,7 +2,7 @@
 
 use super::Fuzzed;
 use crate::base::clean;
-use crate::campaign::{FuzzReport, RunBase};
+use crate::campaign::{CampaignPlan, InputSpace, ModelInputs, RunBase};
 use crate::cli::Refusal;
 use crate::cli::io::files;
 use crate::cli::io::load::Model;
@@ -39,13 +39,18 @@ pub(super) struct SavedCorpus {
 
 impl OpenCorpus {
     /// Reads the saved failures and the corpus of a model. The folder need not exist yet.
-    pub(super) fn open(folder: &Path, model: &Model) -> Result<Self, Refusal> {
+    /// Runs with varied constants count whatever values they have.
+    pub(super) fn open(folder: &Path, model: &Model, inputs: Option<&ModelInputs>) -> Result<Self, Refusal> {
         let mut seeds = Seeds::to_keep(folder)?;
         if let Some(refusal) = seeds.refused().into_iter().next() {
             return Err(refusal);
         }
         let defines: BTreeMap<String, i64> = model.defines.iter().cloned().collect();
-        let of_this = seeds.of(&model.path).filter(|(of, _)| defines.iter().eq(of.iter().map(|(name, n)| (name, n))));
+        let varied = |name: &str| inputs.is_some_and(|inputs| inputs.ranges().iter().any(|(known, _)| known == name));
+        let of_this = seeds.of(&model.path).filter(|(of, _)| {
+            let given = of.iter().map(|(name, n)| (name, n)).filter(|(name, _)| !varied(name));
+            defines.iter().eq(given)
+        });
         let mut saved: Vec<Token> = of_this.map(|(_, saved)| saved.token).collect();
         let failures = saved.len();
         let name = seeds.name_of(&model.path);
@@ -77,20 +82,20 @@ impl OpenCorpus {
     /// Saves the failures of a campaign, and the runs that show all pairs.
     pub(super) fn save(&self, fuzzed: &Fuzzed<'_>) -> Result<SavedCorpus, Refusal> {
         let mut failures = Vec::new();
-        for (found, smaller) in fuzzed.found.failures.iter().zip(&fuzzed.smaller) {
+        for ((found, smaller), model) in fuzzed.found.failures.iter().zip(&fuzzed.smaller).zip(&fuzzed.models) {
             let report = &found.report;
             let is_known = |token: &Token| alike(&token.signature, &report.signature);
             // A failure that a saved run still shows is saved already.
             if found.made.base == RunBase::Saved && self.saved[..self.failures].iter().any(is_known) {
                 continue;
             }
-            let text = ending(fuzzed.model, &report.outcome).unwrap_or_else(|| report.signature.clone());
+            let text = ending(model, &report.outcome).unwrap_or_else(|| report.signature.clone());
             let token = smaller.as_ref().map_or_else(|| report.evidence.token.clone(), |s| s.token.to_string());
             let signature = smaller.as_ref().map_or(&report.signature, |smaller| &smaller.token.signature);
             let kept = Kept { signature, token: &token, what: &text, by: "fuzz" };
-            failures.push(self.seeds.keep(fuzzed.model, "no failure".to_owned(), &kept)?);
+            failures.push(self.seeds.keep(model, "no failure".to_owned(), &kept)?);
         }
-        let corpus = self.joined(fuzzed.plan, &fuzzed.found);
+        let corpus = self.joined(fuzzed);
         if !corpus.runs.is_empty() {
             let folder = self.path.parent().unwrap_or(Path::new("."));
             std::fs::create_dir_all(folder).map_err(|e| {
@@ -103,8 +108,12 @@ impl OpenCorpus {
 
     // The runs of the campaign, with those that were there. Runs of another version of the model were performed again,
     // and are among those of the campaign as far as they are needed. If not all were, the old ones stay.
-    fn joined(&self, plan: &crate::campaign::CampaignPlan, found: &FuzzReport) -> Corpus {
-        let new = Corpus::new(self.model.clone(), plan, found);
+    fn joined(&self, Fuzzed { plan, found, inputs, .. }: &Fuzzed<'_>) -> Corpus {
+        let plan_of = |input: &[i64]| {
+            let program = inputs.and_then(|inputs| inputs.program(input).ok());
+            CampaignPlan { program: program.unwrap_or_else(|| plan.program.clone()), ..(*plan).clone() }
+        };
+        let new = Corpus::new(self.model.clone(), plan, found, plan_of);
         let Some(there) = self.there.clone() else { return new };
         let all_were_performed = found.began as usize >= self.saved.len();
         match new.clone().merged(there.clone()) {

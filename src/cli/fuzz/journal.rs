@@ -1,7 +1,7 @@
 //! Keeps the journal of a learning campaign on disk: its state after a whole round, at most once a minute, and at the
 //! end.
 
-use crate::campaign::{CampaignPlan, FuzzKeeper, FuzzMemory};
+use crate::campaign::{CampaignPlan, FuzzKeeper, FuzzMemory, InputSpace, ModelInputs};
 use crate::cli::Refusal;
 use crate::cli::io::files;
 use crate::formats::fuzz_journal::{FuzzHeader, read, text};
@@ -22,12 +22,17 @@ pub(super) struct FuzzJournal {
 
 impl FuzzJournal {
     /// Opens a journal, a new one or one to resume, and reads the state that it has kept.
-    pub(super) fn open(path: &Path, plan: &CampaignPlan, resumes: bool) -> Result<(Self, Option<FuzzMemory>), Refusal> {
-        let header = FuzzHeader::new(plan);
+    pub(super) fn open(
+        path: &Path,
+        plan: &CampaignPlan,
+        inputs: Option<&ModelInputs>,
+        resumes: bool,
+    ) -> Result<(Self, Option<FuzzMemory>), Refusal> {
+        let header = FuzzHeader::new(plan, inputs.map_or(&[], |inputs| inputs.ranges()));
         files::claim(path, &header.to_line(), resumes).map_err(|why| cannot(path, &why))?;
         files::may_write(path)?;
         let bytes = std::fs::read(path).map_err(|e| cannot(path, &e))?;
-        let memory = read(&bytes, &header, &plan.program.code.setup).map_err(|why| cannot(path, &why))?;
+        let memory = read(&bytes, &header).map_err(|why| cannot(path, &why))?;
         Ok((Self { path: path.to_owned(), header, kept: Instant::now(), wrong: None }, memory))
     }
 

@@ -3,11 +3,15 @@
 //! The room of learning campaigns: the command, its journal, the corpus of a model, and its result as text (`text`).
 
 mod corpus;
+mod inputs;
 mod journal;
 mod text;
 
-use crate::campaign::{self, CampaignContext, CampaignPlan, FuzzKeeper, FuzzPlan, FuzzReport, FuzzStart};
-use crate::cli::args::{DefineArgs, Format, JobArgs, LimitArgs, ResultArgs, SeedArgs, head, workers};
+use crate::campaign::{
+    self, CampaignContext, CampaignPlan, FuzzFailure, FuzzKeeper, FuzzPlan, FuzzReport, FuzzStart, ModelInputs,
+    with_smaller_input,
+};
+use crate::cli::args::{DefineArgs, Format, JobArgs, LimitArgs, ResultArgs, SeedArgs, VaryArgs, head, workers};
 use crate::cli::io::bar::CampaignBar;
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::files;
@@ -37,6 +41,9 @@ The first run that fails is shrunk (see `raceflip shrink --help`), and its timel
 Without a failure the result says what the runs have shown: how many of the possible pairs of a write and a read, the statements that no run performed, and the states. \
 That proves nothing; `raceflip explore` may.
 
+With --vary each run has values of its own for some constants, so that a search goes over inputs and orders at once. \
+What one value has shown of pairs counts for the others. A failing run is shrunk to smaller values first.
+
 With --corpus, failures are saved as `raceflip test` saves them, and runs that together show all pairs that were seen. The next search begins with them. \
 With --journal, a search that was interrupted or killed goes on later, as if nothing had happened.
 
@@ -48,6 +55,7 @@ Examples:
   raceflip fuzz app.race --runs 100000 --seed 7
   raceflip fuzz app.race --time 8h --runs 1000000000 --keep-going     over night
   raceflip fuzz app.race --runs 1000000 --journal app.journal         goes on with --resume if it is killed
+  raceflip fuzz app.race --vary USERS=1..5            with one to four users
   raceflip fuzz app.race --corpus seeds               begin with what earlier searches have saved
   raceflip fuzz models                                all models below a folder (an array in JSON)
   raceflip fuzz app.race --pairs                      also each pair, with the runs that showed it
@@ -101,6 +109,8 @@ pub(super) struct Args {
     #[command(flatten)]
     defines: DefineArgs,
     #[command(flatten)]
+    vary: VaryArgs,
+    #[command(flatten)]
     limits: LimitArgs,
 }
 
@@ -109,10 +119,13 @@ const MOST_RUNS: u64 = 1_000_000_000_000;
 
 /// Finished campaign with everything that its report needs.
 struct Fuzzed<'m> {
-    model: &'m Model,
     plan: &'m CampaignPlan,
     fuzz: FuzzPlan,
+    /// Inputs, if constants are varied.
+    inputs: Option<&'m ModelInputs>,
     found: FuzzReport,
+    /// For each failure, the model with the values that its run has.
+    models: Vec<Model>,
     /// For each failure, a smaller run with the same failure, if one was looked for and found.
     smaller: Vec<Option<Box<ShrinkResult>>>,
     /// What was saved for later searches.
@@ -123,6 +136,9 @@ pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus
     let models = CommandModels::find(&args.paths, args.defines.resolve())?;
     if args.journal.is_some() && models.many {
         return Err(Refusal::new("--journal needs a single model: give one file"));
+    }
+    if !args.vary.vary.is_empty() && models.many {
+        return Err(Refusal::new("--vary needs a single model: give one file"));
     }
     models.each_until(args.time, &args.result, context, |model, stop, context| one(&args, model, stop, context))
 }
@@ -141,15 +157,16 @@ fn one(
         ..CampaignPlan::new(&**model)
     };
     let fuzz = FuzzPlan { runs: args.runs, keeps_going: args.keep_going };
-    let corpus = args.corpus.as_deref().map(|folder| OpenCorpus::open(folder, model)).transpose()?;
-    let mut start = FuzzStart::default();
+    let inputs = inputs::of(&args.vary, model, &plan.program, context)?;
+    let corpus = args.corpus.as_deref().map(|folder| OpenCorpus::open(folder, model, inputs.as_ref())).transpose()?;
+    let mut start = FuzzStart { inputs: inputs.as_ref().map(|inputs| inputs as _), ..FuzzStart::default() };
     if let Some(corpus) = &corpus {
         start.saved = corpus.saved().to_vec();
     }
     let mut journal = None;
     if let Some(path) = &args.journal {
         files::distinct(&[("--journal", Some(path))], ("model", &[&model.path]))?;
-        let (open, memory) = FuzzJournal::open(path, &plan, args.resume)?;
+        let (open, memory) = FuzzJournal::open(path, &plan, inputs.as_ref(), args.resume)?;
         if let Some(memory) = &memory {
             context.out.note(format_args!("{} are already in the journal", many(memory.runs, "run")));
         }
@@ -160,16 +177,23 @@ fn one(
     let bar = CampaignBar::new("run");
     let found = campaign::fuzz_from(&plan, &fuzz, start, CampaignContext { stop, progress: &bar });
     bar.finish();
-    let found = found.map_err(|e| journal::cannot(args.journal.as_deref().unwrap_or(Path::new("")), &e))?;
-    let smaller = found.failures.iter().map(|failure| {
+    let mut found = found.map_err(|e| journal::cannot(args.journal.as_deref().unwrap_or(Path::new("")), &e))?;
+    // The time of `--time` is for the search: a failure that it found is shrunk after it.
+    let patient = AtomicBool::new(false);
+    let stop = if timer.is_up() { &patient } else { stop };
+    if let Some(inputs) = inputs.as_ref().filter(|_| !args.no_shrink) {
+        let smaller = |failure: FuzzFailure| with_smaller_input(&plan, inputs, failure, stop);
+        found.failures = found.failures.into_iter().map(smaller).collect();
+    }
+    let models: Vec<Model> =
+        found.failures.iter().map(|failure| inputs::model(model, inputs.as_ref(), failure)).collect();
+    let smaller = found.failures.iter().zip(&models).map(|(failure, model)| {
         let token = failure.report.evidence.token.parse::<Token>().ok().filter(|_| !args.no_shrink)?;
-        // The time of `--time` is for the search: a failure that it found is shrunk after it.
-        let patient = AtomicBool::new(false);
-        let stop = if timer.is_up() { &patient } else { stop };
         shrink_mode::smaller(model, &token, &failure.report.outcome, stop)
     });
     let smaller = smaller.collect();
-    let mut fuzzed = Fuzzed { model, plan: &plan, fuzz, smaller, found, saved: None };
+    let inputs = inputs.as_ref();
+    let mut fuzzed = Fuzzed { plan: &plan, fuzz, inputs, smaller, found, models, saved: None };
     let mut refused: Vec<Refusal> = journal.as_ref().and_then(FuzzJournal::refusal).into_iter().collect();
     match corpus.map(|corpus| corpus.save(&fuzzed)).transpose() {
         Ok(saved) => fuzzed.saved = saved,

@@ -1,6 +1,6 @@
 //! Prints the result of a learning campaign: the failures, and what the runs have shown.
 
-use super::{Args, Fuzzed};
+use super::{Args, Fuzzed, inputs};
 use crate::base::counted;
 use crate::campaign::{FuzzCoverage, FuzzFailure, HowMade, OrderKind, PairCoverage, statement_text};
 use crate::cli::io::output::{BAD, BOLD, Output, many, paint};
@@ -66,11 +66,12 @@ pub(super) fn print(
 
 // Prints the only failure: how it was found, and its run, shrunk if possible.
 fn only(fuzzed: &Fuzzed<'_>, failure: &FuzzFailure, args: &Args, context: &mut CommandContext) -> Result<(), Refusal> {
-    let model = fuzzed.model;
+    let with = inputs::values(&fuzzed.found, failure);
     match failure.run {
-        0 => writeln!(context.out, "a saved run fails"),
-        run => writeln!(context.out, "run {} fails ({})", HumanCount(run), how(fuzzed, &failure.made)),
+        0 => writeln!(context.out, "a saved run fails{with}"),
+        run => writeln!(context.out, "run {} fails{with} ({})", HumanCount(run), how(fuzzed, &failure.made)),
     }
+    let Some(model) = fuzzed.models.first() else { return Ok(()) };
     // The campaign has written the token, so it can be read.
     let Ok(token) = failure.report.evidence.token.parse::<Token>() else { return Ok(()) };
     let smaller = fuzzed.smaller.first().cloned().flatten();
@@ -94,22 +95,22 @@ fn only(fuzzed: &Fuzzed<'_>, failure: &FuzzFailure, args: &Args, context: &mut C
 fn failures(fuzzed: &Fuzzed<'_>, args: &Args, out: &mut Output) {
     let found = &fuzzed.found;
     writeln!(out, "{}, {}", many(found.runs, "run"), counted(found.failures.len() as u64, "failure"));
-    for (failure, smaller) in found.failures.iter().zip(&fuzzed.smaller) {
+    for ((failure, smaller), model) in found.failures.iter().zip(&fuzzed.smaller).zip(&fuzzed.models) {
         let report = &failure.report;
-        let text = ending(fuzzed.model, &report.outcome).unwrap_or_else(|| report.signature.clone());
+        let text = ending(model, &report.outcome).unwrap_or_else(|| report.signature.clone());
         let runs = many(u64::from(report.runs), "run");
         let first = match failure.run {
             0 => "first in a saved run".to_owned(),
             run => format!("first in run {} ({})", HumanCount(run), how(fuzzed, &failure.made)),
         };
-        writeln!(out, "{}, in {runs}, {first}", paint(BAD, text));
+        writeln!(out, "{}, in {runs}, {first}{}", paint(BAD, text), inputs::values(found, failure));
         if args.result.quiet {
             continue;
         }
         let token = smaller.as_ref().map_or_else(|| report.evidence.token.clone(), |smaller| smaller.token.to_string());
         let evidence = &report.evidence;
         let limits = &fuzzed.plan.limits;
-        for command in replay_command::replay(fuzzed.model, &token, &evidence.strategy, evidence.seed, limits) {
+        for command in replay_command::replay(model, &token, &evidence.strategy, evidence.seed, limits) {
             writeln!(out, "  {command}");
         }
         if let Some(smaller) = smaller {
@@ -132,7 +133,7 @@ fn how(fuzzed: &Fuzzed<'_>, made: &HowMade) -> String {
 }
 
 fn pair(fuzzed: &Fuzzed<'_>, writer: Statement, reader: Statement) -> String {
-    let name = |statement| statement_text(&fuzzed.model.code.setup, statement);
+    let name = |statement| statement_text(&fuzzed.found.setup, statement);
     format!("{} > {}", name(writer), name(reader))
 }
 
@@ -145,6 +146,9 @@ const NAMED: usize = 8;
 
 fn coverage(fuzzed: &Fuzzed<'_>, all: bool, out: &mut Output) {
     let coverage = &fuzzed.found.coverage;
+    if !fuzzed.found.varied.is_empty() {
+        row(out, "inputs", inputs::coverage(&fuzzed.found));
+    }
     row(out, "pairs", pairs(coverage, all));
     let orders = orders(coverage);
     if !orders.is_empty() {
@@ -153,7 +157,7 @@ fn coverage(fuzzed: &Fuzzed<'_>, all: bool, out: &mut Output) {
     let performed = coverage.statements - coverage.never.len() as u64;
     let mut text = format!("{} of {}", HumanCount(performed), HumanCount(coverage.statements));
     if !coverage.never.is_empty() {
-        let sites = &fuzzed.model.code.setup.sites;
+        let sites = &fuzzed.found.setup.sites;
         let named = if all { usize::MAX } else { NAMED };
         let names = coverage.never.iter().take(named).map(|site| match &sites[*site] {
             site if site.label.is_some() => format!("{}:{} {}", site.line, site.column, site_name(site)),

@@ -39,6 +39,11 @@ impl Model {
         self.source.name()
     }
 
+    /// Returns this model with other values of its constants.
+    pub(in crate::cli) fn with(&self, model: vm::Model) -> Self {
+        Self { path: self.path.clone(), model }
+    }
+
     /// Returns the path as an argument of a shell.
     pub(in crate::cli) fn argument(&self) -> String {
         shell::path_bytes(self.path.as_os_str().as_encoded_bytes())
@@ -74,7 +79,8 @@ pub(in crate::cli) fn checked(
     Ok(Model { path: path.to_owned(), model })
 }
 
-fn refused(error: &ModelError, out: &Output) -> Refusal {
+/// Returns the refusal of a model that has errors.
+pub(in crate::cli) fn refused(error: &ModelError, out: &Output) -> Refusal {
     let ModelError::Errors(source, errors) = error else { return Refusal::new(error) };
     let rendered = error.render(out.paints_errors()).unwrap_or_default();
     Refusal::Rendered(rendered + &summary(source, errors.defines.len() + errors.diagnostics.len()))

@@ -15,7 +15,7 @@ const MODEL: &str =
 pub fn check(bytes: &[u8]) {
     let model = Model::from_text("journal.race", MODEL, &[]).expect("a model");
     let plan = CampaignPlan::new(&model);
-    let header = FuzzHeader::new(&plan);
+    let header = FuzzHeader::new(&plan, &[]);
     go_on(bytes, &plan, &header);
     if let Ok(text) = std::str::from_utf8(bytes) {
         let line = |json: &str| {
@@ -28,11 +28,10 @@ pub fn check(bytes: &[u8]) {
 }
 
 fn go_on(bytes: &[u8], plan: &CampaignPlan, header: &FuzzHeader) {
-    let setup = &plan.program.code.setup;
-    match read(bytes, header, setup) {
+    match read(bytes, header) {
         Ok(Some(memory)) => {
             let written = text(header, &memory);
-            let again = read(written.as_bytes(), header, setup).expect("what was written is a journal");
+            let again = read(written.as_bytes(), header).expect("what was written is a journal");
             assert_eq!(again.map(|memory| text(header, &memory)), Some(written));
             let stop = AtomicBool::new(false);
             let context = CampaignContext { stop: &stop, progress: &NoProgress };

@@ -1,0 +1,78 @@
+//! The inputs of a search: constants whose values are drawn, as the command line and the model say.
+
+use crate::base::clean;
+use crate::campaign::{FuzzFailure, FuzzReport, Input, ModelInputs};
+use crate::cli::args::VaryArgs;
+use crate::cli::io::load::{Model, refused};
+use crate::cli::{CommandContext, Refusal};
+use crate::lang::parse;
+use crate::vm;
+use indicatif::HumanCount;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Returns the inputs of a model. `None` if no constant is varied.
+pub(super) fn of(
+    vary: &VaryArgs,
+    model: &Model,
+    program: &Arc<vm::Model>,
+    context: &CommandContext,
+) -> Result<Option<ModelInputs>, Refusal> {
+    let mut ranges: Vec<(String, Range<i64>)> = Vec::new();
+    for (name, range) in &vary.vary {
+        if model.defines.iter().any(|(given, _)| given == name) {
+            return Err(Refusal::new(format_args!(
+                "the constant `{name}` has a value by -D and a range by --vary: leave out one of them"
+            )));
+        }
+        // As with -D, the last one counts.
+        ranges.retain(|(known, _)| known != name);
+        ranges.push((name.clone(), range.clone()));
+    }
+    if ranges.is_empty() {
+        return Ok(None);
+    }
+    ranges.sort_by(|(a, _), (b, _)| a.cmp(b));
+    // The source was parsed before, so this cannot fail.
+    let Ok(file) = parse(&model.source) else { return Ok(None) };
+    ModelInputs::new(program.clone(), file, ranges).map(Some).map_err(|error| refused(&error, &context.out))
+}
+
+/// Returns the model with the values that the run of a failure has.
+pub(super) fn model(model: &Model, inputs: Option<&ModelInputs>, failure: &FuzzFailure) -> Model {
+    let input = failure.smaller_input.as_ref().unwrap_or(&failure.input);
+    // A run had these values, so the model can have them.
+    let made = inputs.and_then(|inputs| inputs.model(input).ok());
+    made.map_or_else(|| model.clone(), |made| model.with(made))
+}
+
+/// Returns the values with which a run failed, with a space before them: ` with N = 3 (shown with N = 1)`.
+pub(super) fn values(found: &FuzzReport, failure: &FuzzFailure) -> String {
+    if found.varied.is_empty() {
+        return String::new();
+    }
+    let shown = failure.smaller_input.as_ref().map(|input| format!("; it is shown with {}", text(found, input)));
+    format!(" with {}{}", text(found, &failure.input), shown.unwrap_or_default())
+}
+
+// Returns the values of an input: `N = 3, M = 0`.
+fn text(found: &FuzzReport, input: &Input) -> String {
+    let values = found.varied.iter().zip(input).map(|((name, _), value)| format!("{name} = {value}"));
+    values.collect::<Vec<_>>().join(", ")
+}
+
+/// Returns how many inputs had runs: `12 of 36: N in 1..4, M in 0..12; the model cannot have 2 (N = 0: ..)`.
+pub(super) fn coverage(found: &FuzzReport) -> String {
+    let coverage = &found.coverage;
+    let possible = match coverage.possible_inputs {
+        u64::MAX => "very many".to_owned(),
+        possible => HumanCount(possible).to_string(),
+    };
+    let ranges = found.varied.iter().map(|(name, range)| format!("{name} in {}..{}", range.start, range.end));
+    let mut line = format!("{} of {possible}: {}", HumanCount(coverage.inputs), ranges.collect::<Vec<_>>().join(", "));
+    if let Some((input, why)) = coverage.refused_inputs.first() {
+        let refused = HumanCount(coverage.refused_inputs.len() as u64);
+        line += &format!("; the model cannot have {refused} (as {}: {})", text(found, input), clean(why));
+    }
+    line
+}
