@@ -77,6 +77,7 @@ mod figures;
 mod flows;
 mod foreign;
 mod fuzz;
+mod fuzz_inputs;
 mod fuzz_kept;
 mod fuzz_oracles;
 mod fuzzed;
