@@ -56,7 +56,8 @@ pub use judge::continuations::SEEDS;
 pub use judge::violations::confirm_violations;
 pub use order::{First, Flip, InstancePair, StaticOrder};
 pub use plan::{
-    CampaignContext, CampaignPlan, CampaignProgress, DetectionPlan, Explore, NoProgress, StatePlan, TrialPlan,
+    CampaignContext, CampaignPlan, CampaignProgress, DetectionPlan, Explore, FuzzProgress, NoProgress, StatePlan,
+    TrialPlan,
 };
 pub(crate) use report::best_way;
 pub use report::{

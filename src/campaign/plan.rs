@@ -191,6 +191,21 @@ pub trait CampaignProgress: Sync {
     fn phase(&self, name: &str, runs: u64);
     /// Reports that one run is finished.
     fn done(&self);
+    /// Reports what a learning campaign knows after a round.
+    fn learned(&self, _: &FuzzProgress<'_>) {}
+}
+
+/// What a learning campaign knows so far.
+#[derive(Clone, Copy, Debug)]
+pub struct FuzzProgress<'c> {
+    /// Number of possible pairs, and of those that some run has shown.
+    pub pairs: (u64, u64),
+    /// Number of states of the coarsest view.
+    pub states: u64,
+    /// Number of runs that together show all pairs.
+    pub corpus: u64,
+    /// The signatures of the failures, each with its number of runs.
+    pub failures: &'c [(&'c str, u32)],
 }
 
 /// Ignores all progress reports.

@@ -6,8 +6,10 @@ use super::shrink::SmallerRun;
 use crate::campaign::{
     CampaignPlan, FuzzFailure, FuzzPlan, FuzzReport as Found, HowMade, Input, OrderKind, RunBase, statement_text,
 };
+use crate::event::SiteId;
 use crate::sched::site_text;
 use crate::shrink::ShrinkResult;
+use crate::statics::{StaticsOptions, analyze};
 use crate::vm::Model;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -16,7 +18,7 @@ use std::collections::BTreeMap;
 pub const VERSION: u32 = 1;
 
 /// The output of `raceflip fuzz --format json`.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct FuzzReport {
     pub format: String,
@@ -42,6 +44,9 @@ pub struct FuzzReport {
     pub statements: u64,
     /// Statements that no run has performed.
     pub never: Vec<String>,
+    /// Those among them that no run can perform, as static analysis knows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreachable: Vec<String>,
     /// Numbers of states, from the coarsest view.
     pub states: [u64; 3],
     pub new_states: NewStates,
@@ -121,11 +126,14 @@ pub struct ReadsFrom {
 }
 
 /// How many of the last runs came to a new state of the coarsest view.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct NewStates {
     pub of_last: u64,
     pub runs: u64,
+    /// An estimate, after Good and Turing, of how many new ones 1,000 more runs would bring.
+    #[serde(default)]
+    pub of_thousand: Option<f64>,
 }
 
 impl FoundFailure {
@@ -159,6 +167,17 @@ pub fn base_name(base: RunBase) -> &'static str {
         RunBase::Pos => "pos",
         RunBase::Saved => "saved",
     }
+}
+
+/// Returns the statements that no run has performed because no thread or task comes to them, as static analysis knows.
+/// If constants were varied, none is known: the analysis is of one program.
+#[must_use]
+pub fn unreachable(plan: &CampaignPlan, found: &Found) -> Vec<SiteId> {
+    if found.coverage.never.is_empty() || !found.varied.is_empty() {
+        return Vec::new();
+    }
+    let unreached = analyze(&plan.program.program, &StaticsOptions::default()).unreached();
+    unreached.into_iter().filter(|site| found.coverage.never.contains(site)).collect()
 }
 
 impl FuzzReport {
@@ -211,8 +230,13 @@ impl FuzzReport {
             last_new: coverage.last_new,
             statements: coverage.statements,
             never: coverage.never.iter().map(|site| site_text(&setup.sites, *site)).collect(),
+            unreachable: unreachable(plan, found).iter().map(|site| site_text(&setup.sites, *site)).collect(),
             states: coverage.states,
-            new_states: NewStates { of_last: coverage.lately, runs: coverage.new_states },
+            new_states: NewStates {
+                of_last: coverage.lately,
+                runs: coverage.new_states,
+                of_thousand: coverage.expected(1_000),
+            },
         }
     }
 

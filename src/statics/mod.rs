@@ -178,6 +178,14 @@ impl Statics {
         !self.known.graph.is_cut
     }
 
+    /// Returns the sites that no run performs, in order: no thread or task comes to them.
+    #[must_use]
+    pub fn unreached(&self) -> Vec<SiteId> {
+        let graph = &self.known.graph;
+        let reached: BTreeSet<SiteId> = graph.nodes.iter().map(|node| node.site).collect();
+        self.sites.ids().filter(|site| !reached.contains(site)).collect()
+    }
+
     fn occurrences(&self, site: SiteId) -> &[Node] {
         self.occurrences.get(site.index()).map_or(&[], Vec::as_slice)
     }

@@ -1,6 +1,7 @@
 //! What a campaign tells of its runs: which pairs, statements and states they have shown.
 
 use super::inputs::Input;
+use super::rare::MOST_STATES;
 use super::shown::ReadPair;
 use super::state::Learned;
 use crate::base::{Id, IndexVec};
@@ -31,6 +32,10 @@ pub struct FuzzCoverage {
     pub lately: u64,
     /// Number of the last runs that came to a new state of the coarsest view.
     pub new_states: u64,
+    /// Number of runs.
+    pub runs: u64,
+    /// Number of states of the coarsest view to which runs came once.
+    pub once: u64,
 }
 
 /// A possible pair.
@@ -62,6 +67,16 @@ impl FuzzCoverage {
     #[must_use]
     pub fn seen(&self) -> u64 {
         self.pairs.iter().filter(|pair| pair.seen > 0).count() as u64
+    }
+
+    /// Returns an estimate of how many new states of the coarsest view so many more runs would bring, after Good and
+    /// Turing: the states that were visited once, by the number of runs. It is for a small number of further runs, and
+    /// for runs like those before; later runs of a campaign look for what is new, so it is no bound. `None` without a
+    /// run, or if the states were too many to keep.
+    #[must_use]
+    pub fn expected(&self, more: u64) -> Option<f64> {
+        let is_full = self.states[0] >= MOST_STATES as u64;
+        (self.runs > 0 && !is_full).then(|| self.once as f64 * more as f64 / self.runs as f64)
     }
 
     /// Returns the possible pairs that no run has shown, although runs asked for them.
@@ -116,6 +131,8 @@ pub(super) fn coverage(setup: &Setup, possible: u64, learned: &Learned) -> FuzzC
         states: learned.states.map(|count| count as u64),
         lately,
         new_states: all().map(|(_, input)| input.states.new_since(learned.runs - lately)).sum(),
+        runs: learned.runs,
+        once: all().map(|(_, input)| input.states.once() as u64).sum(),
     }
 }
 

@@ -38,6 +38,8 @@ pub(super) struct Pairs {
     most_visits: Vec<u32>,
     // Number of pairs that were neither seen nor asked for.
     untried: usize,
+    // Number of pairs that some run has shown.
+    seen: u64,
     // The run in which a pair was seen for the first time, the last one.
     last_new: Option<u64>,
 }
@@ -101,6 +103,7 @@ impl Pairs {
                 if known.seen == 0 && run > 0 {
                     self.last_new = Some(run);
                 }
+                self.seen += u64::from(known.seen == 0);
                 known.seen = known.seen.saturating_add(1);
             }
         }
@@ -192,7 +195,8 @@ impl Pairs {
         let all: IndexMap<_, _, Xxh3Builder> = memory.all.into_iter().collect();
         let untried = all.values().filter(|known| known.is_untried()).count();
         let (most_visits, last_new) = (memory.visits, memory.last_new);
-        Self { all, known: IndexSet::default(), most_visits, untried, last_new }
+        let seen = all.values().filter(|known| known.seen > 0).count() as u64;
+        Self { all, known: IndexSet::default(), most_visits, untried, seen, last_new }
     }
 
     /// Returns the largest number of visits of a statement in a run.
@@ -203,6 +207,11 @@ impl Pairs {
     /// Returns whether some possible pair was neither seen nor asked for.
     pub(super) fn is_any_untried(&self) -> bool {
         self.untried > 0
+    }
+
+    /// Returns the number of possible pairs, and of those that some run has shown.
+    pub(super) fn counts(&self) -> (u64, u64) {
+        (self.all.len() as u64, self.seen)
     }
 
     /// Returns all possible pairs.

@@ -181,6 +181,11 @@ impl RareStates {
         self.views.each_ref().map(IndexMap::len)
     }
 
+    /// Returns the number of states of the coarsest view to which runs came once.
+    pub(super) fn once(&self) -> usize {
+        self.views[0].values().filter(|state| state.visits == 1).count()
+    }
+
     /// Returns how many of the runs after this one came to a new state of the coarsest view.
     pub(super) fn new_since(&self, run: u64) -> u64 {
         let mut runs: Vec<u64> = self.new_coarse.iter().copied().filter(|number| *number > run).collect();

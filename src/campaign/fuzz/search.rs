@@ -9,7 +9,7 @@ use super::state::Learned;
 use super::worker::{MadeRun, Worker};
 use super::{FuzzFailure, FuzzPlan, FuzzReport, HowMade};
 use crate::base::mutant::{self, Mutant};
-use crate::campaign::plan::{CampaignContext, CampaignPlan};
+use crate::campaign::plan::{CampaignContext, CampaignPlan, CampaignProgress, FuzzProgress};
 use crate::campaign::run::{FUZZED, RunSource};
 use crate::campaign::runs::failures::Failures;
 use crate::campaign::runs::parallel::in_order;
@@ -168,7 +168,7 @@ impl<'p, P: Program> Campaign<'p, P> {
                 }
                 made.push(run);
                 if rounds.is_complete(made.len()) {
-                    self.end_round(&rounds, std::mem::take(&mut made), keeper);
+                    self.end_round(&rounds, std::mem::take(&mut made), keeper, context.progress);
                 }
             },
         );
@@ -217,6 +217,7 @@ impl<'p, P: Program> Campaign<'p, P> {
         rounds: &Rounds,
         made: Vec<Option<MadeRun<P>>>,
         keeper: &mut Option<&mut dyn FuzzKeeper>,
+        progress: &dyn CampaignProgress,
     ) {
         let runs = rounds.runs();
         let mut learned = rounds.learned.write();
@@ -240,12 +241,23 @@ impl<'p, P: Program> Campaign<'p, P> {
                 break;
             }
         }
+        self.tell(&learned, progress);
         let is_over = is_cut || learned.runs >= self.fuzz.runs;
         if !is_cut && (is_over || keeper.as_mut().is_some_and(|keeper| keeper.is_due())) {
             self.keep_state(&learned, keeper);
         }
         drop(learned);
         if is_over { rounds.end() } else { self.plan_round(rounds) }
+    }
+
+    fn tell(&self, learned: &Learned, progress: &dyn CampaignProgress) {
+        let failures: Vec<(&str, u32)> = self.failures.values().flat_map(Failures::counts).collect();
+        progress.learned(&FuzzProgress {
+            pairs: learned.pairs.counts(),
+            states: learned.states[0] as u64,
+            corpus: learned.covering.runs().len() as u64,
+            failures: &failures,
+        });
     }
 
     fn keep_state(&self, learned: &Learned, keeper: &mut Option<&mut dyn FuzzKeeper>) {

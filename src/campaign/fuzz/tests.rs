@@ -35,7 +35,7 @@ fn learned(plan: &CampaignPlan, runs: u64) -> Learned {
     while !rounds.is_over() {
         let perform = |run: &PlannedRun| worker.perform(run, &rounds.learned.read(), &AtomicBool::new(false));
         let made: Vec<_> = rounds.runs().iter().map(perform).collect();
-        campaign.end_round(&rounds, made, &mut None);
+        campaign.end_round(&rounds, made, &mut None, &NoProgress);
     }
     rounds.learned.into_inner()
 }

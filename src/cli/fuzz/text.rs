@@ -12,7 +12,7 @@ use crate::cli::run::shrink_mode::{ShrinkMode, sizes};
 use crate::cli::run::timeline::TimelineView;
 use crate::cli::{CommandContext, Refusal};
 use crate::formats::failure_place::ending;
-use crate::formats::fuzz::base_name;
+use crate::formats::fuzz::{base_name, unreachable};
 use crate::sched::site_text;
 use crate::token::Token;
 use crate::world::Statement;
@@ -159,9 +159,13 @@ fn coverage(fuzzed: &Fuzzed<'_>, all: bool, out: &mut Output) {
     if !coverage.never.is_empty() {
         let sites = &fuzzed.found.setup.sites;
         let named = if all { usize::MAX } else { NAMED };
-        let names = coverage.never.iter().take(named).map(|site| match &sites[*site] {
-            site if site.label.is_some() => format!("{}:{} {}", site.line, site.column, site_name(site)),
-            _ => site_text(sites, *site),
+        let unreachable = unreachable(fuzzed.plan, &fuzzed.found);
+        let names = coverage.never.iter().take(named).map(|id| {
+            let name = match &sites[*id] {
+                site if site.label.is_some() => format!("{}:{} {}", site.line, site.column, site_name(site)),
+                _ => site_text(sites, *id),
+            };
+            name + if unreachable.contains(id) { " (nothing comes there)" } else { "" }
         });
         text += &format!("; never: {}", names.collect::<Vec<_>>().join(", "));
         let more = coverage.never.len().saturating_sub(named);
@@ -172,11 +176,21 @@ fn coverage(fuzzed: &Fuzzed<'_>, all: bool, out: &mut Output) {
     row(out, "statements", text);
     let [coarse, middle, fine] = coverage.states.map(HumanCount);
     let (lately, new) = (many(coverage.lately, "run"), HumanCount(coverage.new_states));
-    row(
-        out,
-        "states",
-        format!("{coarse} coarse, {middle}, {fine} fine; of the last {lately} {new} came to a new coarse one"),
-    );
+    let mut text =
+        format!("{coarse} coarse, {middle}, {fine} fine; of the last {lately} {new} came to a new coarse one");
+    if let Some(expected) = coverage.expected(1_000) {
+        text += &format!(", and 1,000 more would bring about {}", rounded(expected));
+    }
+    row(out, "states", text);
+}
+
+// Formats an estimated number: it has no more than two digits that say something.
+fn rounded(expected: f64) -> String {
+    match expected {
+        n if n < 0.05 => "none".to_owned(),
+        n if n < 10.0 => format!("{n:.1}"),
+        n => HumanCount(n.round() as u64).to_string(),
+    }
 }
 
 fn site_name(site: &crate::event::Site) -> String {

@@ -1,15 +1,18 @@
 //! Shows the progress of a campaign, a test or a search on stderr, if that is a terminal.
 
 use crate::base::clean;
-use crate::campaign;
+use crate::campaign::{self, FuzzProgress};
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use parking_lot::Mutex;
+use std::collections::VecDeque;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Progress bar on stderr, if that is a terminal.
 pub(in crate::cli) struct CampaignBar {
     bar: ProgressBar,
+    recent: Mutex<Recent>,
 }
 
 impl CampaignBar {
@@ -33,7 +36,7 @@ impl CampaignBar {
         if !bar.is_hidden() && gives_threads() {
             bar.enable_steady_tick(Duration::from_millis(200));
         }
-        Self { bar }
+        Self { bar, recent: Mutex::default() }
     }
 
     pub(in crate::cli) fn finish(&self) {
@@ -61,7 +64,53 @@ impl campaign::CampaignProgress for CampaignBar {
     fn done(&self) {
         self.bar.inc(1);
     }
+
+    fn learned(&self, so_far: &FuzzProgress<'_>) {
+        if !self.bar.is_hidden() {
+            self.bar.set_message(self.recent.lock().text(Instant::now(), so_far));
+        }
+    }
 }
+
+/// The news of the last minute: numbers of pairs and states together, as they were at earlier instants.
+#[derive(Default)]
+struct Recent {
+    known: VecDeque<(Instant, u64)>,
+}
+
+impl Recent {
+    // Returns what is known, how much of it is new in the last minute, and the failures.
+    fn text(&mut self, now: Instant, so_far: &FuzzProgress<'_>) -> String {
+        let all = so_far.pairs.1 + so_far.states;
+        // Enough for a minute, however short the rounds are.
+        if self.known.back().is_none_or(|(at, _)| now - *at >= Duration::from_secs(1)) {
+            self.known.push_back((now, all));
+        }
+        while self.known.len() > 1 && now - self.known[1].0 >= Duration::from_secs(60) {
+            self.known.pop_front();
+        }
+        let new = all - self.known.front().map_or(0, |(_, before)| *before).min(all);
+        let ((possible, seen), count) = (so_far.pairs, HumanCount);
+        let mut text = format!(
+            "fuzzing: {} of {} pairs, {} states ({} new in a minute), corpus {}",
+            count(seen),
+            count(possible),
+            count(so_far.states),
+            count(new),
+            count(so_far.corpus),
+        );
+        for (signature, runs) in so_far.failures.iter().take(MOST_FAILURES) {
+            text += &format!(", {} times {}", count(u64::from(*runs)), clean(signature));
+        }
+        match so_far.failures.len().saturating_sub(MOST_FAILURES) {
+            0 => text,
+            more => text + &format!(" and {more} other failures"),
+        }
+    }
+}
+
+// Number of failures that the line names.
+const MOST_FAILURES: usize = 3;
 
 // Formats a rate, as in `0.42/s`, `7.3/s` and `1,247/s`: without digits that change too fast to read.
 fn rate(per_second: f64) -> String {
@@ -97,7 +146,24 @@ impl campaign::CampaignProgress for Runs<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::rate;
+    use super::{Recent, rate};
+    use crate::campaign::FuzzProgress;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn the_line_tells_what_is_new_in_a_minute() {
+        let (mut recent, start) = (Recent::default(), Instant::now());
+        let mut at = |seconds: u64, states, failures: &[(&str, u32)]| {
+            let so_far = FuzzProgress { pairs: (20, 7), states, corpus: 3, failures };
+            recent.text(start + Duration::from_secs(seconds), &so_far)
+        };
+        assert_eq!(at(0, 10, &[]), "fuzzing: 7 of 20 pairs, 10 states (0 new in a minute), corpus 3");
+        assert!(at(40, 50, &[]).contains("50 states (40 new in a minute)"));
+        assert!(at(90, 60, &[]).contains("60 states (50 new in a minute)"));
+        assert!(at(1_000, 60, &[("deadlock", 2)]).ends_with("(0 new in a minute), corpus 3, 2 times deadlock"));
+        let many = [("a", 1), ("b", 2), ("c", 3), ("d\u{1b}", 4)];
+        assert!(at(1_001, 60, &many).ends_with(", 1 times a, 2 times b, 3 times c and 1 other failures"));
+    }
 
     #[test]
     fn rates_are_short() {
