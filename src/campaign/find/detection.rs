@@ -3,6 +3,7 @@
 //! Where the states are few, a search of all states adds the pairs that no run has shown.
 
 use super::flips::{Flips, TaskAccesses as OfTasks, Tasks};
+use super::learned;
 use crate::campaign::report::{Coverage, Phase1, Risk, SearchSize};
 use crate::campaign::run::{RunId, RunSource};
 use crate::campaign::runs::endless::bounded;
@@ -225,6 +226,20 @@ pub(in crate::campaign) fn detect_in<P: Program>(
     let states = if searches { states::states(plan, most, context) } else { None };
     if let Some(Ok(states)) = &states {
         add_searched(plan, states, &mut candidates);
+    }
+    // A search that has visited all states has found every pair.
+    let learns = complete && hybrid && plan.trials.pairs.is_none() && left_out.is_empty();
+    if learns && !matches!(states, Some(Ok(_))) {
+        let mut worker = Worker::new(plan);
+        let of_campaign = learned::runs(plan, context);
+        complete = of_campaign.is_some();
+        for (i, run) in (0..).zip(of_campaign.into_iter().flatten()) {
+            let mut seen = DetectionObservers::new(plan, &sites);
+            worker.perform(&run, &mut seen, context.stop);
+            let (found, _) = seen.finish(&plan.detection.detectors, &worker.machine.world);
+            candidates.add(u64::from(planned) + i, found.races);
+        }
+        left_out.extend(candidates.left_out().iter().cloned());
     }
     let searched = states.as_ref().map(|states| match states {
         Ok(states) => SearchSize { states: states.len(), complete: true },

@@ -3,3 +3,4 @@
 pub(super) mod atomicity;
 pub(super) mod detection;
 pub(super) mod flips;
+mod learned;
