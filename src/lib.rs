@@ -273,9 +273,9 @@
 //!     }
 //!
 //!     fn argument(&mut self, view: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {
-//!         Ok(match question {
-//!             Question::Waiter(_) | Question::Instance(_) | Question::Case(_) | Question::Branch => 0,
-//!             Question::Instant => view.world.next_deadline(),
+//!         Ok(match question.answers() {
+//!             Some(_) => 0,
+//!             None => view.world.next_deadline(),
 //!         })
 //!     }
 //! }

@@ -24,6 +24,7 @@ pub struct Choice {
     ///
     /// - Clock: the instant to advance to, in milliseconds.
     /// - Branch: 0 or 1.
+    /// - Choose: the distance of the value from the first one.
     /// - Post of an idle handler to a looper that has no message to begin: 1 if the looper sleeps already, so that the
     ///   handler waits for the next message.
     /// - Notify with several waiters: the index of the waiter that wakes up, in the order in which they began to wait.

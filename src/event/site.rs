@@ -88,7 +88,10 @@ impl Site {
     #[must_use]
     pub fn is_operation(&self) -> bool {
         (self.kind.access().is_none() || self.kind.is_atomic())
-            && !matches!(self.kind, SiteKind::Branch | SiteKind::Check | SiteKind::Skip | SiteKind::Yield)
+            && !matches!(
+                self.kind,
+                SiteKind::Branch | SiteKind::Choose | SiteKind::Check | SiteKind::Skip | SiteKind::Yield
+            )
     }
 
     /// Returns whether the order of the two sites may matter although they cannot race: two operations, or an `await`
@@ -210,6 +213,7 @@ site_kinds! {
     Interrupt = "interrupt",
     Sleep = "sleep",
     Branch = "branch",
+    Choose = "choose",
     Skip = "skip",
     Yield = "yield",
     Request = "request",

@@ -70,6 +70,7 @@ impl Op {
             Op::Sleep(_) => SiteKind::Sleep.word(),
             Op::Wake => "wake",
             Op::Branch => SiteKind::Branch.word(),
+            Op::Choose { .. } => SiteKind::Choose.word(),
             Op::Skip => SiteKind::Skip.word(),
             Op::Yield => SiteKind::Yield.word(),
             Op::Launch { .. } => SiteKind::Launch.word(),

@@ -69,11 +69,7 @@ pub(super) fn most(world: &World, clock: ClockMode) -> u64 {
 
 // Returns the number of ways in which the operation of an actor can be performed.
 fn answers(world: &World, actor: Actor) -> u64 {
-    match world.question(actor) {
-        Some(Question::Waiter(waiters) | Question::Instance(waiters) | Question::Case(waiters)) => waiters as u64,
-        Some(Question::Branch) => 2,
-        Some(Question::Instant) | None => 1,
-    }
+    world.question(actor).and_then(Question::answers).unwrap_or(1)
 }
 
 fn push(all: &mut Vec<Choice>, world: &World, actor: Actor) {

@@ -287,7 +287,9 @@ impl<G: Snapshot> Scratch<G> {
 
     fn widest(&self, shared: &Shared<G>, facts: &Facts) -> u64 {
         let threads = shared.slots.threads as u64;
-        facts.last.min(AFTER_TICKS) + threads * threads.max(2) + self.machine.world.setup().events.len() as u64
+        facts.last.min(AFTER_TICKS)
+            + threads * threads.max(2).max(u64::from(facts.answers))
+            + self.machine.world.setup().events.len() as u64
     }
 
     /// Computes the vector of the state that the machine has. Returns false if it does not fit into slots. `before` is

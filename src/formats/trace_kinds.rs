@@ -19,6 +19,7 @@ const KINDS: &[&str] = &[
     "cancel-job",
     "cas",
     "channel-read",
+    "choose",
     "close",
     "disable",
     "down",

@@ -128,7 +128,7 @@ pub(super) fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
         }
         Op::Perform(listener) => row.place = Some(setup.listeners[*listener].clone()),
         Op::Sleep(d) => row.delay = Some(*d),
-        Op::Branch => row.value = Some(value),
+        Op::Branch | Op::Choose { .. } => row.value = Some(value),
         Op::Launch { body: b, place, .. } => {
             row.body = body(*b);
             (row.value, row.is_async) = (Some(value), *place != LaunchPlace::Now);

@@ -70,8 +70,8 @@ pub struct Item {
 pub enum ItemKind {
     /// `app "title" { name = expr }`
     App { title: TextLiteral, settings: Vec<(Name, Expr)> },
-    /// `const NAME = expr`
-    Const { name: Name, value: Expr },
+    /// `const NAME in range = expr`
+    Const { name: Name, range: Option<Range>, value: Expr },
     /// `var`, `atomic` or top-level `let`
     Field { storage: Storage, field: Field },
     /// `class Name { var f: int }`
@@ -219,6 +219,14 @@ pub struct Range {
     pub from: Expr,
     /// One past the last value.
     pub to: Expr,
+}
+
+impl Range {
+    /// Returns the position of the whole range.
+    #[must_use]
+    pub fn at(&self) -> At {
+        At(Span { start: self.from.at.0.start, end: self.to.at.0.end })
+    }
 }
 
 /// A parameter of a task, event or listener.
@@ -619,6 +627,8 @@ pub enum Op {
     Acquire { mode: SyncMode, object: Expr, timeout: Expr },
     /// `recv place`
     Receive { channel: Expr },
+    /// `choose a..b`
+    Choose(Range),
     /// `await cond for d`
     Await { cond: Expr, timeout: Option<Expr> },
     /// `verb target(args)`: a verb of a kind, for a component or for an instance

@@ -46,6 +46,9 @@ pub struct Program {
     pub caught_fails: bool,
     /// The constants with their values after `-D`, in source order.
     pub consts: Vec<(String, i64)>,
+    /// The ranges of the constants that are declared with one, in source order. The value of such a constant is in its
+    /// range.
+    pub ranges: Vec<(String, std::ops::Range<i64>)>,
     /// The classes; the first one is `Object`.
     pub classes: IndexVec<ClassId, ClassDef>,
     /// Globals (`var` and `atomic`). A `let` is not among them: it is folded into its uses. The cells of memory are
@@ -643,6 +646,8 @@ pub enum ExprKind {
     Exchange { place: MemoryPlace, value: Box<Expr>, site: SiteId },
     /// `*`: Bool, a choice of the schedule
     Star { site: SiteId },
+    /// `choose`: Int, a choice of the schedule among `values` values, the first of which is `from`
+    Choose { from: i64, values: u32, site: SiteId },
     /// `post`: Message
     Post {
         body: BodyId,

@@ -10,6 +10,7 @@ use super::Program;
 use super::ast::{BinaryOp, Expr, ExprKind, File, Item, ItemKind, UnaryOp};
 use super::library::settings;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// The largest number of combinations that are tested at once.
 pub const MOST_VARIANTS: usize = 256;
@@ -30,6 +31,24 @@ pub fn constants(file: &File) -> BTreeSet<String> {
         _ => Vec::new(),
     };
     file.items.iter().flat_map(of).collect()
+}
+
+/// Returns the constants of a checked model that are declared with a range of values, each with its range, in source
+/// order. A value that is given with `-D` has to be in the range.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::lang::{Source, check, parse, variants::ranges};
+///
+/// let source = Source::new("a.race", "const N in 1..4 = 2\nconst M = 7\nthread t { skip }")?;
+/// let program = check(&parse(&source).unwrap(), &source, &[])?;
+/// assert_eq!(ranges(&program), [("N".to_owned(), 1..4)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn ranges(program: &Program) -> &[(String, Range<i64>)] {
+    &program.ranges
 }
 
 /// Returns all variants, each with a value for every constant that a condition names or that is in `given`. `program`
@@ -74,6 +93,12 @@ pub fn variants(file: &File, program: &Program, given: &Defines) -> Result<Vec<D
         let all = values.entry(c.name).or_default();
         if !all.iter().any(|value| c.holds(*value)) {
             all.extend(c.nearest());
+        }
+    }
+    // No variant has a value outside of the range of its constant.
+    for (name, range) in &program.ranges {
+        if let Some(all) = values.get_mut(name.as_str()) {
+            all.retain(|value| range.contains(value));
         }
     }
     for (name, value) in given {
@@ -218,6 +243,9 @@ mod tests {
         check_variants(&lines(&["F == 1 && N == 3"]), &[], &["F=0 N=3", "F=0 N=20", "F=1 N=3", "F=1 N=20"]);
         check_variants(&lines(&["F == 1 && N == 3"]), &[("N", 7)], &["F=0 N=7", "F=1 N=7"]);
         check_variants(&lines(&["N == F"]), &[], &["F=0 N=0", "F=0 N=20", "F=20 N=0", "F=20 N=20"]);
+        let ranged =
+            "const N in 0..10 = 2\nexpect outcomes: ok if N > 5\nexpect outcomes: ok if N != 20 && N < 99 || N > 99";
+        check_variants(ranged, &[], &["N=2", "N=6"]);
         check_variants(
             "const OK = false\nexpect outcomes: ok if OK\nexpect outcomes: ok if !OK\n",
             &[],

@@ -45,7 +45,7 @@ pub const ITEMS: [&str; 29] = [
 pub(super) const CANCEL: &str = "cancel";
 
 /// The words that begin a statement, except verbs. Used for suggestions.
-pub const STATEMENTS: [&str; 41] = [
+pub const STATEMENTS: [&str; 42] = [
     "let",
     "if",
     "while",
@@ -74,6 +74,7 @@ pub const STATEMENTS: [&str; 41] = [
     "perform",
     "ask",
     "withdraw",
+    "choose",
     "post",
     "fork",
     "fence",
@@ -180,11 +181,11 @@ pub const PARTICLES: [&str; 58] = [
 ];
 
 /// Returns whether a statement or an item of the language begins with this word, so that a kind cannot have a verb of
-/// this name. `cancel`, `register` and `unregister` are exceptions: the type of the operand, or what follows it, tells
-/// the two apart.
+/// this name. `cancel`, `choose`, `register` and `unregister` are exceptions: the type of the operand, or what follows
+/// it, tells the two apart.
 pub fn is_verb_word(word: &str) -> bool {
     let known = STATEMENTS.contains(&word) || Verb::from_word(word).is_some() || word == "plain";
-    (known || is_reserved(word)) && !matches!(word, "cancel" | "register" | "unregister")
+    (known || is_reserved(word)) && !matches!(word, "cancel" | "choose" | "register" | "unregister")
 }
 
 /// Returns whether an item of the language begins with this word, so that a kind cannot have this name.

@@ -118,11 +118,9 @@ impl Strategy for DelayBounded {
     }
 
     fn argument(&mut self, view: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {
-        Ok(match question {
-            Question::Instant => view.world.next_deadline(),
-            Question::Waiter(_) | Question::Instance(_) | Question::Case(_) | Question::Branch => {
-                random_argument(&mut self.rng, &mut Vec::new(), view, question)
-            }
+        Ok(match question.answers() {
+            None => view.world.next_deadline(),
+            Some(_) => random_argument(&mut self.rng, &mut Vec::new(), view, question),
         })
     }
 

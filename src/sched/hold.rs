@@ -330,10 +330,9 @@ impl Strategy for Holding {
             && !self.over()
             && let Some(recorded) = self.following.argument(&self.holds.guide, view.world, actor)
         {
-            let fits = match question {
-                Question::Waiter(n) | Question::Instance(n) | Question::Case(n) => recorded < n as u64,
-                Question::Branch => recorded < 2,
-                Question::Instant => {
+            let fits = match question.answers() {
+                Some(n) => recorded < n,
+                None => {
                     view.world.instants_into(&mut self.instants);
                     self.instants.contains(&recorded)
                 }

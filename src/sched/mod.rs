@@ -196,10 +196,11 @@ fn random_priority(rng: &mut crate::base::Rng) -> u64 {
 
 /// Draws an argument uniformly. `instants` is scratch space that is reused between calls.
 fn random_argument(rng: &mut crate::base::Rng, instants: &mut Vec<u64>, view: &View<'_>, question: Question) -> u64 {
-    match question {
-        Question::Waiter(n) | Question::Instance(n) | Question::Case(n) => u64::from(rng.below(n as u32)),
-        Question::Branch => u64::from(rng.coin()),
-        Question::Instant => {
+    match question.answers() {
+        // A coin is not drawn like a number below 2, and a seed has to go on meaning the same run.
+        Some(_) if question == Question::Branch => u64::from(rng.coin()),
+        Some(n) => u64::from(rng.below(n as u32)),
+        None => {
             view.world.instants_into(instants);
             instants[rng.below(instants.len() as u32) as usize]
         }

@@ -196,11 +196,7 @@ impl Strategy for Replay {
     }
 
     fn argument(&mut self, view: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {
-        let fits = match question {
-            Question::Waiter(n) | Question::Instance(n) | Question::Case(n) => self.argument < n as u64,
-            Question::Branch => self.argument < 2,
-            Question::Instant => self.argument > view.world.now(),
-        };
+        let fits = question.answers().map_or(self.argument > view.world.now(), |n| self.argument < n);
         if fits {
             return Ok(self.argument);
         }
@@ -209,6 +205,7 @@ impl Strategy for Replay {
             Question::Instance(n) => format!("{n} instances"),
             Question::Case(n) => format!("{n} cases can go"),
             Question::Branch => "a branch".to_owned(),
+            Question::Value { values, .. } => format!("{values} values to choose from"),
             Question::Instant => format!("the clock is already at {} ms", view.world.now()),
         };
         let expected = format!("a choice with argument {}", self.argument);

@@ -76,10 +76,10 @@ impl Strategy for RoundRobin {
     }
 
     fn argument(&mut self, view: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {
-        Ok(match question {
-            Question::Waiter(_) | Question::Instance(_) | Question::Case(_) | Question::Branch => 0,
+        Ok(match question.answers() {
+            Some(_) => 0,
             // The clock advances to the next deadline.
-            Question::Instant => view.world.next_deadline(),
+            None => view.world.next_deadline(),
         })
     }
 }

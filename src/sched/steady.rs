@@ -70,12 +70,12 @@ impl Steady {
     }
 }
 
-/// Returns the argument that [`Steady`] chooses: the first waiter, branch 0, or the next deadline.
+/// Returns the argument that [`Steady`] chooses: the first of the answers, or the next deadline.
 #[must_use]
 pub fn answer(view: &View<'_>, question: Question) -> u64 {
-    match question {
-        Question::Waiter(_) | Question::Instance(_) | Question::Case(_) | Question::Branch => 0,
-        Question::Instant => view.world.next_deadline(),
+    match question.answers() {
+        Some(_) => 0,
+        None => view.world.next_deadline(),
     }
 }
 

@@ -317,11 +317,7 @@ impl Strategy for Tolerant {
     }
 
     fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>> {
-        let fits = match question {
-            Question::Waiter(n) | Question::Instance(n) | Question::Case(n) => self.argument < n as u64,
-            Question::Branch => self.argument < 2,
-            Question::Instant => self.argument > view.world.now(),
-        };
+        let fits = question.answers().map_or(self.argument > view.world.now(), |n| self.argument < n);
         if fits { Ok(self.argument) } else { self.rest.argument(view, actor, question) }
     }
 }

@@ -86,13 +86,10 @@ impl Departures {
         let step = view.world.steps();
         let Some((_, most)) = self.survey.filter(|(from, _)| step >= *from) else { return };
         for actor in view.world.open_actors(view.openings) {
-            let arguments = match view.world.question(actor) {
+            let arguments = match view.world.question(actor).map(Question::answers) {
                 None => vec![0],
-                Some(Question::Branch) => vec![0, 1],
-                Some(Question::Waiter(waiters) | Question::Instance(waiters) | Question::Case(waiters)) => {
-                    (0..waiters as u64).collect()
-                }
-                Some(Question::Instant) => view.world.instants(),
+                Some(Some(answers)) => (0..answers).collect(),
+                Some(None) => view.world.instants(),
             };
             let choices = arguments.into_iter().map(|argument| Choice { actor, argument });
             self.others.extend(choices.filter(|c| *c != default).map(|choice| Deviation { step, choice }));

@@ -120,10 +120,6 @@ impl Strategy for SegmentFollower {
 
 // Returns the wanted answer if the question permits it, else the default answer.
 fn answered(view: &View<'_>, question: Question, wanted: Option<u64>) -> u64 {
-    let fits = |argument: &u64| match question {
-        Question::Waiter(waiters) | Question::Instance(waiters) | Question::Case(waiters) => *argument < waiters as u64,
-        Question::Branch => *argument < 2,
-        Question::Instant => *argument > view.world.now(),
-    };
+    let fits = |argument: &u64| question.answers().map_or(*argument > view.world.now(), |n| *argument < n);
     wanted.filter(fits).unwrap_or_else(|| answer(view, question))
 }

@@ -6,7 +6,7 @@
 //! - *drop actors*: leaves out all deviations of one thread, of one event, or of the clock.
 //! - *gather*: joins two segments of one actor into one (Jalbert and Sen, *A trace simplification technique for
 //!   effective debugging of concurrent programs*, FSE 2010).
-//! - *lower*: replaces an actor with one of a lower number, or an answer with the first one.
+//! - *lower*: replaces an actor with one of a lower number, or an answer with the first one or another smaller one.
 //! - *move later*: delays a deviation, so that the default scheduler runs longer. The later deviations stay at their
 //!   steps or move as well.
 
@@ -129,7 +129,28 @@ impl<G: Guest> Attempts<'_, G> {
                 place.choice = choice;
                 self.deviate(list);
             }
+            if matches!(actor, Actor::Thread(_)) {
+                self.lower_answer(i);
+            }
             i += 1;
+        }
+    }
+
+    // Makes the answer of a deviation smaller: by half of it, and by less after each failure, down to 1.
+    fn lower_answer(&mut self, i: usize) {
+        let mut by = None;
+        while let Some(argument) = self.best.deviations.get(i).map(|d| d.choice.argument)
+            && argument > 1
+            && !self.spent()
+        {
+            let less = by.unwrap_or(argument / 2);
+            let mut list = self.best.deviations.clone();
+            list[i].choice.argument -= less;
+            by = match self.deviate(list) {
+                true => None,
+                false if less > 1 => Some(less / 2),
+                false => return,
+            };
         }
     }
 

@@ -40,6 +40,7 @@ impl Observer for DepartureRecorder {
                 Some(Question::Instance(n)) => format!(", instance {} of {n}", c.argument + 1),
                 Some(Question::Case(open)) => format!(", case {} of {open}", c.argument + 1),
                 Some(Question::Branch) => format!(", branch {}", c.argument),
+                Some(Question::Value { from, .. }) => format!(", value {}", from.saturating_add_unsigned(c.argument)),
                 Some(Question::Instant) | None => String::new(),
             };
             let words = |c: Choice| describe(view.world, c) + &answer(c);

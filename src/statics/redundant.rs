@@ -28,6 +28,7 @@ fn may_be_inside(kind: SiteKind) -> bool {
             | SiteKind::Free
             | SiteKind::Release
             | SiteKind::Branch
+            | SiteKind::Choose
             | SiteKind::Check
             | SiteKind::Skip
             | SiteKind::Yield

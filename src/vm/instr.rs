@@ -211,6 +211,11 @@ pub(super) enum Visible {
     Interrupt(Reg),
     Sleep(Reg),
     Branch,
+    /// `from` has the first value.
+    Choose {
+        from: Reg,
+        values: u32,
+    },
     Skip,
     Yield,
     AcquireFor {

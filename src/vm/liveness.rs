@@ -244,7 +244,8 @@ fn operands(op: &Visible, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
         | Visible::Close(reg)
         | Visible::GroupWait(reg)
         | Visible::ReadInterrupt(reg)
-        | Visible::Sleep(reg) => f(reg),
+        | Visible::Sleep(reg)
+        | Visible::Choose { from: reg, .. } => f(reg),
         Visible::AcquireFor { lock: l, timeout } => {
             f(lock(l));
             f(timeout);

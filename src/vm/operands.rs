@@ -232,6 +232,7 @@ fn pending(op: Visible, regs: &[Value], world: &mut World, by: ThreadId) -> Resu
             Op::Select { cases: world.keep_args(range(regs, cases)), timeout: timeout.map(get), otherwise }
         }
         Visible::Branch => Op::Branch,
+        Visible::Choose { from, values } => Op::Choose { from: get(from), values },
         Visible::Skip => Op::Skip,
         Visible::Yield => Op::Yield,
         Visible::Launch { body, args, place, parent, kind } => {

@@ -569,7 +569,7 @@ impl World {
                 Effects::two((Thing::Numbers, How::Make), (job, How::Make))
             }
             // The second half of a suspension is never pending; its thread has begun a message.
-            Op::Branch | Op::Skip | Op::Yield | Op::Resume(_) => Effects::NONE,
+            Op::Branch | Op::Choose { .. } | Op::Skip | Op::Yield | Op::Resume(_) => Effects::NONE,
         }
     }
 

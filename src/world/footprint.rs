@@ -47,7 +47,7 @@ pub struct Facts {
     /// Of a thread: whether it keeps the run going.
     pub keeps: Keeps,
     /// Of a thread: number of answers to the question of its step, if what it meets is known.
-    pub answers: u8,
+    pub answers: u32,
     /// Of a thread: whether its next step begins a task.
     pub begins: bool,
     /// Of a thread: whether a step that leads here and changes nothing else is quiet (`is_quiet`).
@@ -211,7 +211,11 @@ impl<G: Snapshot> Machine<G> {
                 Facts {
                     meets: world.meets(slots, thread, |cell| self.guest.watches_cell(cell)),
                     keeps: world.keeps(slots, thread),
-                    answers: if matches!(op, Op::Branch) { 2 } else { 1 },
+                    answers: match op {
+                        Op::Branch => 2,
+                        Op::Choose { values, .. } => *values,
+                        _ => 1,
+                    },
                     begins: matches!(op, Op::Begin),
                     is_quiet: stands_quietly(world, thread),
                     wants: world.wants(slots, thread).filter(|_| alive),

@@ -424,6 +424,7 @@ impl World {
             | Op::Select { .. }
             | Op::Selected { .. } => return self.act_on_channel(thread, argument),
             Op::Branch => i64::from(argument != 0),
+            Op::Choose { from, values } => from.saturating_add_unsigned(argument.min(u64::from(values) - 1)),
             Op::Launch { body, args, place, parent, kind } => {
                 return self.launch(thread, (body, args), (place, parent, kind), made);
             }

@@ -15,8 +15,31 @@ pub enum Question {
     Branch,
     /// Which case of a select is performed. The number of cases that are open: the answer is less than it.
     Case(usize),
+    /// Which value a `choose` has. The answer is the distance of the value from the first one, and less than the number
+    /// of values.
+    Value {
+        /// The first value.
+        from: i64,
+        /// The number of values.
+        values: u32,
+    },
     /// To which instant the clock moves (see [`World::instants`]).
     Instant,
+}
+
+impl Question {
+    /// Returns the number n of answers, which are 0..n. `None` for the question of the clock, whose answers are
+    /// instants.
+    #[inline]
+    #[must_use]
+    pub fn answers(self) -> Option<u64> {
+        match self {
+            Question::Waiter(n) | Question::Instance(n) | Question::Case(n) => Some(n as u64),
+            Question::Branch => Some(2),
+            Question::Value { values, .. } => Some(u64::from(values)),
+            Question::Instant => None,
+        }
+    }
 }
 
 impl World {
@@ -27,6 +50,7 @@ impl World {
         if let Actor::Thread(thread) = actor {
             return match self.threads[thread].pending {
                 Op::Branch => Some(Question::Branch),
+                Op::Choose { from, values } => (values > 1).then_some(Question::Value { from, values }),
                 Op::Notify { on, all: false } => self.which_waiter(on),
                 Op::Select { .. } | Op::Suspend { on: Suspension::Transfer(Transfer::Select { .. }), .. } => {
                     self.which_case(thread)

@@ -60,11 +60,7 @@ impl Strategy for Systematic {
     }
 
     fn argument(&mut self, _: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {
-        let options = match question {
-            Question::Waiter(n) | Question::Instance(n) | Question::Case(n) => n,
-            Question::Branch => 2,
-            Question::Instant => panic!("these models have no clock"),
-        };
+        let options = question.answers().expect("these models have no clock");
         Ok(self.option(options as usize) as u64)
     }
 }

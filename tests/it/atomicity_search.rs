@@ -165,9 +165,8 @@ impl Runs<'_> {
             }
             let arguments = match machine.world.question(actor) {
                 None => vec![0],
-                Some(Question::Branch) => vec![0, 1],
-                Some(Question::Waiter(of) | Question::Instance(of) | Question::Case(of)) => (0..of as u64).collect(),
                 Some(Question::Instant) => next_instants(&machine.world),
+                Some(question) => (0..question.answers().unwrap()).collect(),
             };
             for argument in arguments {
                 self.left = self.left.checked_sub(1)?;

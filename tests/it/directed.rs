@@ -125,6 +125,7 @@ impl Strategy for Both {
         let drawn = match question {
             Question::Waiter(n) | Question::Instance(n) | Question::Case(n) => u64::from(rng.below(n as u32)),
             Question::Branch => u64::from(rng.coin()),
+            Question::Value { values, .. } => u64::from(rng.below(values)),
             Question::Instant => {
                 let all = view.world.instants();
                 all[rng.below(all.len() as u32) as usize]

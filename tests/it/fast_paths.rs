@@ -30,7 +30,7 @@ operations! {
     Read Write ListRead ListWrite AtomicRead AtomicWrite Cas FetchAdd Exchange Use Free Acquire Release Wait Reacquire
     Notify ReadLock Announce WriteLock ReadUnlock WriteUnlock Down DownFor Up Arrive Pass Await Join Fork SpawnLooper
     Post Begin AttachQueue Fence Lift Cancel Quit NewHandler Enable Disable Register Perform Interrupt Sleep Wake Branch
-    Skip Yield Request CancelMessage Unregister
+    Choose Skip Yield Request CancelMessage Unregister
     Send Sent Receive Received Close ChannelRead Select Selected AcquireFor GroupAdd GroupWait GroupPass
     ReadInterrupt Now Launch Suspend Resume CancelJob AskJob SpawnScope OpenBlock
 }
@@ -65,7 +65,7 @@ atomic n = 0
 task f() { skip }
 event tap on main { skip }
 thread tapper { enable tap; disable tap }
-thread a { exchange(n, 1); if (down s for 1) { skip }; yield; let l = spawn looper; post f() to l; quit l }
+thread a { exchange(n, choose 0..3); if (down s for 1) { skip }; yield; let l = spawn looper; post f() to l; quit l }
 thread b { attach queue; post f() to self; quit self }
 kind screen { stage off, shown; verb show makes { ask appear() }; appear: off -> shown by request { } }
 screen S on main { }
@@ -128,6 +128,7 @@ fn draw(world: &World, rng: &mut Rng) -> Option<Choice> {
         Some(Question::Waiter(n) | Question::Case(n)) => u64::from(rng.below(n as u32)),
         Some(Question::Branch) => u64::from(rng.below(2)),
         Some(Question::Instance(n)) => u64::from(rng.below(n as u32)),
+        Some(Question::Value { values, .. }) => u64::from(rng.below(values)),
         Some(Question::Instant) => world.next_deadline(),
         None => 0,
     };

@@ -102,6 +102,22 @@ fn mistakes_in_items() {
         ("const D = F; const F = N + 1; var y: int[D]", "ok"),
         ("var y: int[a.len]; mutex z[a.len]", "`a` is a variable, not a constant"),
         ("const D = null", "a constant is an int or a bool"),
+        ("const D = (choose 0..2)", "`choose` cannot be used in a constant"),
+        ("var y = choose 0..2", "`choose` cannot be used in a first value"),
+        ("property q always { x == (choose 0..2) }", "`choose` cannot be used in a property"),
+        ("property q at end { all i in 0..(choose 1..2): x == i }", "`choose` cannot be used in a constant"),
+        ("init { x = choose 0..2 }", "`choose` cannot be used in `init`"),
+        ("const D in 1..N + 2 = 3", "ok"),
+        ("const D in E..9 = 3; const E in 0..5 = N", "ok"),
+        ("const D in E..9 = 3; const E in 0..D = 1", "`D` needs itself"),
+        ("const D in 1..4 = 4", "the value of `D` is not in its range"),
+        ("const D in 1..4 = 0", "the value of `D` is not in its range"),
+        ("const D in N..N = 2", "the range of `D` is empty"),
+        ("const D in 4..1 = 2; var y: int[D]", "the range of `D` is empty"),
+        ("const D in 0..2 = YES", "a `bool` has no range"),
+        ("const D in 0..YES = 1", "the end of the range of `D` is a `bool`, not an `int`"),
+        ("const D in x..3 = 1", "`x` is a variable, not a constant"),
+        ("const D in -9223372036854775807 - 1..9223372036854775807 = 1", "ok"),
         ("var y", "`y` needs a type or an initial value"),
         ("var y = null", "`y` needs a type"),
         ("var y: C = new Object", "the initial value is an `Object`, not a `C`"),
@@ -198,6 +214,19 @@ fn mistakes_in_bodies() {
         ("let y = null", "`y` needs a type"),
         ("let y: list[int]", "a list cannot be local"),
         ("let y = l", "a list cannot be copied, passed or compared"),
+        ("x = choose 0..N", "ok"),
+        ("x = choose N..N", "the range of `choose` is empty"),
+        ("x = choose 3..N", "the range of `choose` is empty"),
+        ("if N > 2 { x = choose 3..N }", "ok"),
+        ("x = choose 0..65536", "ok"),
+        ("x = choose 0..65537", "this `choose` has 65537 values"),
+        ("x = choose -9223372036854775807..9223372036854775807", "this `choose` has 18446744073709551614 values"),
+        ("x = choose 0..x", "`x` is a variable, not a constant"),
+        ("let y = 3; x = choose 0..y", "`y` is not constant"),
+        ("x = choose 0..YES", "the end of the range of `choose` is a `bool`, not an `int`"),
+        ("b = choose 0..2", "the assigned value is an `int`, not a `bool`"),
+        ("await x == (choose 0..2)", "`choose` cannot be used in the condition of an `await`"),
+        ("go(choose 0..2); a[(choose 0..3)] = -(choose 1..4); sleep (choose 0..4)", "ok"),
         ("l = l", "a list cannot be assigned"),
         ("if l == l { }", "a list cannot be copied, passed or compared | a list cannot be copied, passed or compared"),
         ("let y: condition", "`y` needs an initial value"),
@@ -448,6 +477,21 @@ fn constants_from_outside() {
     assert_eq!(refused("BIGG", 1), "-D BIGG: the model has no constant `BIGG`; did you mean `BIG`?");
     assert_eq!(refused("a", 1), "-D a: `a` is a variable; only a `const` can be overridden");
     assert_eq!(refused("BIG", 2), "-D BIG=2: `BIG` is a bool; give 0 or 1");
+    let ranged = "const LEAST = 1\nconst N in LEAST..4 = 2\nconst BIG in 0..10 = 2";
+    let define = |values: &[(&str, i64)]| match checked(ranged, values) {
+        Ok(program) => format!("{:?}", program.consts),
+        Err(e) => {
+            let lines = e.defines.iter().map(ToString::to_string);
+            lines.chain(e.diagnostics.into_iter().map(|d| d.message)).collect::<Vec<_>>().join(" | ")
+        }
+    };
+    assert_eq!(define(&[("N", 3), ("BIG", 0)]), r#"[("LEAST", 1), ("N", 3), ("BIG", 0)]"#);
+    assert_eq!(define(&[("N", 9)]), "-D N=9: the range of `N` is 1..4, without its end (test.race:2:12)");
+    assert_eq!(define(&[("N", 4)]), "-D N=4: the range of `N` is 1..4, without its end (test.race:2:12)");
+    assert_eq!(define(&[("LEAST", 3)]), "the value of `N` is not in its range");
+    assert_eq!(define(&[("LEAST", 3), ("N", 3)]), r#"[("LEAST", 3), ("N", 3), ("BIG", 2)]"#);
+    let program = checked(ranged, &[]).unwrap();
+    assert_eq!(raceflip::lang::variants::ranges(&program), [("N".to_owned(), 1..4), ("BIG".to_owned(), 0..10)]);
     assert_eq!(refused("N", i64::MAX), "an array's length cannot be -2 | `t` declares 9223372036854775807 threads");
     assert_eq!(refused("D", i64::MAX), "an array's length cannot be 9223372036854775807");
 }

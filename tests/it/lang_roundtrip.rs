@@ -9,7 +9,7 @@ use raceflip::lang::ast::*;
 use raceflip::lang::{Source, parse, print, render};
 
 /// Names that are words of the language in other places, and a few ordinary names.
-const NAMES: [&str; 69] = [
+const NAMES: [&str; 70] = [
     "x",
     "y",
     "f",
@@ -53,6 +53,7 @@ const NAMES: [&str; 69] = [
     "launch",
     "detached",
     "now",
+    "choose",
     "job",
     "all",
     "any",
@@ -181,6 +182,7 @@ fn op(inner: impl Strategy<Value = Expr> + Clone + 'static) -> impl Strategy<Val
             .prop_map(|(object, with, timeout)| Op::Wait { object, with, timeout }),
         (inner.clone(), inner.clone()).prop_map(|(semaphore, timeout)| Op::Down { semaphore, timeout }),
         inner.clone().prop_map(|channel| Op::Receive { channel }),
+        (inner.clone(), inner.clone()).prop_map(|(from, to)| Op::Choose(Range { from, to })),
         (all_of(SyncMode::WORDS), inner.clone(), inner.clone()).prop_map(|(mode, object, timeout)| Op::Acquire {
             mode,
             object,
@@ -435,7 +437,7 @@ fn item() -> impl Strategy<Value = Item> {
     let storage = || select(vec![Storage::Var, Storage::Atomic]);
     let things = prop_oneof![
         (text(), vec((name(), expr()), 0..3)).prop_map(|(title, settings)| App { title, settings }),
-        (name(), expr()).prop_map(|(name, value)| Const { name, value }),
+        (name(), option::of(range()), expr()).prop_map(|(name, range, value)| Const { name, range, value }),
         (name(), vec((name(), expr()), 0..3)).prop_map(|(library, settings)| Use { library, settings }),
         field().prop_map(State),
         (all_of(Storage::WORDS), field()).prop_map(|(storage, field)| Field { storage, field }),

@@ -30,6 +30,7 @@ mod chains;
 mod chance;
 mod channel_models;
 mod channels;
+mod choose;
 mod cli;
 mod cli_analyze;
 mod cli_bless;

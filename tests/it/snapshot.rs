@@ -28,11 +28,7 @@ fn open<G: Snapshot>(machine: &Machine<G>, threads: &[ThreadId]) -> Vec<(Who, Ch
         match actor {
             Actor::Thread(thread) => {
                 let at = threads.iter().position(|t| *t == thread).expect("an enabled thread was met by the walk");
-                let answers = match world.question(actor) {
-                    Some(Question::Waiter(n) | Question::Instance(n) | Question::Case(n)) => n as u64,
-                    Some(Question::Branch) => 2,
-                    _ => 1,
-                };
+                let answers = world.question(actor).and_then(Question::answers).unwrap_or(1);
                 all.extend((0..answers).map(|a| (Who::Thread(at), choice(a))));
             }
             // Only the next deadline counts, as a distance. Other instants come from delays in the past, which are not

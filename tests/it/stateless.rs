@@ -107,11 +107,8 @@ pub(crate) fn choices(
         let actor = world.open_actor(&openings, k);
         let arguments = match world.question(actor) {
             None => vec![0],
-            Some(Question::Branch) => vec![0, 1],
-            Some(Question::Waiter(waiters) | Question::Instance(waiters) | Question::Case(waiters)) => {
-                (0..waiters as u64).collect()
-            }
             Some(Question::Instant) => instants(world),
+            Some(question) => (0..question.answers().unwrap()).collect(),
         };
         all.extend(arguments.into_iter().map(|argument| Choice { actor, argument }));
     }
@@ -209,11 +206,8 @@ impl Enumeration<'_> {
             }
             let arguments = match machine.world.question(actor) {
                 None => vec![0],
-                Some(Question::Branch) => vec![0, 1],
-                Some(Question::Waiter(waiters) | Question::Instance(waiters) | Question::Case(waiters)) => {
-                    (0..waiters as u64).collect()
-                }
                 Some(Question::Instant) => next_instants(&machine.world),
+                Some(question) => (0..question.answers().unwrap()).collect(),
             };
             for argument in arguments {
                 self.facts.steps += 1;

@@ -115,6 +115,7 @@ fn run(script: Script, seed: u64, most: u64) -> RecordedRun {
             None => 0,
             Some(Question::Branch) => u64::from(rng.coin()),
             Some(Question::Waiter(n) | Question::Instance(n) | Question::Case(n)) => u64::from(rng.below(n as u32)),
+            Some(Question::Value { values, .. }) => u64::from(rng.below(values)),
             Some(Question::Instant) => {
                 let instants = machine.world.instants();
                 instants[rng.below(instants.len() as u32) as usize]

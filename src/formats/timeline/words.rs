@@ -164,6 +164,9 @@ impl Words {
             Op::Register { listener, body: b } => format!("{word} {} to {}", body(b), setup.listeners[*listener]),
             Op::Perform(listener) => format!("{word} {}", setup.listeners[*listener]),
             Op::Sleep(d) => format!("{word} {d} ms"),
+            Op::Choose { from, values } => {
+                format!("{word} {from}..{}: {value}", from.saturating_add(i64::from(*values)))
+            }
             Op::Branch => format!("{word} {}", if value != 0 { "*: true" } else { "*: false" }),
             Op::AttachQueue | Op::Request | Op::Wake | Op::Skip | Op::Yield | Op::SpawnScope => word.to_owned(),
             Op::Launch { body: b, args, place, .. } => {

@@ -332,7 +332,7 @@ impl Walk<'_> {
                 self.delay(delta);
             }
             ExprKind::GroupWait { group, .. } => _ = self.expr(group),
-            ExprKind::Now { .. } => return Flow::Computed(e.at),
+            ExprKind::Now { .. } | ExprKind::Choose { .. } => return Flow::Computed(e.at),
             ExprKind::Await { cond, timeout, .. } => {
                 self.expr(cond);
                 timeout.iter().for_each(|timeout| self.delay(timeout));

@@ -5,7 +5,7 @@ use super::scope::Mode;
 use super::types::{constant, word};
 use crate::event::NULL;
 use crate::lang::Diagnostic;
-use crate::lang::ast::{self, At, BinaryOp, ExprKind as Ast};
+use crate::lang::ast::{self, At, BinaryOp, ExprKind as Ast, Op};
 use crate::lang::program::{Expr, ExprKind, Type};
 
 impl Checker {
@@ -86,7 +86,8 @@ impl Checker {
             Ast::Unary { op, operand } => self.unary(*op, operand),
             Ast::Binary { op, left, right } => self.binary(*op, left, right, e.at),
             Ast::Op(op) => {
-                self.only_in_body(e.at, "an operation", false)?;
+                let what = if matches!(**op, Op::Choose(_)) { "`choose`" } else { "an operation" };
+                self.only_in_body(e.at, what, false)?;
                 self.op(op, e.at)
             }
         }

@@ -139,7 +139,7 @@ pub(super) fn unknown_names(file: &ast::File, source: &Source) -> Vec<Diagnostic
 fn checked(file: &ast::File, source: &Source, defines: &[(String, i64)]) -> (Checker, Vec<DefineError>) {
     let mut checker = Checker::new(source);
     checker.declare(file);
-    let defines = checker.constants(file, defines);
+    let defines = checker.constants(file, source, defines);
     checker.async_exceptions(file);
     checker.tables(file);
     checker.bounds(file);
@@ -207,6 +207,7 @@ impl Checker {
                 uncaught: ExceptionScope::App,
                 caught_fails: false,
                 consts: Vec::new(),
+                ranges: Vec::new(),
                 classes,
                 globals: IndexVec::new(),
                 threads: Vec::new(),

@@ -8,6 +8,9 @@ use crate::event::SiteKind;
 use crate::lang::ast::{self, At, InstanceName, Op};
 use crate::lang::program::{Expr, ExprKind, TextId, Type};
 
+/// The largest number of values that a `choose` may have.
+const MOST_VALUES: u32 = 65_536;
+
 impl Checker {
     /// Lowers an operation.
     pub(super) fn op(&mut self, op: &Op, at: At) -> Option<Expr> {
@@ -52,6 +55,7 @@ impl Checker {
                 self.suspends(at, "`recv`")?;
                 self.receive(channel, at)
             }
+            Op::Choose(range) => self.choose(range, at),
             Op::Await { cond, timeout } => {
                 self.suspends(at, "`await`")?;
                 let cond = self.in_mode(Mode::Await, |c| c.truth(cond));
@@ -60,6 +64,49 @@ impl Checker {
                 Some(Expr::new(ExprKind::Await { cond: Box::new(cond?), timeout, site }, Type::Bool))
             }
         }
+    }
+
+    // Lowers a `choose`. Code that a constant rules out may have an empty range, as in `if N > 0 { x = choose 0..N }`.
+    fn choose(&mut self, range: &ast::Range, at: At) -> Option<Expr> {
+        let (from, to) = self.constant_range(range, "`choose`")?;
+        let most = i128::from(MOST_VALUES);
+        let values = i128::from(to) - i128::from(from);
+        let values = match u32::try_from(values) {
+            _ if self.scope.dead => 1,
+            Ok(values @ 1..=MOST_VALUES) => values,
+            _ if values > most => {
+                let message = format!("this `choose` has {values} values");
+                let reason = format!("it may have at most {most}");
+                self.error_help(
+                    range.at(),
+                    message,
+                    reason,
+                    "choose from fewer values, and compute larger ones from them",
+                );
+                return None;
+            }
+            _ => {
+                self.empty_range(range, (from, to), "`choose`");
+                return None;
+            }
+        };
+        let site = self.site(SiteKind::Choose, format!("{from}..{to}"), at);
+        Some(Expr::new(ExprKind::Choose { from, values, site }, Type::Int))
+    }
+
+    /// Evaluates the ends of a range of constants.
+    pub(super) fn constant_range(&mut self, range: &ast::Range, of: &str) -> Option<(i64, i64)> {
+        let from = self.constant_of(&range.from, &Type::Int, &format!("the first value of {of}"));
+        let to = self.constant_of(&range.to, &Type::Int, &format!("the end of the range of {of}"));
+        Some((from?, to?))
+    }
+
+    /// Reports a range without values.
+    pub(super) fn empty_range(&mut self, range: &ast::Range, (from, to): (i64, i64), of: &str) {
+        let reason = format!("no value lies in {from}..{to}");
+        let help =
+            "write the smallest value, `..`, and one more than the largest value: a range does not include its end";
+        self.error_help(range.at(), format!("the range of {of} is empty"), reason, help);
     }
 
     /// Lowers the name of an instance: `as "name"`

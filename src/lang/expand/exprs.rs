@@ -1,8 +1,8 @@
 //! Writes out expressions: bare names become fields of `this`, calls become calls of full names.
 
 use super::super::ast::{
-    At, Block, Cond, Else, Expr, ExprKind, LaunchWords, Name, Op, Over, PostOptionsAst, PostTimeAst, Stmt, StmtKind,
-    Value,
+    At, Block, Cond, Else, Expr, ExprKind, LaunchWords, Name, Op, Over, PostOptionsAst, PostTimeAst, Range, Stmt,
+    StmtKind, Value,
 };
 use super::super::diagnostic::Diagnostic;
 use super::body::BodyWriter;
@@ -223,6 +223,7 @@ impl BodyWriter<'_, '_> {
                 Op::Acquire { mode: *mode, object: self.expr(object), timeout: self.expr(timeout) }
             }
             Op::Receive { channel } => Op::Receive { channel: self.expr(channel) },
+            Op::Choose(Range { from, to }) => Op::Choose(Range { from: self.expr(from), to: self.expr(to) }),
             Op::Cancel { message } => Op::Cancel { message: self.expr(message) },
             Op::Fence { target } => Op::Fence { target: self.expr(target) },
             Op::HandlerOn { target } => Op::HandlerOn { target: self.expr(target) },

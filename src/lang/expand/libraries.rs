@@ -128,7 +128,9 @@ fn declared(kind: &ItemKind) -> Option<&Name> {
 
 fn renamed(kind: &ItemKind, full: Name) -> Option<ItemKind> {
     Some(match kind {
-        ItemKind::Const { value, .. } => ItemKind::Const { name: full, value: value.clone() },
+        ItemKind::Const { range, value, .. } => {
+            ItemKind::Const { name: full, range: range.clone(), value: value.clone() }
+        }
         ItemKind::Looper { .. } => ItemKind::Looper { name: full, body: None },
         ItemKind::Pool { value, .. } => ItemKind::Pool { name: full, value: value.clone() },
         ItemKind::State(field) => ItemKind::State(Field { name: full, ..field.clone() }),
@@ -158,7 +160,7 @@ fn set(file: &mut File, library: Library, settings: &[(Name, Expr)], errors: &mu
         }
         seen.push(name);
         let mut constants = file.items.iter_mut().filter_map(|item| match &mut item.kind {
-            ItemKind::Const { name, value } => Some((name, value)),
+            ItemKind::Const { name, value, .. } => Some((name, value)),
             _ => None,
         });
         if let Some((_, setting)) = constants.find(|(known, _)| known.text == name.text) {

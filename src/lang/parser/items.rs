@@ -90,8 +90,9 @@ impl Parser<'_> {
             "app" => self.app(),
             "const" => {
                 let name = self.name("the name of a constant")?;
+                let range = if self.eat_word("in") { Some(self.range()?) } else { None };
                 self.expect(TokenKind::Assign)?;
-                Ok(ItemKind::Const { name, value: self.expr()? })
+                Ok(ItemKind::Const { name, range, value: self.expr()? })
             }
             "class" => self.class(),
             "rwlock" => {

@@ -59,7 +59,7 @@ impl Parser<'_> {
 
     /// Returns whether an operation begins here, in a position where an operation is allowed.
     pub(super) fn at_op(&self) -> bool {
-        if self.at_component_verb() {
+        if self.at_choose() || self.at_component_verb() {
             return true;
         }
         match self.word() {
@@ -74,6 +74,19 @@ impl Parser<'_> {
             "cancel" => self.place_at(1) && !self.at_removal(),
             _ => false,
         }
+    }
+
+    // Returns whether `choose` and its range begin here. Before anything else than an operand with a range on its line
+    // the word is a name. A number alone is a range that was not written out.
+    fn at_choose(&self) -> bool {
+        self.word() == "choose"
+            && self.operand_at(1)
+            && (matches!(self.kind_at(1), TokenKind::Int(_))
+                || self.on_line(|kind, _| match kind {
+                    TokenKind::DotDot => Some(true),
+                    TokenKind::Comma => Some(false),
+                    _ => None,
+                }))
     }
 
     /// Returns whether the next words are those of `cancel task on place`, which removes messages by their task, and
@@ -93,6 +106,7 @@ impl Parser<'_> {
             "post" | "fork" | "launch" => self.name_at(1) && !followed,
             "spawn" => matches!(self.word_at(1), "looper" | "scope"),
             "handler" => self.word_at(1) == "on" && self.name_at(2),
+            "choose" => self.at_choose() && self.place_at(1) && !followed,
             "fence" | "wait" | "down" | "recv" | "cancel" => {
                 self.kind_at(1) == TokenKind::Word && self.place_at(1) && !followed
             }
@@ -115,7 +129,7 @@ impl Parser<'_> {
     pub(super) fn op(&mut self) -> Parse<Expr> {
         let start = self.start();
         let mut height = 0;
-        let of_kind = self.at_component_verb();
+        let of_kind = !self.at_choose() && self.at_component_verb();
         let word = self.bump().span;
         let op = match self.text_of(word) {
             verb if of_kind => {
@@ -157,6 +171,11 @@ impl Parser<'_> {
                 Op::Acquire { mode, object, timeout }
             }
             "recv" => Op::Receive { channel: self.measured(&mut height, Self::place)? },
+            "choose" => {
+                let range = self.range()?;
+                height = height.max(self.height);
+                Op::Choose(range)
+            }
             "down" => {
                 let semaphore = self.measured(&mut height, Self::place)?;
                 let Some(timeout) = self.timeout(&mut height)? else {
@@ -187,19 +206,30 @@ impl Parser<'_> {
 
     // Returns whether the line goes on with `for`: an acquisition without a timeout is a statement.
     fn timed_acquisition(&self) -> bool {
+        self.on_line(|_, ahead| (self.word_at(ahead) == "for").then_some(true))
+    }
+
+    // Returns the first answer of `found` for the tokens after this one, up to the end of the line or of the brackets
+    // around. It is not asked about tokens inside brackets, which belong to another operation.
+    fn on_line(&self, found: impl Fn(TokenKind, usize) -> Option<bool>) -> bool {
         let ends = |kind| {
             matches!(kind, TokenKind::Newline | TokenKind::Semi | TokenKind::LeftBrace | TokenKind::RightBrace)
                 || kind == TokenKind::End
         };
         let mut open = 0;
         for ahead in 1.. {
-            match self.kind_at(ahead) {
+            // Inside brackets a newline ends nothing.
+            let inside = self.tokens.get(self.pos + ahead).map_or(TokenKind::End, |token| token.kind);
+            match if open > 0 { inside } else { self.kind_at(ahead) } {
                 kind if ends(kind) => break,
                 TokenKind::LeftParen | TokenKind::LeftBracket => open += 1,
                 TokenKind::RightParen | TokenKind::RightBracket if open == 0 => break,
                 TokenKind::RightParen | TokenKind::RightBracket => open -= 1,
-                // A `for` inside brackets belongs to another operation.
-                _ if open == 0 && self.word_at(ahead) == "for" => return true,
+                kind if open == 0 => {
+                    if let Some(answer) = found(kind, ahead) {
+                        return answer;
+                    }
+                }
                 _ => {}
             }
         }

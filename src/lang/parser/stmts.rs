@@ -170,11 +170,7 @@ impl Parser<'_> {
         self.expect_word("in")?;
         let from = self.expr()?;
         let over = if self.eat(TokenKind::DotDot) {
-            if self.peek() == TokenKind::Assign {
-                let diagnostic = self.expected_diagnostic("the end of the range");
-                return Err(self.report(diagnostic.help("use `0..N + 1`: a range does not include its end")));
-            }
-            Over::Range(Range { from, to: self.expr()? })
+            Over::Range(Range { from, to: self.end_of_range()? })
         } else {
             Over::List(from)
         };

@@ -1,6 +1,6 @@
 //! Parses the parts that items and statements share: types, fields, parameters, ranges, blocks.
 
-use super::super::ast::{BaseType, Block, Field, Name, Param, Range, Type};
+use super::super::ast::{BaseType, Block, Expr, Field, Name, Param, Range, Type};
 use super::super::diagnostic::Diagnostic;
 use super::super::token::TokenKind;
 use super::super::words::TYPES;
@@ -72,13 +72,30 @@ impl Parser<'_> {
     pub(super) fn each(&mut self) -> Parse<(Name, Range)> {
         let name = self.name("the name of a variable")?;
         self.expect_word("in")?;
+        Ok((name, self.range()?))
+    }
+
+    /// Parses a range. The height of the last expression is then that of the higher end.
+    pub(super) fn range(&mut self) -> Parse<Range> {
         let from = self.expr()?;
         if self.peek() != TokenKind::DotDot {
             let diagnostic = self.expected_diagnostic("`..`").help("write a range as `0..N`, without its end");
             return Err(self.report(diagnostic));
         }
         self.bump();
-        Ok((name, Range { from, to: self.expr()? }))
+        let height = self.height;
+        let to = self.end_of_range()?;
+        self.height = self.height.max(height);
+        Ok(Range { from, to })
+    }
+
+    /// Parses the end of a range, after its `..`.
+    pub(super) fn end_of_range(&mut self) -> Parse<Expr> {
+        if self.peek() == TokenKind::Assign {
+            let diagnostic = self.expected_diagnostic("the end of the range");
+            return Err(self.report(diagnostic.help("use `0..N + 1`: a range does not include its end")));
+        }
+        self.expr()
     }
 
     /// Consumes the `{` of `what`. Reports a `{` on a later line, and consumes it as well.

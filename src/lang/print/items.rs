@@ -12,7 +12,15 @@ impl TreePrinter {
                     self.braces(settings, |printer, (name, value)| printer.equation("", name, value));
                 }
             }
-            ItemKind::Const { name, value } => self.equation("const ", name, value),
+            ItemKind::Const { name, range, value } => {
+                self.named_item("const ", name);
+                if let Some(range) = range {
+                    self.push(" in ");
+                    self.range(range);
+                }
+                self.push(" = ");
+                self.expr(value);
+            }
             ItemKind::Field { storage, field } => {
                 self.word(storage.word());
                 self.field(field);

@@ -89,6 +89,10 @@ impl TreePrinter {
                 self.push("recv ");
                 self.place(channel);
             }
+            Op::Choose(range) => {
+                self.push("choose ");
+                self.range(range);
+            }
             Op::Await { cond, timeout } => {
                 self.push("await ");
                 self.expr(cond);

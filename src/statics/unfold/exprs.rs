@@ -78,9 +78,10 @@ impl<'p> Unfolder<'p> {
                 self.write(at, value, *site, state);
                 Val::Unknown
             }
-            ExprKind::Star { site } | ExprKind::SpawnScope { site } | ExprKind::Now { site } => {
-                self.operation(*site, state)
-            }
+            ExprKind::Star { site }
+            | ExprKind::Choose { site, .. }
+            | ExprKind::SpawnScope { site }
+            | ExprKind::Now { site } => self.operation(*site, state),
             ExprKind::Post { .. } => self.post(e, state),
             ExprKind::CancelMessage { message, site } => {
                 self.expr(message, state);

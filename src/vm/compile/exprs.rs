@@ -140,6 +140,10 @@ impl<'p> Compiler<'p> {
                 old
             }
             ExprKind::Star { site } => self.visible(Visible::Branch, WordKind::Word, *site),
+            ExprKind::Choose { from, values, site } => {
+                let from = self.constant(WordKind::Word, *from);
+                self.visible(Visible::Choose { from, values: *values }, WordKind::Word, *site)
+            }
             ExprKind::Post { .. } => self.post(e),
             ExprKind::CancelMessage { message, site } => {
                 let message = self.expr(message);

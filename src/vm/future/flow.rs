@@ -176,7 +176,12 @@ impl<'b> Flow<'b> {
                 r[usize::from(dst)] = Range::ANY;
             }
             Instr::Visible { op, dst, .. } => {
-                r[usize::from(dst)] = Range::ANY;
+                r[usize::from(dst)] = match op {
+                    Visible::Choose { from, values } => get(&r, from)
+                        .single()
+                        .map_or(Range::ANY, |low| Range { low, high: low.saturating_add(Value::from(values) - 1) }),
+                    _ => Range::ANY,
+                };
                 if let Some((values, received)) = op.select_results() {
                     fill(&mut r, values, Range::ANY);
                     r[usize::from(received)] = Range::ANY;

@@ -353,6 +353,7 @@ fn may_throw(instr: &Instr, registers: &[Range]) -> bool {
                 | Visible::Post { .. }
                 | Visible::Begin
                 | Visible::Branch
+                | Visible::Choose { .. }
                 | Visible::Skip
                 | Visible::Yield
         ),

@@ -197,7 +197,7 @@ impl Operands<'_> {
             Visible::Perform { listener, .. } => vec![Op::Perform(listener)],
             Visible::Sleep(_) => vec![Op::Sleep(0), Op::Wake],
             Visible::Now => vec![Op::Now],
-            Visible::Branch | Visible::Skip | Visible::Yield => Vec::new(),
+            Visible::Branch | Visible::Choose { .. } | Visible::Skip | Visible::Yield => Vec::new(),
             // Objects, handles of messages, channels, jobs, components, and what is made in a run.
             _ => return None,
         };

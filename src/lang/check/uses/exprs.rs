@@ -18,6 +18,7 @@ impl<'p> Pass<'p> {
             | ExprKind::SelfThread
             | ExprKind::New(_)
             | ExprKind::Star { .. }
+            | ExprKind::Choose { .. }
             | ExprKind::SpawnLooper { .. }
             | ExprKind::SpawnScope { .. }
             | ExprKind::Now { .. } => {}
