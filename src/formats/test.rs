@@ -27,12 +27,25 @@ pub struct TestReport {
     pub passed: usize,
     pub failed: usize,
     pub skipped: usize,
+    /// Models with inputs, and how many of these were tested; left out if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<TestedInputs>,
     pub variants: Vec<Variant>,
     /// Models and seed files that could not be read.
     pub refused: Vec<String>,
     /// The gate of the command; `None` in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<GateReport>,
+}
+
+/// The inputs of a model: values of its constants with a declared range.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct TestedInputs {
+    pub file: String,
+    /// Number of inputs among the variants.
+    pub tested: u64,
+    pub possible: u64,
 }
 
 /// The result of a variant of a model.
@@ -207,6 +220,7 @@ impl TestReport {
             failed: count("failed"),
             skipped: count("skipped"),
             refused,
+            inputs: Vec::new(),
             variants,
             gate: None,
         }

@@ -5,6 +5,9 @@
 //! and, for each other comparison that none of these values makes true, the nearest value that does. The variants are
 //! all combinations of these values. A comparison has a constant on one side and a number or another constant on the
 //! other side.
+//!
+//! A constant with a declared range (`const N in 1..4 = 2`) stands for inputs, and the lines hold for all of them. All
+//! values of a small range are used, and of a larger one its ends and the constant's own value.
 
 use super::Program;
 use super::ast::{BinaryOp, Expr, ExprKind, File, Item, ItemKind, UnaryOp};
@@ -14,6 +17,9 @@ use std::ops::Range;
 
 /// The largest number of combinations that are tested at once.
 pub const MOST_VARIANTS: usize = 256;
+
+/// The largest number of values of a range that are all tested.
+const MOST_VALUES: u64 = 4;
 
 /// The error that the conditions give more than [`MOST_VARIANTS`] combinations.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -104,17 +110,86 @@ pub fn variants(file: &File, program: &Program, given: &Defines) -> Result<Vec<D
     for (name, value) in given {
         values.insert(name, BTreeSet::from([*value]));
     }
-    let number = values.values().fold(1usize, |n, all| n.saturating_mul(all.len()));
+    let with_inputs = |varied: &dyn Fn(&str) -> bool| {
+        let mut values = values.clone();
+        let open = program.ranges.iter().filter(|(name, _)| given.iter().all(|(known, _)| known != name));
+        for (name, range) in open {
+            let all = values.entry(name).or_default();
+            all.insert(own[name.as_str()]);
+            if varied(name) {
+                all.extend(sample(range));
+            }
+        }
+        values
+    };
+    let (all, number) = (with_inputs(&|_| true), number(&values));
     if number > MOST_VARIANTS {
         return Err(TooManyVariants(number));
     }
-    let mut variants = vec![Defines::new()];
-    for (name, all) in values {
-        let longer =
-            |v: &Defines| all.iter().map(|value| [&v[..], &[(name.to_owned(), *value)]].concat()).collect::<Vec<_>>();
-        variants = variants.iter().flat_map(longer).collect();
+    if self::number(&all) <= MOST_VARIANTS {
+        return Ok(combined(&all));
+    }
+    // Too many inputs: one constant is varied at a time, as long as there is room.
+    let mut variants = combined(&with_inputs(&|_| false));
+    for (varied, _) in &program.ranges {
+        let more = with_inputs(&|name| name == varied);
+        if variants.len() + self::number(&more) > MOST_VARIANTS {
+            break;
+        }
+        let known: BTreeSet<Defines> = variants.iter().cloned().collect();
+        variants.extend(combined(&more).into_iter().filter(|variant| !known.contains(variant)));
     }
     Ok(variants)
+}
+
+// Returns the values of a range that are tested, besides the constant's own one.
+fn sample(range: &Range<i64>) -> Vec<i64> {
+    if range.end.abs_diff(range.start) <= MOST_VALUES {
+        range.clone().collect()
+    } else {
+        vec![range.start, range.end - 1]
+    }
+}
+
+// Returns the number of combinations.
+fn number(values: &BTreeMap<&str, BTreeSet<i64>>) -> usize {
+    values.values().fold(1, |n: usize, all| n.saturating_mul(all.len()))
+}
+
+// Returns all combinations.
+fn combined(values: &BTreeMap<&str, BTreeSet<i64>>) -> Vec<Defines> {
+    let mut variants = vec![Defines::new()];
+    for (name, all) in values {
+        let longer = |v: &Defines| {
+            all.iter().map(|value| [&v[..], &[((*name).to_owned(), *value)]].concat()).collect::<Vec<_>>()
+        };
+        variants = variants.iter().flat_map(longer).collect();
+    }
+    variants
+}
+
+/// Inputs of a model among its variants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InputCount {
+    /// Number of different inputs among the variants.
+    pub tested: u64,
+    /// Number of inputs that there are; at most `u64::MAX`.
+    pub possible: u64,
+}
+
+/// Returns how many inputs these variants have: values of the constants that are declared with a range and that are not
+/// in `given`. `None` if there is no such constant.
+#[must_use]
+pub fn inputs(program: &Program, given: &Defines, variants: &[Defines]) -> Option<InputCount> {
+    let is_open = |name: &str| given.iter().all(|(known, _)| known != name);
+    let open: BTreeMap<&str, &Range<i64>> =
+        program.ranges.iter().filter(|(name, _)| is_open(name)).map(|(name, range)| (name.as_str(), range)).collect();
+    let input = |defines: &Defines| -> Vec<(String, i64)> {
+        defines.iter().filter(|(name, _)| open.contains_key(name.as_str())).cloned().collect()
+    };
+    let tested = variants.iter().map(input).collect::<BTreeSet<_>>().len() as u64;
+    let possible = open.values().fold(1, |n: u64, range| n.saturating_mul(range.end.abs_diff(range.start)));
+    (!open.is_empty()).then_some(InputCount { tested, possible })
 }
 
 /// A comparison `NAME op value`
@@ -227,6 +302,23 @@ mod tests {
     }
 
     #[test]
+    fn many_inputs_are_varied_one_constant_at_a_time() {
+        let text: String = (0..6).map(|i| format!("const C{i} in 0..9 = 4\n")).collect();
+        let source = Source::new("inputs.race", &(text + "thread t { skip }")).unwrap();
+        let file = parse(&source).unwrap();
+        let program = check(&file, &source, &[]).unwrap();
+        let all = variants(&file, &program, &Defines::new()).unwrap();
+        // The model's own values, and the two ends of each range.
+        assert_eq!(all.len(), 1 + 6 * 2);
+        let differs = |defines: &Defines| defines.iter().filter(|(_, value)| *value != 4).count();
+        assert!(all.iter().all(|defines| differs(defines) <= 1));
+        let given = vec![("C0".to_owned(), 3)];
+        let count = |given: &Defines| inputs(&program, given, &all).unwrap();
+        assert_eq!(count(&Defines::new()), InputCount { tested: 13, possible: 9u64.pow(6) });
+        assert_eq!(count(&given).possible, 9u64.pow(5));
+    }
+
+    #[test]
     fn variants_are_those_that_conditions_speak_of() {
         let two = "const F = 0\nconst N = 20\n";
         let lines = |conditions: &[&str]| {
@@ -245,7 +337,11 @@ mod tests {
         check_variants(&lines(&["N == F"]), &[], &["F=0 N=0", "F=0 N=20", "F=20 N=0", "F=20 N=20"]);
         let ranged =
             "const N in 0..10 = 2\nexpect outcomes: ok if N > 5\nexpect outcomes: ok if N != 20 && N < 99 || N > 99";
-        check_variants(ranged, &[], &["N=2", "N=6"]);
+        check_variants(ranged, &[], &["N=0", "N=2", "N=6", "N=9"]);
+        check_variants(ranged, &[("N", 4)], &["N=4"]);
+        // Inputs without a condition.
+        check_variants("const N in 1..4 = 2\nconst M = 7\n", &[], &["N=1", "N=2", "N=3"]);
+        check_variants("const N in 1..9 = 2\nconst M in 0..2 = 1\n", &[("M", 0)], &["M=0 N=1", "M=0 N=2", "M=0 N=8"]);
         check_variants(
             "const OK = false\nexpect outcomes: ok if OK\nexpect outcomes: ok if !OK\n",
             &[],

@@ -18,14 +18,26 @@ pub(super) fn of(
     program: &Arc<vm::Model>,
     context: &CommandContext,
 ) -> Result<Option<ModelInputs>, Refusal> {
-    let mut ranges: Vec<(String, Range<i64>)> = Vec::new();
+    // Constants with a declared range, as far as no -D gives them a value. With many models --vary is not allowed.
+    let is_open = |name: &str| model.defines.iter().all(|(given, _)| given != name);
+    let declared = model.program.ranges.iter().filter(|(name, _)| is_open(name));
+    let mut ranges: Vec<(String, Range<i64>)> = declared.cloned().collect();
     for (name, range) in &vary.vary {
         if model.defines.iter().any(|(given, _)| given == name) {
             return Err(Refusal::new(format_args!(
                 "the constant `{name}` has a value by -D and a range by --vary: leave out one of them"
             )));
         }
-        // As with -D, the last one counts.
+        let beyond = |(known, declared): &&(String, Range<i64>)| {
+            known == name && !(declared.contains(&range.start) && declared.contains(&(range.end - 1)))
+        };
+        if let Some((_, declared)) = model.program.ranges.iter().find(beyond) {
+            return Err(Refusal::new(format_args!(
+                "--vary {name}={}..{}: the model declares the range {}..{} for `{name}`",
+                range.start, range.end, declared.start, declared.end
+            )));
+        }
+        // As with -D, the last one counts; a declared range is the first one.
         ranges.retain(|(known, _)| known != name);
         ranges.push((name.clone(), range.clone()));
     }

@@ -8,7 +8,7 @@ use crate::cli::io::files;
 use crate::cli::io::load::{self, Model};
 use crate::cli::io::output::Output;
 use crate::lang::near;
-use crate::lang::variants::{Defines, constants, variants};
+use crate::lang::variants::{self, Defines, InputCount, constants, variants};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +18,8 @@ pub(in crate::cli) struct Suite {
     pub(in crate::cli) refused: Vec<Refusal>,
     /// Number of variants that are left out, because only the models as they stand were asked for.
     pub(in crate::cli) left_out: usize,
+    /// Models with inputs (constants with a declared range), and how many of these are among the variants.
+    pub(in crate::cli) inputs: Vec<(String, InputCount)>,
 }
 
 /// Choice of the variants of a model.
@@ -54,7 +56,7 @@ impl Case {
 impl Suite {
     pub(in crate::cli) fn load(asked: &SuiteSelection<'_>, seeds: &Seeds, out: &Output) -> Result<Self, Refusal> {
         let SuiteSelection { paths, defines: given, filter, which } = *asked;
-        let mut suite = Suite { cases: Vec::new(), refused: Vec::new(), left_out: 0 };
+        let mut suite = Suite { cases: Vec::new(), refused: Vec::new(), left_out: 0, inputs: Vec::new() };
         let mut unused: BTreeSet<&str> = given.iter().map(|(name, _)| name.as_str()).collect();
         let mut all_constants = BTreeSet::new();
         let (paths, unread) = models(paths)?;
@@ -107,6 +109,8 @@ impl Suite {
             self.left_out += others(&all, &model);
             all = vec![own.clone()];
         }
+        let inputs = variants::inputs(&model.program, &own, &all).filter(|_| which == Variants::All);
+        self.inputs.extend(inputs.map(|count| (model.name().to_owned(), count)));
         let variant = |defines: &Defines, note: &str| {
             // The model was checked before with its own constants, so an error here belongs to this variant.
             load::checked(path, source.clone(), &file, defines, out).map_err(|refusal| {

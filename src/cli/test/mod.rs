@@ -5,6 +5,7 @@
 mod bless;
 mod text;
 
+use crate::base::clean;
 use crate::campaign::{self, CampaignPlan, CampaignProgress, TestPlan, TestResult, TrialPlan};
 use crate::cli::args::{DefineArgs, JobArgs, LimitArgs, SeedArgs, ToolArgs, head, number_of_runs, workers};
 use crate::cli::confirm::gate;
@@ -15,14 +16,19 @@ use crate::cli::models::seeds::{self, Seeds};
 use crate::cli::models::suite::{Case, Suite, SuiteSelection, Variants};
 use crate::cli::{CommandContext, Refusal};
 use crate::formats::gate::{GateFailure, GateReport, UNMET};
-use crate::formats::test::{TestReport, Variant};
+use crate::formats::test::{TestReport, TestedInputs, Variant};
+use crate::lang::variants::InputCount;
 use clap::ValueEnum;
+use indicatif::HumanCount;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use text::ResultPrinter;
 
 const ABOUT: &str = "\
 Runs models and prints which of their `expect` lines hold. A folder stands for all `.race` files below it.
+
+A constant with a declared range (`const N in 1..4 = 2`) is an input: the lines hold for all of its values. A small range is tested as a whole, \
+of a larger one its ends and the value of the model; `raceflip fuzz` draws the others. A note says how many inputs there are.
 
 A model is tested once for each variant that the conditions of its lines name: `expect failure if FIXED == 0` and `expect no \
 failure if FIXED == 1` name the variants FIXED=0 and FIXED=1. A line that requires something holds if some run shows it. For \
@@ -213,6 +219,16 @@ pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus
     let texts = refused.iter().map(Refusal::plain).collect();
     let mut report = TestReport::new(args.seed.seed, args.walks, complete, variants, texts);
     report.gate = Some(judged.clone());
+    let inputs = |(file, count): &(String, InputCount)| TestedInputs {
+        file: file.clone(),
+        tested: count.tested,
+        possible: count.possible,
+    };
+    report.inputs = suite.inputs.iter().map(inputs).collect();
+    for (name, InputCount { tested, possible }) in &suite.inputs {
+        let (tested, possible, name) = (HumanCount(*tested), HumanCount(*possible), clean(name));
+        context.out.note(format_args!("{name}: {tested} of {possible} inputs are variants"));
+    }
     if let Some(text) = args.result.format.test(&report, exit) {
         args.result.format.print(&text, &mut context.out);
     }
