@@ -18,6 +18,7 @@ use crate::campaign::{self, CampaignPlan, Confirmation, FailureReport, OrderRepo
 use crate::detect::{ContextKind, DetectorId};
 use crate::event::SiteId;
 use crate::sched::site_text;
+use crate::vm::Model;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_64;
@@ -312,13 +313,13 @@ pub(super) fn run_evidence(evidence: &campaign::RunEvidence) -> Evidence {
     Evidence { strategy: evidence.strategy.clone(), seed: evidence.seed, token: evidence.token.clone() }
 }
 
-pub(super) fn fails(plan: &CampaignPlan, report: &FailureReport) -> Failure {
-    let text = ending(&plan.program, &report.outcome).unwrap_or_default();
+pub(super) fn fails(model: &Model, report: &FailureReport) -> Failure {
+    let text = ending(model, &report.outcome).unwrap_or_default();
     Failure {
         signature: report.signature.clone(),
         runs: report.runs,
         least_stall: report.stall,
-        ending: StoredEnd::of(&plan.program, &report.outcome, text),
+        ending: StoredEnd::of(model, &report.outcome, text),
         steps: Some(report.steps),
         virtual_time: Some(report.virtual_time),
         stall: Some(report.stall),
@@ -336,7 +337,7 @@ fn order(plan: &CampaignPlan, report: &OrderReport) -> Order {
         first: side(report.first),
         runs: report.runs,
         cut_off: report.cut_off,
-        failures: report.failures.iter().map(|f| fails(plan, f)).collect(),
+        failures: report.failures.iter().map(|f| fails(&plan.program, f)).collect(),
         passes: report.passes.as_ref().map(run_evidence),
         caught: report.caught.iter().map(|caught| Caught::new(plan, caught)).collect(),
     }
@@ -393,9 +394,9 @@ impl ConfirmReport {
             pairs: found.pairs.iter().map(|p| pair_entry(plan, p)).collect(),
             order_pairs: found.orders.iter().map(|p| pair_entry(plan, p)).collect(),
             rings: found.rings.iter().map(|ring| judged(plan, ring)).collect(),
-            detection_failures: found.phase1.failures.iter().map(|f| fails(plan, f)).collect(),
+            detection_failures: found.phase1.failures.iter().map(|f| fails(&plan.program, f)).collect(),
             detection_limits: cuts(&found.phase1),
-            unexplained: found.unexplained.iter().map(|f| fails(plan, f)).collect(),
+            unexplained: found.unexplained.iter().map(|f| fails(&plan.program, f)).collect(),
             livelocks: found.livelocks.as_ref().map(|all| all.iter().map(endless).collect()),
             atomicity: None,
             gate: None,

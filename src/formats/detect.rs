@@ -94,7 +94,7 @@ impl DetectReport {
             filtered: found.filtered.iter().map(|c| potential(plan, c)).collect(),
             order_pairs: found.orders.iter().map(|c| potential(plan, c)).collect(),
             rings: found.rings.iter().map(|ring| ring::potential(plan, ring)).collect(),
-            failures: found.failures.iter().map(|f| fails(plan, f)).collect(),
+            failures: found.failures.iter().map(|f| fails(&plan.program, f)).collect(),
             limits: cuts(found),
             atomicity: None,
         }

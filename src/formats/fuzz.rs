@@ -138,10 +138,9 @@ pub struct NewStates {
 
 impl FoundFailure {
     fn new(
-        plan: &CampaignPlan,
         Found { setup, varied, .. }: &Found,
         found: &FuzzFailure,
-        smaller: Option<&ShrinkResult>,
+        (model, smaller): (&Model, Option<&ShrinkResult>),
     ) -> Self {
         let HowMade { asked, repeated, base } = found.made;
         let name = |statement| statement_text(setup, statement);
@@ -153,7 +152,7 @@ impl FoundFailure {
             asked: asked.map(|(writer, reader)| (name(writer), name(reader))),
             repeated,
             base: base_name(base).to_owned(),
-            failure: fails(plan, &found.report),
+            failure: fails(model, &found.report),
             shrunk: smaller.map(SmallerRun::new),
         }
     }
@@ -181,14 +180,15 @@ pub fn unreachable(plan: &CampaignPlan, found: &Found) -> Vec<SiteId> {
 }
 
 impl FuzzReport {
-    /// Builds the report of a campaign. `smaller` has a smaller run for each failure, if there is one.
+    /// Builds the report of a campaign. `shown` has for each failure the model of its run, and a smaller run, if there is
+    /// one.
     #[must_use]
     pub fn new(
         file: &str,
         plan: &CampaignPlan,
         fuzz: &FuzzPlan,
         found: &Found,
-        smaller: &[Option<&ShrinkResult>],
+        shown: &[(&Model, Option<&ShrinkResult>)],
     ) -> Self {
         let model: &Model = &plan.program;
         let setup = &found.setup;
@@ -212,8 +212,8 @@ impl FuzzReport {
             failures: found
                 .failures
                 .iter()
-                .enumerate()
-                .map(|(i, failure)| FoundFailure::new(plan, found, failure, smaller.get(i).copied().flatten()))
+                .zip(shown)
+                .map(|(failure, shown)| FoundFailure::new(found, failure, *shown))
                 .collect(),
             limits: LimitedRuns::all(&found.limits),
             pairs: coverage

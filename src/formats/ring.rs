@@ -104,7 +104,7 @@ pub(super) fn judged(plan: &CampaignPlan, found: &RingReport) -> JudgedRing {
     JudgedRing {
         parts: parts(plan, &found.ring, &found.parts),
         proof,
-        deadlocks: found.deadlocks.iter().map(|f| fails(plan, f)).collect(),
+        deadlocks: found.deadlocks.iter().map(|f| fails(&plan.program, f)).collect(),
         trials: found.trials(),
         ways: found.ways.iter().map(way).collect(),
         undecided_by_search: found.undecided_by_search.map(|why| why.word().to_owned()),

@@ -339,7 +339,7 @@ impl HarmOfViolation {
         let campaign::SerialRuns { before, after, other } = harm.serial;
         let in_one_piece = SerialRuns { before, after, other };
         let others = harm.others.clone();
-        Self { failure: fails(plan, &harm.failure), violated: harm.violated, in_one_piece, others }
+        Self { failure: fails(&plan.program, &harm.failure), violated: harm.violated, in_one_piece, others }
     }
 }
 

@@ -13,6 +13,7 @@ use crate::campaign::plan::CampaignPlan;
 use crate::world::{Program, Setup};
 use indexmap::IndexMap;
 use parking_lot::{Mutex, RwLock};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -92,8 +93,16 @@ impl<'p, P: Program> Programs<'p, P> {
         self.space.map_or(&[], InputSpace::ranges)
     }
 
-    /// Returns the values, if they are an input of this campaign.
+    /// Returns the input of a run with these values of constants. `None` if it is none of this campaign: a varied
+    /// constant is not in its range, or another one has another value.
     pub(super) fn input_of(&self, defines: &[(String, i64)]) -> Option<Input> {
+        let is_varied = |name: &String| self.ranges().iter().any(|(known, _)| known == name);
+        let fixed = |defines: &[(String, i64)]| -> BTreeSet<(String, i64)> {
+            defines.iter().filter(|(name, _)| !is_varied(name)).cloned().collect()
+        };
+        if fixed(defines) != fixed(self.plan.program.defines()) {
+            return None;
+        }
         let value = |((name, range), declared): (&(String, Range<i64>), i64)| {
             let given = defines.iter().find(|(given, _)| given == name).map_or(declared, |(_, value)| *value);
             range.contains(&given).then_some(given)

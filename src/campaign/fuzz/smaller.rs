@@ -4,6 +4,7 @@
 use super::inputs::{Input, InputSpace};
 use super::{FuzzFailure, FuzzPlan, fuzz};
 use crate::campaign::plan::{CampaignContext, CampaignPlan, NoProgress};
+use crate::campaign::report::FailureReport;
 use crate::world::{Program, alike};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -33,7 +34,8 @@ pub fn with_smaller_input<P: Program>(
             smaller[k] = candidate;
             match failing(plan, space, &smaller, &failure.report.signature, stop) {
                 Some(found) => {
-                    failure.report = found.report;
+                    // How often the campaign has seen the failure stays.
+                    failure.report = FailureReport { runs: failure.report.runs, ..found.report };
                     failure.smaller_input = Some(smaller.clone());
                     values = smaller;
                 }

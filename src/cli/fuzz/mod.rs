@@ -208,8 +208,8 @@ fn one(
     };
     let status = if refused.is_empty() { status } else { status.and(ExitStatus::Refused) };
     if args.result.format == Format::Json {
-        let smaller: Vec<_> = fuzzed.smaller.iter().map(Option::as_deref).collect();
-        let json = FuzzJson::new(model.name(), &plan, &fuzz, &fuzzed.found, &smaller).to_json();
+        let shown = fuzzed.models.iter().zip(&fuzzed.smaller).map(|(model, smaller)| (&**model, smaller.as_deref()));
+        let json = FuzzJson::new(model.name(), &plan, &fuzz, &fuzzed.found, &shown.collect::<Vec<_>>()).to_json();
         return Ok((status, Some(json)));
     }
     text::print(&fuzzed, args, interrupted, context)?;
