@@ -18,8 +18,8 @@
 //! before, or waits for the clock or the environment.
 //!
 //! The kinds of orders, the ways to write them and their places in the app are drawn, and so is the harmless work around
-//! them: timers, posts, locks, counters with harmless races, clicks, loopers that quit. Only these two differ between a
-//! small and a full app: how many components there are, and how much work.
+//! them: timers, posts, locks, counters with harmless races, clicks, loopers that quit. A small app has the same orders
+//! as a full one, with fewer components, fewer steps before the operations, and hardly any harmless work.
 //!
 //! The same depth, size and seed always give the same text. The numbers of `docs/results/planted.md` depend on it, so a
 //! change of the generator means new numbers; a test pins some texts by their digests.
@@ -53,11 +53,19 @@ pub(crate) struct Size {
 }
 
 /// An app of ten components.
-pub(crate) const FULL: Size = Size { components: 10, slow: (4, 8), quick: (0, 2), works: (2, 3), all_works: 30, rounds: 4 };
+pub(crate) const FULL: Size =
+    Size { components: 10, slow: (4, 8), quick: (0, 2), works: (2, 3), all_works: 30, rounds: 4 };
 
 /// An app of so few components and so little harmless work that all its runs can be searched.
 pub(crate) const fn small(components: usize) -> Size {
-    Size { components, slow: (3, 4), quick: (0, 1), works: (0, 1), all_works: if components == 2 { 1 } else { 0 }, rounds: 1 }
+    Size {
+        components,
+        slow: (3, 4),
+        quick: (0, 1),
+        works: (0, 1),
+        all_works: if components == 2 { 1 } else { 0 },
+        rounds: 1,
+    }
 }
 
 /// A generated app.
@@ -125,7 +133,11 @@ pub(crate) fn app(depth: usize, size: Size, seed: u64) -> App {
         };
         let text = orders::text(&mut rng, order, &names, &parts);
         c.items += &text.items;
-        if names.inside { c.inside += &text.tasks } else { c.items += &text.tasks }
+        if names.inside {
+            c.inside += &text.tasks
+        } else {
+            c.items += &text.tasks
+        }
         kinds.push(order.kind);
         mark = Some(fill("%old", &names, &[]));
     }
@@ -155,8 +167,7 @@ fn shuffle<T>(rng: &mut Rng, of: &mut [T]) {
 }
 
 fn component(rng: &mut Rng, name: &'static str) -> Component {
-    let host =
-        rng.pick(&[Host::Activity, Host::Service, Host::Receiver, Host::AsyncTask, Host::Tasks, Host::Thread]);
+    let host = rng.pick(&[Host::Activity, Host::Service, Host::Receiver, Host::AsyncTask, Host::Tasks, Host::Thread]);
     Component { name, host, items: String::new(), inside: String::new(), works: Vec::new(), order: None }
 }
 

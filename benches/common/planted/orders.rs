@@ -27,6 +27,17 @@ impl OrderKind {
     /// All kinds.
     pub(crate) const ALL: [Self; 5] = [Self::Posts, Self::Timer, Self::Cancel, Self::Event, Self::Write];
 
+    /// Returns the kind in one word.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Posts => "posts",
+            Self::Timer => "timer",
+            Self::Cancel => "cancel",
+            Self::Event => "event",
+            Self::Write => "write",
+        }
+    }
+
     /// Returns the kind in words.
     pub(crate) fn text(self) -> &'static str {
         match self {
@@ -92,7 +103,11 @@ pub(super) fn text(rng: &mut Rng, order: Order, names: &Names, parts: &Parts) ->
     let works = |sign: &str, steps: &str| order.tasks.contains(sign) && steps.contains("%work");
     let is_counted = works("#slow", &parts.slow) || works("#quick", &parts.quick);
     let work = if is_counted { "var %work = 0\n" } else { "" };
-    let items = format!("{work}{}var %late = false\nvar %old = false\n{items}", order.items);
+    let items = format!(
+        "\n// Order {number}: {}.\n{work}{}var %late = false\nvar %old = false\n{items}",
+        order.kind.text(),
+        order.items
+    );
     let texts: [(&str, &str); 5] =
         [("k", &number), ("delay", delay), ("slow", &parts.slow), ("quick", &parts.quick), ("name", names.component)];
     OrderText { items: fill(&items, names, &texts) + "\n", tasks: fill(&tasks, names, &texts) + "\n" }

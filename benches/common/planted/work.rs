@@ -3,9 +3,10 @@
 use super::template::{Names, fill};
 use raceflip::base::Rng;
 
-/// A kind of harmless work: the statements that begin it, and the items of the file that it needs.
+/// A kind of harmless work: what it is, the statements that begin it, and the items of the file that it needs.
 #[derive(Clone, Copy)]
 pub(super) struct Work {
+    what: &'static str,
     begin: &'static str,
     items: &'static str,
 }
@@ -21,7 +22,8 @@ pub(super) fn text(rng: &mut Rng, work: Work, names: &Names, rounds: u32) -> (St
     let rounds = (1 + rng.below(rounds)).to_string();
     let delay = rng.pick(&["10", "20", "40", "100", "250"]);
     let texts: [(&str, &str); 2] = [("rounds", &rounds), ("delay", delay)];
-    (fill(work.begin, names, &texts) + "\n", fill(work.items, names, &texts) + "\n")
+    let items = format!("\n// {}\n{}\n", work.what, fill(work.items, names, &texts));
+    (fill(work.begin, names, &texts) + "\n", items)
 }
 
 /// Returns statements that take a number of steps between these two. Some of them count in `%work`.
@@ -37,8 +39,8 @@ pub(super) fn steps(rng: &mut Rng, (least, most): (u32, u32)) -> String {
 }
 
 const WORKS: [Work; 8] = [
-    // A counter that a thread and the main looper share, with a harmless race.
     Work {
+        what: "A counter that a thread and the main looper share, with a harmless race.",
         begin: "fork $count()\npost $report() to main",
         items: "\
 var %hits = 0
@@ -51,8 +53,8 @@ task $report() {
     if %reported > 0 { %hits = 0 }
 }",
     },
-    // A store under a lock.
     Work {
+        what: "A store under a lock.",
         begin: "fork $store()\npost $list() to main",
         items: "\
 lock %guard
@@ -69,8 +71,8 @@ task $list() {
     }
 }",
     },
-    // A timer that posts itself again.
     Work {
+        what: "A timer that posts itself again.",
         begin: "post $tick(#rounds) to main after #delay",
         items: "\
 var %ticks = 0
@@ -79,8 +81,8 @@ task $tick(left) {
     if left > 1 { post $tick(left - 1) to main after #delay }
 }",
     },
-    // A search that waits until the user has stopped typing.
     Work {
+        what: "A search that waits until the user has stopped typing.",
         begin: "post $query(1) to %input after #delay\nfork $type_on()",
         items: "\
 handler %input on main
@@ -93,8 +95,8 @@ task $type_on() {
 }
 task $query(n) { %asked = n }",
     },
-    // A thread with a queue that quits when it has done its work.
     Work {
+        what: "A thread with a queue that quits when it has done its work.",
         begin: "for i in 0..#rounds { post $write(i) to %writer }\npost $flush() to %writer",
         items: "\
 looper %writer
@@ -108,8 +110,8 @@ task $flush() {
 }
 task $done(all) { %flushed = all }",
     },
-    // Clicks, which may come or not.
     Work {
+        what: "Clicks, which may come or not.",
         begin: "enable %tap(#rounds)",
         items: "\
 var %taps = 0
@@ -118,8 +120,8 @@ event %tap(n) on main {
     if n > 1 { enable %tap(n - 1) }
 }",
     },
-    // A download that tells how far it is.
     Work {
+        what: "A download that tells how far it is.",
         begin: "fork $download()",
         items: "\
 var %percent = 0
@@ -134,8 +136,8 @@ task $finish() {
     if %here { %percent = 100 }
 }",
     },
-    // A flag that a thread sets and the main looper looks at.
     Work {
+        what: "A flag that a thread sets and the main looper looks at.",
         begin: "fork $warm_up()\npost $look(#rounds) to main",
         items: "\
 atomic %ready = false

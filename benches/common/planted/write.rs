@@ -93,7 +93,9 @@ pub(super) fn written(components: &[Component], kinds: &[OrderKind], begins: &[S
     out += "const FIXED = 0                     // k: the k-th order cannot come about\n\n";
     out += "use android { rounds = 0; rotations = 0 }\n\nlooper main\n";
     for c in components {
-        out += &format!("\n// {}: {}.\n{}{}", c.name, c.kind(), c.items, c.body());
+        let (items, body) = (c.items.trim_start(), c.body());
+        let between = if items.is_empty() || body.is_empty() { "" } else { "\n" };
+        out += &format!("\n// {}: {}.\n\n{items}{between}{body}", c.name, c.kind());
     }
     out += &format!("\n{}\n", block("thread launcher", &begins.join("\n")));
     out += "expect failure at @planted if FIXED == 0\n";
