@@ -70,7 +70,7 @@ fn a_seed_gives_one_text() {
     assert_eq!(all.len(), 60);
     assert_eq!(digester.finish(), PINNED, "a change here needs new numbers in docs/results/planted.md");
 }
-const PINNED: u128 = 0;
+const PINNED: u128 = 141_807_450_523_883_193_695_105_920_421_176_855_888;
 
 #[test]
 fn a_small_app_fails_if_all_orders_come_about_and_in_no_other_way() {

@@ -8,17 +8,22 @@ impl Component {
     pub(super) fn begin(&self) -> Option<String> {
         let name = self.name;
         match self.host {
-            _ if self.has_task() => Some(self.filled("post $open() to main")).filter(|_| !self.works.is_empty()),
+            _ if self.has_task() => Some(self.filled("post $open() to main")),
+            _ if self.order.is_some() => None,
             Host::Activity | Host::Service => Some(format!("start {name}")),
             Host::Receiver => Some(format!("broadcast {name}")),
             Host::AsyncTask => Some(format!("execute {name}()")),
-            Host::Tasks | Host::Thread => None,
+            _ => None,
         }
     }
 
-    // Whether a task begins the harmless work: where the platform begins an order, it begins that alone.
+    // Whether a task begins the harmless work: where the platform begins an order, it begins that alone. A component
+    // with an order needs no other work.
     fn has_task(&self) -> bool {
-        self.order.is_some() || self.host == Host::Tasks
+        match self.host {
+            Host::Tasks => !self.works.is_empty() || self.items.is_empty(),
+            _ => self.order.is_some() && !self.works.is_empty(),
+        }
     }
 
     fn filled(&self, template: &str) -> String {
@@ -29,7 +34,7 @@ impl Component {
     fn body(&self) -> String {
         let works = if self.works.is_empty() { "skip\n".to_owned() } else { self.works.concat() };
         let mut out = String::new();
-        if self.has_task() && !self.works.is_empty() {
+        if self.has_task() {
             out += &block(&self.filled("task $open()"), &works);
         }
         let within = match (self.host, self.order) {
