@@ -36,7 +36,7 @@ use std::time::Instant;
 struct Args {
     /// The table to make; all of them if none is named
     tables: Vec<Table>,
-    /// Of SCTBench, ConVul and the planted bugs only the programs whose names have this; nothing is written
+    /// Of SCTBench and ConVul only the programs whose names have this, of the planted bugs the app with this name; nothing is written
     #[arg(long, value_name = "TEXT")]
     program: Option<String>,
     /// Only to see that it works

@@ -64,14 +64,18 @@ fn count(depth: usize, number: usize, effort: Effort) -> Result<Row, String> {
     Ok(Row { depth, number, text: app.text, orders: app.orders, firsts, cap: effort.cap })
 }
 
-/// Counts all apps whose names have the text `only` and returns the page; with a text in `only`, the apps as well.
+/// Counts all apps, or the one whose name `only` is, and returns the page. A page about one app contains its text.
 ///
 /// # Errors
 ///
-/// An app cannot be loaded, or a strategy cannot be made.
+/// There is no such app, an app cannot be loaded, or a strategy cannot be made.
 pub(crate) fn page(effort: Effort, only: &str) -> Result<String, String> {
     let all = DEPTHS.into_iter().flat_map(|depth| (0..effort.apps).map(move |number| (depth, number)));
-    let apps: Vec<(usize, usize)> = all.filter(|(depth, number)| name(*depth, *number).contains(only)).collect();
+    let is_meant = |(depth, number): &(usize, usize)| only.is_empty() || name(*depth, *number) == only;
+    let apps: Vec<(usize, usize)> = all.filter(is_meant).collect();
+    if apps.is_empty() {
+        return Ok(format!("no planted app `{only}`: d2s0 is the one of depth 2 and seed 0\n"));
+    }
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
     let mut rows = Vec::new();
     let work = |(): &mut (), i: usize| count(apps[i].0, apps[i].1, effort);
@@ -153,7 +157,7 @@ fn geometric_text(tally: &Tally) -> String {
 fn depths(rows: &[Row], text: impl Fn(&Tally) -> String) -> String {
     let mut out = heads(&["depth"]);
     let cells = |first: String, meant: Vec<Tally>| row(&[vec![first], meant.iter().map(&text).collect()].concat());
-    for depth in DEPTHS {
+    for depth in DEPTHS.into_iter().filter(|depth| rows.iter().any(|row| row.depth == *depth)) {
         out += &cells(depth.to_string(), tallies(rows, |row| row.depth == depth));
     }
     out += &cells("all".to_owned(), tallies(rows, |_| true));
@@ -185,7 +189,7 @@ fn kinds(rows: &[Row]) -> String {
         that it has, so these numbers do not tell kinds apart as cleanly as depths.\n\n"
         .to_owned();
     out += &heads(&["kind of order", "apps"]);
-    for kind in OrderKind::ALL {
+    for kind in OrderKind::ALL.into_iter().filter(|kind| rows.iter().any(|row| row.orders.contains(kind))) {
         let meant = tallies(rows, |row| row.orders.contains(&kind));
         let apps = meant[0].firsts.len();
         let found = |tally: &Tally| match geometric_text(tally) {
