@@ -2,7 +2,7 @@
 //! shuttle and loom on the same programs.
 //!
 //! `cargo bench --features peers --bench first_bug -- TABLE` writes one page of `docs/results` ([`Table`] says which);
-//! without a table it writes all four, in about ten minutes on two cores. With `--quick`, or if a test run starts it,
+//! without a table it writes all five, in about fifteen minutes on two cores. With `--quick`, or if a test run starts it,
 //! it takes seconds, its numbers are meaningless, and nothing is written. The numbers depend on seeds alone, not on the
 //! number of workers or the clock.
 
@@ -14,6 +14,9 @@ mod machine;
 #[path = "../common/pages.rs"]
 mod pages;
 mod peers;
+mod planted;
+#[path = "../common/planted/mod.rs"]
+mod planted_apps;
 mod programs;
 mod published;
 mod racefuzzer;
@@ -33,7 +36,7 @@ use std::time::Instant;
 struct Args {
     /// The table to make; all of them if none is named
     tables: Vec<Table>,
-    /// Of SCTBench and ConVul only the programs whose names have this; nothing is written
+    /// Of SCTBench and ConVul only the programs whose names have this, of the planted bugs the app with this name; nothing is written
     #[arg(long, value_name = "TEXT")]
     program: Option<String>,
     /// Only to see that it works
@@ -55,9 +58,11 @@ enum Table {
     Bugs,
     /// `window.md`: a failure between two accesses, and RaceFuzzer's figure 2
     Window,
+    /// `planted.md`: generated apps with planted order bugs
+    Planted,
 }
 
-const ALL: [Table; 4] = [Table::Racefuzzer, Table::Sctbench, Table::Bugs, Table::Window];
+const ALL: [Table; 5] = [Table::Racefuzzer, Table::Sctbench, Table::Bugs, Table::Window, Table::Planted];
 
 /// Extent of the runs.
 #[derive(Clone, Copy)]
@@ -72,10 +77,22 @@ pub(crate) struct Effort {
     pub(crate) most_accesses: u64,
     /// Number of directed runs per pair of RaceFuzzer's programs.
     pub(crate) trials: u32,
+    /// Number of generated apps per depth, and their size.
+    pub(crate) apps: usize,
+    pub(crate) size: planted_apps::Size,
 }
 
-const FULL: Effort = Effort { seeds: 20, cap: 10_000, hard_cap: 100_000, most_accesses: 5_000, trials: 100 };
-const QUICK: Effort = Effort { seeds: 2, cap: 40, hard_cap: 40, most_accesses: 50, trials: 5 };
+const FULL: Effort = Effort {
+    seeds: 20,
+    cap: 10_000,
+    hard_cap: 100_000,
+    most_accesses: 5_000,
+    trials: 100,
+    apps: 20,
+    size: planted_apps::FULL,
+};
+const QUICK: Effort =
+    Effort { seeds: 2, cap: 40, hard_cap: 40, most_accesses: 50, trials: 5, apps: 2, size: planted_apps::small(3) };
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -92,6 +109,7 @@ fn make(table: Table, quick: bool, program: Option<&str>) -> Result<(), String> 
         Table::Sctbench => ("first_bug.md", sctbench::page(effort, program.unwrap_or_default())?),
         Table::Bugs => ("first_bug_models.md", bugs::page(effort)?),
         Table::Window => ("window.md", window::page(effort)?),
+        Table::Planted => ("planted.md", planted::page(effort, program.unwrap_or_default())?),
     };
     eprintln!("{name}: {:.0} seconds", start.elapsed().as_secs_f64());
     if program.is_some() {

@@ -145,6 +145,11 @@ pub(crate) fn first_failures(model: &Model, text: &str, budget: Budget) -> Resul
     Ok(by_seed(budget, state, |(machine, strategies), seed| first_failure(machine, strategies, seed, budget.cap)))
 }
 
+/// Returns the number of the first run that fails with one seed.
+pub(crate) fn first_failure_of(model: &Model, text: &str, seed: u64, cap: u64) -> Result<Option<u64>, String> {
+    Ok(first_failure(&mut model.machine(Limits::default()), &mut strategies(model, text)?, seed, cap))
+}
+
 fn first_failure(machine: &mut Machine<Vm>, strategies: &mut [NamedStrategy], seed: u64, cap: u64) -> Option<u64> {
     let never = AtomicBool::new(false);
     (1..=cap).find(|i| {

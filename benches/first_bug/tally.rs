@@ -26,6 +26,21 @@ impl Tally {
         (found > 0).then(|| self.firsts.iter().flatten().sum::<u64>() as f64 / found as f64)
     }
 
+    /// Returns the geometric mean over all seeds. A seed that found nothing counts with all its schedules, so that the
+    /// result is a lower bound; `None` if there are no seeds.
+    pub(crate) fn geometric_mean_or_cap(&self) -> Option<f64> {
+        let all: Vec<f64> = self.firsts.iter().map(|n| n.unwrap_or(self.cap) as f64).collect();
+        geometric_mean(&all)
+    }
+
+    /// Formats the largest number: `345`, or `> 10,000` if a seed found nothing.
+    pub(crate) fn most_text(&self) -> String {
+        match self.firsts.iter().flatten().max() {
+            Some(most) if self.always() => indicatif::HumanCount(*most).to_string(),
+            _ => format!("> {}", indicatif::HumanCount(self.cap)),
+        }
+    }
+
     /// Returns the median over all seeds (with an even number of seeds, the mean of the middle two); `None` if one of
     /// the middle seeds found nothing.
     pub(crate) fn median(&self) -> Option<f64> {

@@ -121,6 +121,9 @@ mod part_traces;
 mod patterns;
 mod perfetto;
 mod pictures;
+mod planted;
+#[path = "../../benches/common/planted/mod.rs"]
+mod planted_apps;
 mod pool_models;
 mod pools;
 mod pos;
