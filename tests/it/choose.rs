@@ -193,10 +193,12 @@ kind box {
     callback onOpen
     stage closed, opened
     open: closed -> opened { this.onOpen() }
-    verb choose { stage = opened }
+    verb launch_it makes { stage = opened }
+    verb choose { stage = closed }
 }
-box b { on onOpen { skip } }
-thread t { choose b }
+looper main
+box b on main { on onOpen { skip } }
+thread t { let p = launch_it b; choose p }
 ";
     model(verb);
 }
