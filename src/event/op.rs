@@ -262,8 +262,8 @@ pub enum Op {
     Now,
     /// Takes either branch (`*` in the language), which is a choice. Its value: 0 or 1.
     Branch,
-    /// Takes one of `values` values, the first of which is `from` (`choose` in the language), which is a choice. There is
-    /// at least one value. Its value: the one that is taken.
+    /// Takes one of `values` values, the first of which is `from` (`choose` in the language), which is a choice. There
+    /// is at least one value. Its value: the one that is taken.
     Choose { from: Value, values: u32 },
     /// Has no effect, but is a step of its own.
     Skip,

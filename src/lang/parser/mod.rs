@@ -275,7 +275,11 @@ impl<'s> Parser<'s> {
         self.in_send = in_send;
         if self.peek() != close {
             let symbol = close.symbol().unwrap_or("?");
-            let diagnostic = self.expected_diagnostic(&format!("`{symbol}`")).note(opened, "this one is not closed");
+            let mut diagnostic =
+                self.expected_diagnostic(&format!("`{symbol}`")).note(opened, "this one is not closed");
+            if self.peek() == TokenKind::DotDot {
+                diagnostic = diagnostic.help("write `choose 0..N` without parentheses; other ranges belong to a `for`");
+            }
             return Err(self.report(diagnostic));
         }
         // A newline before the closing bracket is ignored as well, so the bracket is consumed before `nesting` is

@@ -106,7 +106,7 @@ impl Parser<'_> {
             "post" | "fork" | "launch" => self.name_at(1) && !followed,
             "spawn" => matches!(self.word_at(1), "looper" | "scope"),
             "handler" => self.word_at(1) == "on" && self.name_at(2),
-            "choose" => self.at_choose() && self.place_at(1) && !followed,
+            "choose" => self.place_at(1) && !followed && self.at_choose(),
             "fence" | "wait" | "down" | "recv" | "cancel" => {
                 self.kind_at(1) == TokenKind::Word && self.place_at(1) && !followed
             }

@@ -75,7 +75,7 @@ impl Parser<'_> {
         };
         match self.peek() {
             TokenKind::Op(_) | TokenKind::Bang => {}
-            TokenKind::DotDot => diagnostic = diagnostic.help("use a range only in a `for`"),
+            TokenKind::DotDot => diagnostic = diagnostic.help("use a range only in a `for`, or after `choose`"),
             TokenKind::Word if matches!(self.word(), "else" | "catch" | "finally") => {
                 diagnostic = diagnostic.help(format!("put `{}` right after the `}}` that it belongs to", self.word()));
             }
