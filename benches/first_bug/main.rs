@@ -2,9 +2,9 @@
 //! shuttle and loom on the same programs.
 //!
 //! `cargo bench --features peers --bench first_bug -- TABLE` writes one page of `docs/results` ([`Table`] says which);
-//! without a table it writes all five, in about fifteen minutes on two cores. With `--quick`, or if a test run starts it,
-//! it takes seconds, its numbers are meaningless, and nothing is written. The numbers depend on seeds alone, not on the
-//! number of workers or the clock.
+//! without a table it writes all five, in about fifteen minutes on two cores. With `--quick`, or if a test run starts
+//! it, it takes seconds, its numbers are meaningless, and nothing is written. The numbers depend on seeds alone, not
+//! on the number of workers or the clock.
 
 mod bugs;
 mod campaign;
@@ -36,7 +36,8 @@ use std::time::Instant;
 struct Args {
     /// The table to make; all of them if none is named
     tables: Vec<Table>,
-    /// Of SCTBench and ConVul only the programs whose names have this, of the planted bugs the app with this name; nothing is written
+    /// Of SCTBench and ConVul only the programs whose names have this, of the planted bugs the app of this name;
+    /// nothing is written
     #[arg(long, value_name = "TEXT")]
     program: Option<String>,
     /// Only to see that it works

@@ -1,5 +1,5 @@
-//! Tests of the generator of planted order bugs (`benches/common/planted`): an app fails if and only if all orders of its
-//! chain come about.
+//! Tests of the generator of planted order bugs (`benches/common/planted`): an app fails if and only if all orders of
+//! its chain come about.
 //!
 //! Small apps are compared with the search of all their runs. Full apps have too many states for that; a strategy that
 //! brings all orders about must make each run fail, and the usual order must not fail.
@@ -79,6 +79,10 @@ fn a_small_app_fails_if_all_orders_come_about_and_in_no_other_way() {
         let app = app(depth, size, seed);
         check_text(&app.text);
         assert_eq!(app.orders.len(), depth);
+        for (i, kind) in app.orders.iter().enumerate() {
+            let line = format!("// - @first{0} before @then{0}: {1}\n", i + 1, kind.text());
+            assert!(app.text.contains(&line), "{line} {}\n{}", kind.word(), app.text);
+        }
         kinds.extend(app.orders);
         // With FIXED = k the k-th order is impossible: each of them is necessary.
         for fixed in 0..=depth {

@@ -2,24 +2,24 @@
 //!
 //! **Depth.** The depth of a bug is the least number d of ordering constraints (this operation comes before that one)
 //! such that every run that satisfies them fails (Burckhardt et al., *A Randomized Scheduler with Probabilistic
-//! Guarantees of Finding Bugs*, ASPLOS 2010). A generated app has constraints `first_1 < then_1`, .., `first_d < then_d`
-//! of the kinds of [`OrderKind`], and fails if and only if a run satisfies all of them:
+//! Guarantees of Finding Bugs*, ASPLOS 2010). A generated app has the constraints `first_k < then_k` (k is 1
+//! to d) of the kinds of [`OrderKind`], and fails if and only if a run satisfies all of them:
 //!
 //! - Each one is necessary. Only if all orders came about, the last one leaves the mark that the failing statement
 //!   reads. With `-D FIXED=k` the k-th order is impossible, and then nothing fails.
 //! - Together they are sufficient. No other order of the app and no answer decides whether it fails. (That an operation
 //!   comes before another one includes that it is performed: that the environment fires what leads to it.)
 //! - No smaller number of constraints suffices. By causality `then_i` comes before `first_j` for all i < j, since each
-//!   order begins only after the one before it. A single constraint `p < q` that implied both orders would need a p that
-//!   is `first_j` or comes after it, and a q that is `then_i` or comes before it. Then q comes before p in every run.
+//!   order begins only after the one before it. One constraint `p < q` that implied both orders would need a p that is
+//!   `first_j` or comes after it, and a q that is `then_i` or comes before it. Then q comes before p in every run.
 //!
 //! The *usual order* is that of round robin: threads take turns, and the clock moves and events fire only if no thread
 //! can act. It satisfies none of the constraints. In each of them the side that has to come first does more steps
 //! before, or waits for the clock or the environment.
 //!
-//! The kinds of orders, the ways to write them and their places in the app are drawn, and so is the harmless work around
-//! them: timers, posts, locks, counters with harmless races, clicks, loopers that quit. A small app has the same orders
-//! as a full one, with fewer components, fewer steps before the operations, and hardly any harmless work.
+//! The kinds of orders, the ways to write them and their places in the app are drawn, and so is the harmless work
+//! around them: timers, posts, locks, counters with harmless races, clicks, loopers that quit. A small app has the
+//! same orders as a full one, with fewer components, fewer steps before the operations, and hardly any harmless work.
 //!
 //! The same depth, size and seed always give the same text. The numbers of `docs/results/planted.md` depend on it, so a
 //! change of the generator means new numbers; a test pins some texts by their digests.
