@@ -146,7 +146,7 @@ impl<'s> Graph<'s> {
         let mut parts = Vec::<Part>::new();
         // All states are reached from the first one, which was expanded first.
         for root in &self.log.states {
-            let mut enter = (self.mark(root.id) == NEW).then_some((root.id, Mover::NOBODY));
+            let mut enter = (self.mark(root.id) == NEW).then_some((root.id, Mover::NO_ACTOR));
             loop {
                 if let Some((state, by)) = enter.take() {
                     let place = stack.len() as u32;

@@ -29,7 +29,7 @@ impl Mover {
     const BEGINS: u8 = 0x80;
 
     /// No actor.
-    pub(super) const NOBODY: Self = Self(u64::BITS as u8);
+    pub(super) const NO_ACTOR: Self = Self(u64::BITS as u8);
 
     // `bit` is the bit of the actor; 0 if it has none.
     fn new(bit: u64, begins: bool) -> Self {
