@@ -125,7 +125,7 @@ fn written(rows: &[Row], effort: Effort) -> String {
          run that satisfies all d of them fails, no other run fails, and no smaller number of constraints suffices. A test ([tests/it/planted.rs](../../tests/it/planted.rs)) compares small apps of the same generator \
          with the search of all their runs, and drives the full ones into their failures.\n\n\
          {} apps for each depth, each with one seed of its own, and {} runs at most. In each cell: in which run the app failed first, the mean over the apps; `(7/{})` is in how many apps the failure was found at all, \
-         where it was not in all, and the mean is over those. {} PCT-d and PCTCP-d are told the depth d of the bug, which nobody knows of a real app; they profile a round-robin run for its number of steps. {} A run of \
+         where it was not in all, and the mean is over those. {} PCT-d and PCTCP-d are told the depth d of the bug, which is not known of a real app; they profile a round-robin run for its number of steps. {} A run of \
          each column is one run of the app from its start to its end.\n\n\
          **How to compare.** All columns are strategies of raceflip, which chooses at each access to shared memory, each operation on a lock or a queue, each firing of an event and each move of the clock. Other tools \
          choose at different points, so their numbers of runs would not compare with these. A random walk chooses the clock and an event as often as a thread, so orders against timers and events come about often; an \
