@@ -69,14 +69,19 @@ impl FuzzCoverage {
         self.pairs.iter().filter(|pair| pair.seen > 0).count() as u64
     }
 
+    /// Returns whether no further state of the coarsest view was kept, because there were too many.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.states[0] >= MOST_STATES as u64
+    }
+
     /// Returns an estimate of how many new states of the coarsest view so many more runs would bring, after Good and
     /// Turing: the states that were visited once, by the number of runs. It is for a small number of further runs, and
     /// for runs like those before; later runs of a campaign look for what is new, so it is no bound. `None` without a
     /// run, or if the states were too many to keep.
     #[must_use]
     pub fn expected(&self, more: u64) -> Option<f64> {
-        let is_full = self.states[0] >= MOST_STATES as u64;
-        (self.runs > 0 && !is_full).then(|| self.once as f64 * more as f64 / self.runs as f64)
+        (self.runs > 0 && !self.is_full()).then(|| self.once as f64 * more as f64 / self.runs as f64)
     }
 
     /// Returns the possible pairs that no run has shown, although runs asked for them.

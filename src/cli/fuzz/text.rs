@@ -176,8 +176,12 @@ fn coverage(fuzzed: &Fuzzed<'_>, all: bool, out: &mut Output) {
     row(out, "statements", text);
     let [coarse, middle, fine] = coverage.states.map(HumanCount);
     let (lately, new) = (many(coverage.lately, "run"), HumanCount(coverage.new_states));
-    let mut text =
-        format!("{coarse} coarse, {middle}, {fine} fine; of the last {lately} {new} came to a new coarse one");
+    let mut text = format!("{coarse} coarse, {middle}, {fine} fine; ");
+    if coverage.is_full() {
+        text += "there are more, which were not kept";
+    } else {
+        text += &format!("of the last {lately} {new} came to a new coarse one");
+    }
     if let Some(expected) = coverage.expected(1_000) {
         text += &format!(", and 1,000 more would bring about {}", rounded(expected));
     }
