@@ -142,8 +142,8 @@ impl Pairs {
         }
     }
 
-    /// Draws one of the pairs that the fewest runs have shown or were asked for, among those that the program of the run
-    /// has. Counts one more run that asks for it, and returns it with what was known before. `None` if no pair is
+    /// Draws one of the pairs that the fewest runs have shown or were asked for, among those that the program of the
+    /// run has. Counts one more run that asks for it, and returns it with what was known before. `None` if no pair is
     /// possible so far.
     pub(super) fn ask(&mut self, rng: &mut Rng, names: Option<&NameMap>) -> Option<(ReadPair, KnownPair)> {
         let tried = |pair: &KnownPair| pair.seen.saturating_add(pair.asked);
