@@ -144,7 +144,7 @@ fn wrong_ranges_are_refused() {
         (&["--vary", "USERS=1"], "write NAME=A..B"),
         (&["--vary", "USERS=1..many"], "`many` is not a 64-bit integer"),
         (&["--vary", "3=1..4"], "is not the name of a constant"),
-        (&["--vary", "USER=1..4"], "USERS"),
+        (&["--vary", "USER=1..4"], "--vary USER: the model has no constant `USER`; did you mean `USERS`?"),
         (&["--vary", "USERS=1..4", "-D", "USERS=2"], "leave out one of them"),
         (&["--vary", "ROOM=-9..0"], "ROOM"),
     ] {

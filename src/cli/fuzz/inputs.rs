@@ -5,7 +5,8 @@ use crate::campaign::{FuzzFailure, FuzzReport, Input, ModelInputs};
 use crate::cli::args::VaryArgs;
 use crate::cli::io::load::{Model, refused};
 use crate::cli::{CommandContext, Refusal};
-use crate::lang::parse;
+use crate::lang::variants::constants;
+use crate::lang::{near, parse};
 use crate::vm;
 use indicatif::HumanCount;
 use std::ops::Range;
@@ -22,7 +23,15 @@ pub(super) fn of(
     let is_open = |name: &str| model.defines.iter().all(|(given, _)| given != name);
     let declared = model.program.ranges.iter().filter(|(name, _)| is_open(name));
     let mut ranges: Vec<(String, Range<i64>)> = declared.cloned().collect();
+    // The source was parsed before, so this cannot fail.
+    let Ok(file) = parse(&model.source) else { return Ok(None) };
+    let names = constants(&file);
     for (name, range) in &vary.vary {
+        if !names.contains(name) {
+            let near = near(name, names.iter().map(String::as_str));
+            let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            return Err(Refusal::new(format_args!("--vary {name}: the model has no constant `{name}`{near}")));
+        }
         if model.defines.iter().any(|(given, _)| given == name) {
             return Err(Refusal::new(format_args!(
                 "the constant `{name}` has a value by -D and a range by --vary: leave out one of them"
@@ -45,8 +54,6 @@ pub(super) fn of(
         return Ok(None);
     }
     ranges.sort_by(|(a, _), (b, _)| a.cmp(b));
-    // The source was parsed before, so this cannot fail.
-    let Ok(file) = parse(&model.source) else { return Ok(None) };
     ModelInputs::new(program.clone(), file, ranges).map(Some).map_err(|error| refused(&error, &context.out))
 }
 
