@@ -164,12 +164,13 @@ pub fn base_name(base: RunBase) -> &'static str {
     match base {
         RunBase::Random => "random",
         RunBase::Pos => "pos",
+        RunBase::Pct => "pct",
         RunBase::Saved => "saved",
     }
 }
 
-/// Returns the statements that no run has performed because no thread or task comes to them, as static analysis knows.
-/// If constants were varied, none is known: the analysis is of one program.
+/// Returns the statements that no run has performed because no thread or task comes to them, as static analysis
+/// knows. If constants were varied, none is known: the analysis is of one program.
 #[must_use]
 pub fn unreachable(plan: &CampaignPlan, found: &Found) -> Vec<SiteId> {
     if found.coverage.never.is_empty() || !found.varied.is_empty() {

@@ -264,7 +264,7 @@ impl State {
             Some(CoveringRun { input, choices: run(place)?, shows })
         };
         let failure = |line: FailureLine| {
-            let bases = [RunBase::Random, RunBase::Pos, RunBase::Saved];
+            let bases = [RunBase::Random, RunBase::Pos, RunBase::Pct, RunBase::Saved];
             let base = bases.into_iter().find(|base| super::fuzz::base_name(*base) == line.base)?;
             let first = (line.run, HowMade { asked: line.asked.map(pair), repeated: line.repeated, base });
             Some(KnownFailure { input: line.input, first, runs: line.runs, choices: run(line.choices)? })

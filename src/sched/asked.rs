@@ -15,7 +15,7 @@
 //! dropped after a number of choices in which an actor was avoided: a spinning thread does not keep others waiting
 //! forever.
 
-use super::{Divergence, Pos, RandomWalk, Strategy, View};
+use super::{Divergence, Pct, Pos, RandomWalk, Strategy, View};
 use crate::base::mutant::{self, Mutant};
 use crate::event::{Actor, Choice, SiteId};
 use crate::world::{Question, Statement, TouchContext, TouchMap, TouchedPlace, World};
@@ -24,6 +24,8 @@ use std::sync::Arc;
 /// The strategy that chooses among the actors of a tier.
 #[derive(Clone)]
 pub enum AskedBase {
+    /// PCT.
+    Pct(Pct),
     /// A random walk.
     Random(RandomWalk),
     /// Partial order sampling.
@@ -120,6 +122,13 @@ impl Asked {
         Self { base, ask, is_open, passes: 0, avoided: 0, last: TouchMap::new(), highest: Vec::new() }
     }
 
+    /// Sets the depth and the number of steps of the next run, if the base is PCT.
+    pub fn shape(&mut self, depth: u32, steps: u32) {
+        if let AskedBase::Pct(pct) = &mut self.base {
+            pct.reshape(depth, steps);
+        }
+    }
+
     /// Sets what the next run is asked for.
     pub fn ask(&mut self, ask: Option<Ask>) {
         self.ask = ask;
@@ -189,12 +198,14 @@ impl AskedBase {
         match self {
             Self::Random(random) => random,
             Self::Pos(pos) => pos,
+            Self::Pct(pct) => pct,
         }
     }
 
     // Chooses among some of the open actors, at least one.
-    fn choose_among(&mut self, actors: &[Actor]) -> Actor {
+    fn choose_among(&mut self, world: &World, actors: &[Actor]) -> Actor {
         match self {
+            Self::Pct(pct) => pct.one_of(world, actors),
             Self::Random(random) => random.one_of(actors),
             Self::Pos(pos) => pos.highest(actors.iter().copied()).unwrap_or(actors[0]),
         }
@@ -237,7 +248,7 @@ impl Strategy for Asked {
         let chosen = if highest.len() == total {
             self.base.strategy().choose(view)
         } else {
-            Ok(self.base.choose_among(&highest))
+            Ok(self.base.choose_among(view.world, &highest))
         };
         self.highest = highest;
         chosen

@@ -123,6 +123,32 @@ impl Pct {
         }
     }
 
+    /// Sets the depth and the approximate number of steps of the runs that follow. Both are at least 1.
+    pub fn reshape(&mut self, depth: u32, steps: u32) {
+        debug_assert!(depth > 0 && steps > 0);
+        (self.depth, self.steps) = (depth, steps);
+    }
+
+    /// Chooses among some of the open actors, at least one: the one of highest priority, or, behind the number of steps,
+    /// a random one.
+    pub(super) fn one_of(&mut self, world: &World, actors: &[Actor]) -> Actor {
+        if world.steps() >= u64::from(self.steps) {
+            return self.rng.pick(actors);
+        }
+        self.meet(world);
+        // Of equal priorities the first one wins.
+        let highest = actors.iter().copied().reduce(|a, b| if self.priority(b) > self.priority(a) { b } else { a });
+        highest.unwrap_or(Actor::Stop)
+    }
+
+    // Draws the initial priorities of all actors that have none yet.
+    fn meet(&mut self, world: &World) {
+        if self.events.is_empty() {
+            self.events = (0..world.setup().events.len()).map(|_| self.draw()).collect();
+        }
+        self.welcome(world);
+    }
+
     fn draw(&mut self) -> u64 {
         random_priority(&mut self.rng)
     }
@@ -193,10 +219,7 @@ impl Strategy for Pct {
         if world.steps() >= u64::from(self.steps) {
             return Ok(random_actor(&mut self.rng, view));
         }
-        if self.events.is_empty() {
-            self.events = (0..world.setup().events.len()).map(|_| self.draw()).collect();
-        }
-        self.welcome(world);
+        self.meet(world);
         // Among the threads that were never lowered only the one of highest priority can act. The other candidates are
         // few.
         let thread = self.highest(world);

@@ -2,6 +2,7 @@
 
 use crate::cli::{FOUND, REFUSED, call, file, scratch, token};
 use raceflip::formats::fuzz::FuzzReport;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 // Two users lose an update; one does not. The room of one element more is never used.
@@ -63,10 +64,11 @@ fn what_one_value_has_shown_counts_for_the_others() {
     let one = report(&[&model, "-D", "KEY=137", "--runs", "100"]);
     let all = report(&[&model, "--vary", "KEY=130..140", "--runs", "400"]);
     let names = |found: &FuzzReport| {
-        found.pairs.iter().map(|pair| (pair.writer.clone(), pair.reader.clone())).collect::<Vec<_>>()
+        found.pairs.iter().map(|pair| (pair.writer.clone(), pair.reader.clone())).collect::<BTreeSet<_>>()
     };
     // The pairs of the only program with all statements, each once.
     assert_eq!((names(&all), all.statements), (names(&one), one.statements));
+    assert_eq!(all.pairs.len(), one.pairs.len());
     let inputs = all.inputs.expect("constants were varied");
     assert_eq!((inputs.possible, inputs.run, inputs.varied["KEY"]), (10, 10, (130, 140)));
     assert!(all.pairs.iter().map(|pair| pair.seen).sum::<u32>() >= 400);

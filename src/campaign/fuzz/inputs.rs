@@ -50,7 +50,7 @@ pub(super) struct Programs<'p, P> {
     plan: &'p CampaignPlan<P>,
     space: Option<&'p dyn InputSpace<P>>,
     names: Mutex<CommonNames>,
-    // By the number of the input. Only the last ones are kept; a program is made again if it is needed again.
+    // By the number of the input. Only the last ones are kept; another program is compiled anew if it is needed.
     made: RwLock<IndexMap<usize, Arc<InputProgram<P>>>>,
 }
 

@@ -152,12 +152,14 @@ pub struct HowMade {
 }
 
 /// How a run chooses where nothing else is asked of it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum RunBase {
     /// As a random walk.
     Random,
     /// By partial order sampling.
     Pos,
+    /// By PCT, with a depth that is drawn.
+    Pct,
     /// As a saved run.
     Saved,
 }
@@ -167,8 +169,8 @@ impl HowMade {
 
     fn of(planned: &PlannedRun) -> Self {
         let asked: Option<ReadPair> = planned.ask.as_ref().map(|(pair, _)| *pair);
-        let base = if planned.kind.pos { RunBase::Pos } else { RunBase::Random };
-        Self { asked, repeated: planned.beginning.as_ref().map(|beginning| beginning.steps), base }
+        let repeated = planned.beginning.as_ref().map(|beginning| beginning.steps);
+        Self { asked, repeated, base: planned.kind.base }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Plans the runs of a campaign: the kinds of runs in turn, where a run begins, what it is asked for, and how many runs
 //! make a round.
 
+use super::RunBase;
 use super::inputs::InputProgram;
 use super::names::NameMap;
 use super::rare::Beginning;
@@ -25,8 +26,8 @@ const INPUTS: u64 = 2 << 40;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct RunKind {
     pub(super) start: RunStart,
-    /// Whether the base strategy is partial order sampling, and not a random walk.
-    pub(super) pos: bool,
+    /// The base strategy.
+    pub(super) base: RunBase,
 }
 
 /// How a run of a kind starts.
@@ -40,31 +41,49 @@ pub(super) enum RunStart {
     Rare,
 }
 
-const fn kind(start: RunStart, pos: bool) -> RunKind {
-    RunKind { start, pos }
+const fn kind(start: RunStart, base: RunBase) -> RunKind {
+    RunKind { start, base }
 }
 
-// As long as some possible pair was neither seen nor asked for.
-const EARLY: [RunKind; 8] = [
-    kind(RunStart::Ask, true),
-    kind(RunStart::Ask, false),
-    kind(RunStart::Ask, true),
-    kind(RunStart::Plain, false),
-    kind(RunStart::Ask, false),
-    kind(RunStart::Ask, true),
-    kind(RunStart::Ask, false),
-    kind(RunStart::Plain, true),
+// As long as some possible pair was neither seen nor asked for. Small programs show all they have in the first half,
+// which is without PCT. Programs with long threads need the priorities of PCT, which last for a whole run.
+const EARLY: [RunKind; 16] = [
+    kind(RunStart::Ask, RunBase::Pos),
+    kind(RunStart::Ask, RunBase::Random),
+    kind(RunStart::Ask, RunBase::Pos),
+    kind(RunStart::Plain, RunBase::Random),
+    kind(RunStart::Ask, RunBase::Random),
+    kind(RunStart::Ask, RunBase::Pos),
+    kind(RunStart::Ask, RunBase::Random),
+    kind(RunStart::Plain, RunBase::Pos),
+    kind(RunStart::Ask, RunBase::Pct),
+    kind(RunStart::Ask, RunBase::Pos),
+    kind(RunStart::Plain, RunBase::Pct),
+    kind(RunStart::Ask, RunBase::Pct),
+    kind(RunStart::Ask, RunBase::Pos),
+    kind(RunStart::Ask, RunBase::Pct),
+    kind(RunStart::Plain, RunBase::Pct),
+    kind(RunStart::Ask, RunBase::Pct),
 ];
 
 // Plain runs never end, so nothing gets much worse than it would be without learning.
-const LATE: [RunKind; 6] = [
-    kind(RunStart::Plain, true),
-    kind(RunStart::Ask, true),
-    kind(RunStart::Plain, false),
-    kind(RunStart::Ask, false),
-    kind(RunStart::Rare, true),
-    kind(RunStart::Rare, false),
+const LATE: [RunKind; 12] = [
+    kind(RunStart::Plain, RunBase::Pos),
+    kind(RunStart::Ask, RunBase::Pct),
+    kind(RunStart::Plain, RunBase::Random),
+    kind(RunStart::Ask, RunBase::Pos),
+    kind(RunStart::Rare, RunBase::Pos),
+    kind(RunStart::Rare, RunBase::Random),
+    kind(RunStart::Plain, RunBase::Pct),
+    kind(RunStart::Ask, RunBase::Pct),
+    kind(RunStart::Plain, RunBase::Pos),
+    kind(RunStart::Ask, RunBase::Random),
+    kind(RunStart::Rare, RunBase::Pos),
+    kind(RunStart::Rare, RunBase::Random),
 ];
+
+/// Largest depth of a run of PCT.
+const DEEPEST: u32 = 4;
 
 /// A planned run.
 #[derive(Clone, Debug)]
@@ -76,6 +95,8 @@ pub(super) struct PlannedRun {
     /// Seed of the run.
     pub(super) seed: u64,
     pub(super) kind: RunKind,
+    /// Depth and number of steps of a run of PCT.
+    pub(super) shape: Option<(u32, u32)>,
     /// The pair, as all inputs have it, and how the run is asked for it.
     pub(super) ask: Option<(ReadPair, Ask)>,
     /// Where the run begins, if not at the start.
@@ -110,7 +131,9 @@ pub(super) fn planned<P>(
         RunStart::Ask => ask = asked(learned, program.names.as_ref(), &mut rng),
         RunStart::Rare => beginning = learned.inputs[input].states.begin(&mut rng),
     }
-    PlannedRun { number, input, seed: mix(seed, number), kind, ask, beginning }
+    let steps = u32::try_from(learned.longest).unwrap_or(u32::MAX).max(1);
+    let shape = (kind.base == RunBase::Pct).then(|| (1 + rng.below(DEEPEST), steps));
+    PlannedRun { number, input, seed: mix(seed, number), kind, shape, ask, beginning }
 }
 
 /// Returns the generator that draws the input of a run.

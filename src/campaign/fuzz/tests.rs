@@ -1,7 +1,6 @@
 //! Tests of what campaigns learn: the choices that are kept lead to the states that they are kept for, and the rarest
 //! of the drawn states is taken.
 
-use super::FuzzPlan;
 use super::inputs::Programs;
 use super::plan::{PlannedRun, RunKind, RunStart, planned};
 use super::rare::{Beginning, RareStates};
@@ -10,6 +9,7 @@ use super::search::Campaign;
 use super::shown::{Digests, RunWatch, atomic_cells};
 use super::state::Learned;
 use super::worker::Worker;
+use super::{FuzzPlan, RunBase};
 use crate::base::Rng;
 use crate::campaign::{CampaignContext, CampaignPlan, NoProgress, fuzz};
 use crate::exec::run;
@@ -92,12 +92,16 @@ fn kinds_of_runs_come_in_turn() {
     let plan = CampaignPlan::new(&model);
     let (mut learned, program) = (learned(&plan, 300), Programs::new(&plan, None).of(0, &[]));
     assert!(!learned.pairs.is_any_untried());
-    let kinds: Vec<RunKind> = (301..=306).map(|number| planned(&mut learned, (0, &program), 1, number).kind).collect();
-    let starts =
-        |start: RunStart| kinds.iter().filter(|kind| kind.start == start).map(|kind| kind.pos).collect::<Vec<_>>();
-    for start in [RunStart::Plain, RunStart::Ask, RunStart::Rare] {
-        assert_eq!(starts(start), [true, false], "{start:?}");
-    }
+    let kinds: Vec<RunKind> = (301..=312).map(|n| planned(&mut learned, (0, &program), 1, n).kind).collect();
+    let starts = |start: RunStart| {
+        let mut bases: Vec<RunBase> = kinds.iter().filter(|kind| kind.start == start).map(|kind| kind.base).collect();
+        bases.sort();
+        bases
+    };
+    use RunBase::{Pct, Pos, Random};
+    assert_eq!(starts(RunStart::Plain), [Random, Pos, Pos, Pct]);
+    assert_eq!(starts(RunStart::Ask), [Random, Pos, Pct, Pct]);
+    assert_eq!(starts(RunStart::Rare), [Random, Random, Pos, Pos]);
 }
 
 #[test]

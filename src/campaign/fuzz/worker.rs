@@ -1,12 +1,15 @@
 //! Performs the runs of a campaign, one after the other, and finds what each adds to what was learned.
 
+use super::RunBase;
 use super::inputs::{InputProgram, Programs};
 use super::plan::PlannedRun;
 use super::shown::RunWatch;
 use super::state::{Learned, RunNews};
 use crate::campaign::runs::trial::fails;
 use crate::exec::{LoopEnd, RunSummary, run};
-use crate::sched::{Asked, AskedBase, ChoiceLog, Pos, Prefixed, RandomWalk, RawChoices, Replay, Strategy, Tolerant};
+use crate::sched::{
+    Asked, AskedBase, ChoiceLog, Pct, Pos, Prefixed, RandomWalk, RawChoices, Replay, Strategy, Tolerant,
+};
 use crate::token::Token;
 use crate::world::{Machine, Program};
 use std::sync::Arc;
@@ -26,6 +29,7 @@ pub(super) struct Worker<'c, P: Program> {
     seat: Seat<P>,
     random: Asked,
     pos: Asked,
+    pct: Asked,
     log: ChoiceLog,
 }
 
@@ -52,6 +56,7 @@ impl<'c, P: Program> Worker<'c, P> {
             seat: Seat::new(0, programs.of(0, &programs.first())),
             random: Asked::new(AskedBase::Random(RandomWalk::new()), None),
             pos: Asked::new(AskedBase::Pos(Pos::new()), None),
+            pct: Asked::new(AskedBase::Pct(Pct::new(1, 1)), None),
             log: ChoiceLog::new(),
         }
     }
@@ -69,7 +74,14 @@ impl<'c, P: Program> Worker<'c, P> {
     pub(super) fn perform(&mut self, planned: &PlannedRun, learned: &Learned, stop: &AtomicBool) -> Option<MadeRun<P>> {
         self.sit(planned.input, learned);
         let Seat { machine, watch, .. } = &mut self.seat;
-        let strategy = if planned.kind.pos { &mut self.pos } else { &mut self.random };
+        let strategy = match planned.kind.base {
+            RunBase::Pos => &mut self.pos,
+            RunBase::Pct => &mut self.pct,
+            RunBase::Random | RunBase::Saved => &mut self.random,
+        };
+        if let Some((depth, steps)) = planned.shape {
+            strategy.shape(depth, steps);
+        }
         strategy.ask(planned.ask.as_ref().map(|(_, ask)| ask.clone()));
         let steps = planned.beginning.as_ref().map_or(0, |beginning| beginning.steps);
         watch.note_from(steps);

@@ -32,7 +32,7 @@ use std::time::Duration;
 
 const ABOUT: &str = "\
 Looks for any failure of a model: a failed assert, an exception, a deadlock, messages that can never run, a broken property. Nothing has to be named or detected first. \
-The runs learn from each other. Each run is a random walk or partial order sampling (see `raceflip run --help`), and most of them have an aim: that one statement reads \
+The runs learn from each other. Each run is a random walk, partial order sampling or PCT (see `raceflip run --help`), and most of them have an aim: that one statement reads \
 what another one has written, which has been rarely seen so far; or to go on from a state where few runs have been. Who held a lock before, and which message was posted before, \
 count as reads and writes as well.
 
