@@ -213,7 +213,7 @@ fn kinds(rows: &[Row]) -> String {
 }
 
 fn each(rows: &[Row]) -> String {
-    let mut out = "\n## All apps\n\n`cargo bench --features peers --bench first_bug -- planted --program d2s100` prints the app `d2s0`, the one of depth 2 and seed 0. In each cell the first run that fails; an empty cell if none did.\n\n"
+    let mut out = "\n## All apps\n\n`cargo bench --features peers --bench first_bug -- planted --program d2s100` prints the app `d2s100`, the one of depth 2 and seed 100. In each cell the first run that fails; an empty cell if none did.\n\n"
         .to_owned();
     out += &heads(&["app", "orders"]);
     for r in rows {
