@@ -33,7 +33,6 @@ mod component_models;
 #[path = "../it/component_runs.rs"]
 mod component_runs;
 #[allow(dead_code, reason = "other tests use the rest")]
-#[allow(dead_code, reason = "other tests use the rest")]
 #[path = "../it/fuzz_oracles.rs"]
 mod fuzz_oracles;
 #[allow(dead_code, reason = "other tests use the rest")]
@@ -383,7 +382,7 @@ fn a_run_that_contradicts_an_order_is_shown() {
     let context = CampaignContext { stop: &AtomicBool::new(false), progress: &NoProgress };
     let stopped = catch_unwind(AssertUnwindSafe(|| confirm(&plan, context)));
     make(Mutant::None);
-    let shown = stopped.err().expect("the order is wrong").downcast::<String>().expect("a text");
+    let shown = stopped.expect_err("the order is wrong").downcast::<String>().expect("a text");
     assert!(shown.contains("runs show it in both orders") && shown.contains("FLAG"), "{shown}");
     let token = shown.rsplit(' ').next().and_then(|token| token.parse::<Token>().ok());
     assert!(token.is_some(), "{shown}");
