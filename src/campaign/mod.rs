@@ -47,9 +47,10 @@ pub use find::atomicity::{DetectedViolations, ShownViolations, detect_violations
 pub use find::detection::detect;
 pub use finding::{Finding, PairFacts, Results, RunKind, Subject};
 pub use fuzz::{
-    CoveringRun, FuzzCoverage, FuzzFailure, FuzzKeeper, FuzzMemory, FuzzMemoryError, FuzzPlan, FuzzReport, FuzzStart,
-    HowMade, Input, InputMemory, InputSpace, KnownFailure, KnownPair, ModelInputs, OrderKind, PairCoverage, PairMemory,
-    RareState, RareView, RunBase, StateMemory, fuzz, fuzz_from, statement_text, with_smaller_input,
+    CoveringRun, FuzzCoverage, FuzzFailure, FuzzInputs, FuzzKeeper, FuzzMemory, FuzzMemoryError, FuzzPlan, FuzzReport,
+    FuzzStart, HowMade, Input, InputMemory, InputSpace, KnownFailure, KnownPair, ModelInputs, NewStates, OrderKind,
+    PairCoverage, PairMemory, RareState, RareView, RunBase, StateMemory, fuzz, fuzz_from, statement_text,
+    with_smaller_input,
 };
 pub use judge::claims::{BELOW, CHANCE};
 pub use judge::continuations::SEEDS;

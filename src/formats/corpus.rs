@@ -83,12 +83,12 @@ impl Corpus {
         found: &FuzzReport,
         plan_of: impl Fn(&[i64]) -> CampaignPlan,
     ) -> Self {
-        let name = |statement| statement_text(&found.setup, statement);
+        let name = |statement| statement_text(&found.inputs.setup, statement);
         // Made once for each input that shows something.
         let mut plans = BTreeMap::new();
         let run = |run: &crate::campaign::CoveringRun| {
             let shows = run.shows.iter().map(|(writer, reader)| format!("{} > {}", name(*writer), name(*reader)));
-            let plan = plans.entry(run.input).or_insert_with(|| plan_of(&found.inputs[run.input]));
+            let plan = plans.entry(run.input).or_insert_with(|| plan_of(&found.inputs.known[run.input]));
             CorpusRun { token: run.token(plan).to_string(), shows: shows.collect() }
         };
         Self {

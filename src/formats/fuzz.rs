@@ -4,7 +4,8 @@ use super::campaign::{Failure, fails};
 use super::limits::LimitedRuns;
 use super::shrink::SmallerRun;
 use crate::campaign::{
-    CampaignPlan, FuzzFailure, FuzzPlan, FuzzReport as Found, HowMade, Input, OrderKind, RunBase, statement_text,
+    CampaignPlan, FuzzFailure, FuzzInputs, FuzzPlan, FuzzReport as Found, HowMade, Input, OrderKind, RunBase,
+    statement_text,
 };
 use crate::event::SiteId;
 use crate::sched::site_text;
@@ -73,18 +74,17 @@ pub struct RefusedInput {
 }
 
 impl Inputs {
-    fn new(found: &Found) -> Self {
-        let coverage = &found.coverage;
-        let names = || found.varied.iter().map(|(name, _)| name.clone());
+    fn new(inputs: &FuzzInputs) -> Self {
+        let names = || inputs.varied.iter().map(|(name, _)| name.clone());
         let refused = |(values, why): &(Input, String)| RefusedInput {
             values: names().zip(values.iter().copied()).collect(),
             why: why.clone(),
         };
         Self {
-            varied: found.varied.iter().map(|(name, range)| (name.clone(), (range.start, range.end))).collect(),
-            possible: coverage.possible_inputs,
-            run: coverage.inputs,
-            refused: coverage.refused_inputs.iter().map(refused).collect(),
+            varied: inputs.varied.iter().map(|(name, range)| (name.clone(), (range.start, range.end))).collect(),
+            possible: inputs.possible,
+            run: inputs.run,
+            refused: inputs.refused.iter().map(refused).collect(),
         }
     }
 }
@@ -138,13 +138,14 @@ pub struct NewStates {
 
 impl FoundFailure {
     fn new(
-        Found { setup, varied, .. }: &Found,
+        Found { inputs, .. }: &Found,
         found: &FuzzFailure,
         (model, smaller): (&Model, Option<&ShrinkResult>),
     ) -> Self {
         let HowMade { asked, repeated, base } = found.made;
-        let name = |statement| statement_text(setup, statement);
-        let values = |input: &Input| varied.iter().map(|(name, _)| name.clone()).zip(input.iter().copied()).collect();
+        let name = |statement| statement_text(&inputs.setup, statement);
+        let values =
+            |input: &Input| inputs.varied.iter().map(|(name, _)| name.clone()).zip(input.iter().copied()).collect();
         Self {
             run: found.run,
             input: values(&found.input),
@@ -173,7 +174,7 @@ pub fn base_name(base: RunBase) -> &'static str {
 /// knows. If constants were varied, none is known: the analysis is of one program.
 #[must_use]
 pub fn unreachable(plan: &CampaignPlan, found: &Found) -> Vec<SiteId> {
-    if found.coverage.never.is_empty() || !found.varied.is_empty() {
+    if found.coverage.never.is_empty() || !found.inputs.varied.is_empty() {
         return Vec::new();
     }
     let unreached = analyze(&plan.program.program, &StaticsOptions::default()).unreached();
@@ -181,8 +182,8 @@ pub fn unreachable(plan: &CampaignPlan, found: &Found) -> Vec<SiteId> {
 }
 
 impl FuzzReport {
-    /// Builds the report of a campaign. `shown` has for each failure the model of its run, and a smaller run, if there is
-    /// one.
+    /// Builds the report of a campaign. `shown` has for each failure the model of its run, and a smaller run, if there
+    /// is one.
     #[must_use]
     pub fn new(
         file: &str,
@@ -192,7 +193,7 @@ impl FuzzReport {
         shown: &[(&Model, Option<&ShrinkResult>)],
     ) -> Self {
         let model: &Model = &plan.program;
-        let setup = &found.setup;
+        let setup = &found.inputs.setup;
         let coverage = &found.coverage;
         let order = |kind| match kind {
             OrderKind::Posts => "posts".to_owned(),
@@ -209,7 +210,7 @@ impl FuzzReport {
             runs: found.runs,
             began: found.began,
             complete: found.complete,
-            inputs: (!found.varied.is_empty()).then(|| Inputs::new(found)),
+            inputs: (!found.inputs.varied.is_empty()).then(|| Inputs::new(&found.inputs)),
             failures: found
                 .failures
                 .iter()
@@ -234,8 +235,8 @@ impl FuzzReport {
             unreachable: unreachable(plan, found).iter().map(|site| site_text(&setup.sites, *site)).collect(),
             states: coverage.states,
             new_states: NewStates {
-                of_last: coverage.lately,
-                runs: coverage.new_states,
+                of_last: coverage.new_states.lately,
+                runs: coverage.new_states.new,
                 of_thousand: coverage.expected(1_000),
             },
         }

@@ -129,8 +129,8 @@ impl Pct {
         (self.depth, self.steps) = (depth, steps);
     }
 
-    /// Chooses among some of the open actors, at least one: the one of highest priority, or, behind the number of steps,
-    /// a random one.
+    /// Chooses among some of the open actors, at least one: the one of highest priority, or, behind the number of
+    /// steps, a random one.
     pub(super) fn one_of(&mut self, world: &World, actors: &[Actor]) -> Actor {
         if world.steps() >= u64::from(self.steps) {
             return self.rng.pick(actors);

@@ -1,6 +1,5 @@
 //! What a campaign tells of its runs: which pairs, statements and states they have shown.
 
-use super::inputs::Input;
 use super::rare::MOST_STATES;
 use super::shown::ReadPair;
 use super::state::Learned;
@@ -12,12 +11,6 @@ use crate::world::{Setup, SitePart, Statement, StatementKind, TouchedPlace};
 /// What the runs have shown.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FuzzCoverage {
-    /// Number of inputs that had runs.
-    pub inputs: u64,
-    /// Number of inputs that there are; at most `u64::MAX`.
-    pub possible_inputs: u64,
-    /// Values that the model cannot have, in the order in which they were drawn, and why.
-    pub refused_inputs: Vec<(Input, String)>,
     /// Possible pairs, in the order of their statements.
     pub pairs: Vec<PairCoverage>,
     /// The last run that showed a pair that none had shown. `None` if no run has shown one.
@@ -28,13 +21,20 @@ pub struct FuzzCoverage {
     pub never: Vec<SiteId>,
     /// Numbers of states in three views, from the coarsest.
     pub states: [u64; 3],
-    /// Of how many of the last runs `new_states` tells.
+    /// How new states came.
+    pub new_states: NewStates,
+}
+
+/// How states of the coarsest view came, as far as it tells of what is to come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NewStates {
+    /// Number of the last runs of which `new` tells.
     pub lately: u64,
-    /// Number of the last runs that came to a new state of the coarsest view.
-    pub new_states: u64,
-    /// Number of runs.
+    /// Number of these runs that came to a new state.
+    pub new: u64,
+    /// Number of all runs.
     pub runs: u64,
-    /// Number of states of the coarsest view to which runs came once.
+    /// Number of states to which runs came once.
     pub once: u64,
 }
 
@@ -81,7 +81,8 @@ impl FuzzCoverage {
     /// run, or if the states were too many to keep.
     #[must_use]
     pub fn expected(&self, more: u64) -> Option<f64> {
-        (self.runs > 0 && !self.is_full()).then(|| self.once as f64 * more as f64 / self.runs as f64)
+        let NewStates { runs, once, .. } = self.new_states;
+        (runs > 0 && !self.is_full()).then(|| once as f64 * more as f64 / runs as f64)
     }
 
     /// Returns the possible pairs that no run has shown, although runs asked for them.
@@ -100,9 +101,8 @@ impl FuzzCoverage {
 // Number of the last runs that are looked at for new states.
 pub(super) const LATELY: u64 = 1_000;
 
-/// Returns what was learned about a program. `setup` are the declarations that statements refer to, and `possible` is
-/// the number of inputs that there are.
-pub(super) fn coverage(setup: &Setup, possible: u64, learned: &Learned) -> FuzzCoverage {
+/// Returns what was learned about a program. `setup` are the declarations that statements refer to.
+pub(super) fn coverage(setup: &Setup, learned: &Learned) -> FuzzCoverage {
     let pair = |(pair, known): (ReadPair, &super::pairs::KnownPair)| {
         let order = known.places.iter().find_map(|place| match place {
             _ if pair.0 == Statement::FIRST => None,
@@ -124,20 +124,18 @@ pub(super) fn coverage(setup: &Setup, possible: u64, learned: &Learned) -> FuzzC
     sites.retain(|site| !performed(*site));
     let lately = learned.runs.min(LATELY);
     let all = || learned.inputs.iter();
-    let refused = all().filter_map(|(values, input)| Some((values.clone(), input.refused.clone()?)));
     FuzzCoverage {
-        inputs: all().filter(|(_, input)| input.runs > 0).count() as u64,
-        possible_inputs: possible,
-        refused_inputs: refused.collect(),
         pairs,
         last_new: learned.pairs.last_new(),
         statements,
         never: sites,
         states: learned.states.map(|count| count as u64),
-        lately,
-        new_states: all().map(|(_, input)| input.states.new_since(learned.runs - lately)).sum(),
-        runs: learned.runs,
-        once: all().map(|(_, input)| input.states.once() as u64).sum(),
+        new_states: NewStates {
+            lately,
+            new: all().map(|(_, input)| input.states.new_since(learned.runs - lately)).sum(),
+            runs: learned.runs,
+            once: all().map(|(_, input)| input.states.once() as u64).sum(),
+        },
     }
 }
 

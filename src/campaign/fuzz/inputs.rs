@@ -36,6 +36,39 @@ pub trait InputSpace<P>: Sync {
     fn program(&self, input: &[i64]) -> Result<Arc<P>, String>;
 }
 
+/// The inputs of a campaign that has ended. Without varied constants there is one, which has no values.
+#[derive(Clone, Debug)]
+pub struct FuzzInputs {
+    /// The declarations to which common statements refer: with several inputs, the sites, bodies and events of all
+    /// their programs.
+    pub setup: Setup,
+    /// The constants that were varied, each with its range.
+    pub varied: Vec<(String, Range<i64>)>,
+    /// The inputs, in the order in which they were first drawn.
+    pub known: Vec<Input>,
+    /// Number of inputs that had runs.
+    pub run: u64,
+    /// Number of inputs that there are; at most `u64::MAX`.
+    pub possible: u64,
+    /// Values that the model cannot have, in the order in which they were drawn, and why.
+    pub refused: Vec<(Input, String)>,
+}
+
+impl FuzzInputs {
+    pub(super) fn new(setup: Setup, ranges: &[(String, Range<i64>)], learned: &Learned) -> Self {
+        let all = || learned.inputs.iter();
+        let refused = all().filter_map(|(values, input)| Some((values.clone(), input.refused.clone()?)));
+        Self {
+            setup,
+            varied: ranges.to_vec(),
+            known: learned.inputs.keys().cloned().collect(),
+            run: all().filter(|(_, input)| input.runs > 0).count() as u64,
+            possible: possible(ranges),
+            refused: refused.collect(),
+        }
+    }
+}
+
 /// The program of an input, and what its runs need.
 pub(super) struct InputProgram<P> {
     /// The plan of the campaign, with the program of this input.
@@ -211,7 +244,7 @@ fn value(rng: &mut Rng, range: &Range<i64>) -> i64 {
     }
 }
 
-/// Returns the number of inputs that the ranges allow; at most `u64::MAX`.
-pub(super) fn possible(ranges: &[(String, Range<i64>)]) -> u64 {
+// Returns the number of inputs that the ranges allow; at most `u64::MAX`.
+fn possible(ranges: &[(String, Range<i64>)]) -> u64 {
     ranges.iter().fold(1, |all: u64, (_, range)| all.saturating_mul(range.end.abs_diff(range.start)))
 }

@@ -39,9 +39,9 @@ mod state;
 mod tests;
 mod worker;
 
-pub use coverage::{FuzzCoverage, OrderKind, PairCoverage, statement_text};
+pub use coverage::{FuzzCoverage, NewStates, OrderKind, PairCoverage, statement_text};
 pub use covering::CoveringRun;
-pub use inputs::{Input, InputSpace};
+pub use inputs::{FuzzInputs, Input, InputSpace};
 pub use memory::{FuzzKeeper, FuzzMemory, FuzzMemoryError, InputMemory, KnownFailure, PairMemory, StateMemory};
 pub use model_inputs::ModelInputs;
 pub use pairs::KnownPair;
@@ -52,12 +52,11 @@ use crate::campaign::plan::{CampaignContext, CampaignPlan};
 use crate::campaign::report::FailureReport;
 use crate::event::LimitKind;
 use crate::token::Token;
-use crate::world::{Program, Setup, Statement};
+use crate::world::{Program, Statement};
 use plan::PlannedRun;
 use search::Campaign;
 use shown::ReadPair;
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 /// Plan of a learning campaign, beside the plan of every campaign.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -109,13 +108,8 @@ pub struct FuzzReport {
     pub limits: BTreeMap<(LimitKind, u64), u64>,
     /// What the runs have shown.
     pub coverage: FuzzCoverage,
-    /// The declarations to which the statements of this report refer: with several inputs, the sites, bodies and events
-    /// of all their programs.
-    pub setup: Setup,
-    /// The constants that were varied, each with its range.
-    pub varied: Vec<(String, Range<i64>)>,
-    /// The inputs, in the order in which they were first drawn.
-    pub inputs: Vec<Input>,
+    /// The inputs, with the declarations to which the statements of this report refer.
+    pub inputs: FuzzInputs,
     /// Runs that together show all pairs that were seen in runs without a failure, in the order in which they came.
     pub covering: Vec<CoveringRun>,
     /// Number of saved runs with which the campaign began.

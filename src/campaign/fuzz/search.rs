@@ -1,7 +1,7 @@
 //! A campaign in progress: its rounds, the failures that it has found, and its report.
 
 use super::coverage::coverage;
-use super::inputs::{Input, InputProgram, InputSpace, Programs, known_input, possible};
+use super::inputs::{FuzzInputs, Input, InputProgram, InputSpace, Programs, known_input};
 use super::memory::{FuzzKeeper, FuzzMemory, FuzzMemoryError, KnownFailure};
 use super::plan::{input_rng, planned, round};
 use super::rounds::{EndsIfPanicking, Rounds};
@@ -322,10 +322,8 @@ impl<'p, P: Program> Campaign<'p, P> {
             runs: learned.runs,
             failures,
             limits: std::mem::take(&mut self.limits),
-            coverage: coverage(&setup, possible(self.programs.ranges()), learned),
-            varied: self.programs.ranges().to_vec(),
-            inputs: learned.inputs.keys().cloned().collect(),
-            setup,
+            coverage: coverage(&setup, learned),
+            inputs: FuzzInputs::new(setup, self.programs.ranges(), learned),
             covering: learned.covering.runs().to_vec(),
             began: self.began,
             complete: !self.is_interrupted,

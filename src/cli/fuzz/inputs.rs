@@ -67,7 +67,7 @@ pub(super) fn model(model: &Model, inputs: Option<&ModelInputs>, failure: &FuzzF
 
 /// Returns the values with which a run failed, with a space before them: ` with N = 3 (shown with N = 1)`.
 pub(super) fn values(found: &FuzzReport, failure: &FuzzFailure) -> String {
-    if found.varied.is_empty() {
+    if found.inputs.varied.is_empty() {
         return String::new();
     }
     let shown = failure.smaller_input.as_ref().map(|input| format!("; it is shown with {}", text(found, input)));
@@ -76,21 +76,21 @@ pub(super) fn values(found: &FuzzReport, failure: &FuzzFailure) -> String {
 
 // Returns the values of an input: `N = 3, M = 0`.
 fn text(found: &FuzzReport, input: &Input) -> String {
-    let values = found.varied.iter().zip(input).map(|((name, _), value)| format!("{name} = {value}"));
+    let values = found.inputs.varied.iter().zip(input).map(|((name, _), value)| format!("{name} = {value}"));
     values.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns how many inputs had runs: `12 of 36: N in 1..4, M in 0..12; the model cannot have 2 (N = 0: ..)`.
 pub(super) fn coverage(found: &FuzzReport) -> String {
-    let coverage = &found.coverage;
-    let possible = match coverage.possible_inputs {
+    let inputs = &found.inputs;
+    let possible = match inputs.possible {
         u64::MAX => "very many".to_owned(),
         possible => HumanCount(possible).to_string(),
     };
-    let ranges = found.varied.iter().map(|(name, range)| format!("{name} in {}..{}", range.start, range.end));
-    let mut line = format!("{} of {possible}: {}", HumanCount(coverage.inputs), ranges.collect::<Vec<_>>().join(", "));
-    if let Some((input, why)) = coverage.refused_inputs.first() {
-        let refused = HumanCount(coverage.refused_inputs.len() as u64);
+    let ranges = found.inputs.varied.iter().map(|(name, range)| format!("{name} in {}..{}", range.start, range.end));
+    let mut line = format!("{} of {possible}: {}", HumanCount(inputs.run), ranges.collect::<Vec<_>>().join(", "));
+    if let Some((input, why)) = inputs.refused.first() {
+        let refused = HumanCount(inputs.refused.len() as u64);
         line += &format!("; the model cannot have {refused} (as {}: {})", text(found, input), clean(why));
     }
     line

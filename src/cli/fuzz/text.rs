@@ -133,7 +133,7 @@ fn how(fuzzed: &Fuzzed<'_>, made: &HowMade) -> String {
 }
 
 fn pair(fuzzed: &Fuzzed<'_>, writer: Statement, reader: Statement) -> String {
-    let name = |statement| statement_text(&fuzzed.found.setup, statement);
+    let name = |statement| statement_text(&fuzzed.found.inputs.setup, statement);
     format!("{} > {}", name(writer), name(reader))
 }
 
@@ -146,7 +146,7 @@ const NAMED: usize = 8;
 
 fn coverage(fuzzed: &Fuzzed<'_>, all: bool, out: &mut Output) {
     let coverage = &fuzzed.found.coverage;
-    if !fuzzed.found.varied.is_empty() {
+    if !fuzzed.found.inputs.varied.is_empty() {
         row(out, "inputs", inputs::coverage(&fuzzed.found));
     }
     row(out, "pairs", pairs(coverage, all));
@@ -157,7 +157,7 @@ fn coverage(fuzzed: &Fuzzed<'_>, all: bool, out: &mut Output) {
     let performed = coverage.statements - coverage.never.len() as u64;
     let mut text = format!("{} of {}", HumanCount(performed), HumanCount(coverage.statements));
     if !coverage.never.is_empty() {
-        let sites = &fuzzed.found.setup.sites;
+        let sites = &fuzzed.found.inputs.setup.sites;
         let named = if all { usize::MAX } else { NAMED };
         let unreachable = unreachable(fuzzed.plan, &fuzzed.found);
         let names = coverage.never.iter().take(named).map(|id| {
@@ -175,7 +175,7 @@ fn coverage(fuzzed: &Fuzzed<'_>, all: bool, out: &mut Output) {
     }
     row(out, "statements", text);
     let [coarse, middle, fine] = coverage.states.map(HumanCount);
-    let (lately, new) = (many(coverage.lately, "run"), HumanCount(coverage.new_states));
+    let (lately, new) = (many(coverage.new_states.lately, "run"), HumanCount(coverage.new_states.new));
     let mut text = format!("{coarse} coarse, {middle}, {fine} fine; ");
     if coverage.is_full() {
         text += "there are more, which were not kept";
