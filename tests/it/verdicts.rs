@@ -379,9 +379,16 @@ fn trials_and_searches_of_the_harnesses_agree() {
         };
         let (tried, searched) = (campaign(&off), campaign(&only));
         for by_trials in &tried.pairs {
-            // The search may report pairs that no run of detection shows, and it reports all others.
+            // The search may report pairs that no run of detection shows. It lacks those that only learning runs of
+            // detection report, which are not made behind a complete search. These pairs are never side by side: at
+            // most, two tasks have both orders.
             let by_search = searched.pairs.iter().find(|p| p.pair == by_trials.pair);
-            let by_search = by_search.unwrap_or_else(|| panic!("{path} {defines:?}: {:?}", by_trials.pair));
+            let Some(by_search) = by_search else {
+                let is_flip = matches!(&by_trials.proof, Proof::Flipped(_));
+                assert!(searched.phase1.coverage.searched.is_some_and(|s| s.complete), "{path} {defines:?}");
+                assert!(is_flip || !by_trials.proof.confirmed(), "{path} {defines:?}: {:?}", by_trials.pair);
+                continue;
+            };
             // A cut counts as an order for trials, but not for a search.
             let is_cut = matches!(&by_trials.proof, Proof::Flipped(flip) if flip.cut.is_some());
             let both = (by_trials.proof.confirmed() && !is_cut, by_search.proof.refuted());
