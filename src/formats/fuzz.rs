@@ -73,13 +73,13 @@ pub struct RefusedInput {
     pub why: String,
 }
 
+fn values(inputs: &FuzzInputs, input: &Input) -> BTreeMap<String, i64> {
+    inputs.named(input).map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
 impl Inputs {
     fn new(inputs: &FuzzInputs) -> Self {
-        let names = || inputs.varied.iter().map(|(name, _)| name.clone());
-        let refused = |(values, why): &(Input, String)| RefusedInput {
-            values: names().zip(values.iter().copied()).collect(),
-            why: why.clone(),
-        };
+        let refused = |(input, why): &(Input, String)| RefusedInput { values: values(inputs, input), why: why.clone() };
         Self {
             varied: inputs.varied.iter().map(|(name, range)| (name.clone(), (range.start, range.end))).collect(),
             possible: inputs.possible,
@@ -144,12 +144,10 @@ impl FoundFailure {
     ) -> Self {
         let HowMade { asked, repeated, base } = found.made;
         let name = |statement| statement_text(&inputs.setup, statement);
-        let values =
-            |input: &Input| inputs.varied.iter().map(|(name, _)| name.clone()).zip(input.iter().copied()).collect();
         Self {
             run: found.run,
-            input: values(&found.input),
-            smaller_input: found.smaller_input.as_ref().map(values),
+            input: values(inputs, &found.input),
+            smaller_input: found.smaller_input.as_ref().map(|input| values(inputs, input)),
             asked: asked.map(|(writer, reader)| (name(writer), name(reader))),
             repeated,
             base: base_name(base).to_owned(),

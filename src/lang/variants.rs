@@ -112,8 +112,7 @@ pub fn variants(file: &File, program: &Program, given: &Defines) -> Result<Vec<D
     }
     let with_inputs = |varied: &dyn Fn(&str) -> bool| {
         let mut values = values.clone();
-        let open = program.ranges.iter().filter(|(name, _)| given.iter().all(|(known, _)| known != name));
-        for (name, range) in open {
+        for (name, range) in open_ranges(program, given) {
             let all = values.entry(name).or_default();
             all.insert(own[name.as_str()]);
             if varied(name) {
@@ -181,15 +180,24 @@ pub struct InputCount {
 /// in `given`. `None` if there is no such constant.
 #[must_use]
 pub fn inputs(program: &Program, given: &Defines, variants: &[Defines]) -> Option<InputCount> {
-    let is_open = |name: &str| given.iter().all(|(known, _)| known != name);
-    let open: BTreeMap<&str, &Range<i64>> =
-        program.ranges.iter().filter(|(name, _)| is_open(name)).map(|(name, range)| (name.as_str(), range)).collect();
-    let input = |defines: &Defines| -> Vec<(String, i64)> {
-        defines.iter().filter(|(name, _)| open.contains_key(name.as_str())).cloned().collect()
+    let open = || open_ranges(program, given);
+    let names: BTreeSet<&str> = open().map(|(name, _)| name.as_str()).collect();
+    let input = |defines: &Defines| -> Defines {
+        defines.iter().filter(|(name, _)| names.contains(name.as_str())).cloned().collect()
     };
     let tested = variants.iter().map(input).collect::<BTreeSet<_>>().len() as u64;
-    let possible = open.values().fold(1, |n: u64, range| n.saturating_mul(range.end.abs_diff(range.start)));
-    (!open.is_empty()).then_some(InputCount { tested, possible })
+    (!names.is_empty()).then(|| InputCount { tested, possible: possible_inputs(open()) })
+}
+
+/// Returns the constants that are declared with a range and that are not in `given`.
+pub fn open_ranges<'p>(program: &'p Program, given: &Defines) -> impl Iterator<Item = &'p (String, Range<i64>)> {
+    program.ranges.iter().filter(|(name, _)| given.iter().all(|(known, _)| known != name))
+}
+
+/// Returns the number of inputs that these ranges allow; at most `u64::MAX`.
+#[must_use]
+pub fn possible_inputs<'r>(ranges: impl IntoIterator<Item = &'r (String, Range<i64>)>) -> u64 {
+    ranges.into_iter().fold(1, |all, (_, range)| all.saturating_mul(range.end.abs_diff(range.start)))
 }
 
 /// A comparison `NAME op value`

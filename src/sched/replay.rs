@@ -196,8 +196,7 @@ impl Strategy for Replay {
     }
 
     fn argument(&mut self, view: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {
-        let fits = question.answers().map_or(self.argument > view.world.now(), |n| self.argument < n);
-        if fits {
+        if question.fits(self.argument, view.world.now()) {
             return Ok(self.argument);
         }
         let found = match question {

@@ -317,7 +317,7 @@ impl Strategy for Tolerant {
     }
 
     fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>> {
-        let fits = question.answers().map_or(self.argument > view.world.now(), |n| self.argument < n);
+        let fits = question.fits(self.argument, view.world.now());
         if fits { Ok(self.argument) } else { self.rest.argument(view, actor, question) }
     }
 }

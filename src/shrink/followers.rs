@@ -120,6 +120,5 @@ impl Strategy for SegmentFollower {
 
 // Returns the wanted answer if the question permits it, else the default answer.
 fn answered(view: &View<'_>, question: Question, wanted: Option<u64>) -> u64 {
-    let fits = |argument: &u64| question.answers().map_or(*argument > view.world.now(), |n| *argument < n);
-    wanted.filter(fits).unwrap_or_else(|| answer(view, question))
+    wanted.filter(|argument| question.fits(*argument, view.world.now())).unwrap_or_else(|| answer(view, question))
 }

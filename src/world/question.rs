@@ -40,6 +40,12 @@ impl Question {
             Question::Instant => None,
         }
     }
+
+    /// Returns whether this is an answer, or an instant after `now`.
+    #[must_use]
+    pub fn fits(self, argument: u64, now: u64) -> bool {
+        self.answers().map_or(argument > now, |n| argument < n)
+    }
 }
 
 impl World {

@@ -136,6 +136,20 @@ fn a_corpus_has_runs_of_several_inputs() {
     assert_eq!(fixed.began, 0);
 }
 
+// More inputs than the number of programs that a search keeps.
+#[test]
+fn many_inputs_give_the_same_corpus_for_all_workers() {
+    let folder = scratch("fuzz_vary_many");
+    let model = file(&folder, "rare.race", &RARE.replace("assert x != 2", "if x == 2 { skip }"));
+    let corpus = |jobs: &str| {
+        let seeds = path(&folder, jobs);
+        let found = report(&[&model, "--vary", "KEY=0..600", "--runs", "1200", "--corpus", &seeds, "--jobs", jobs]);
+        assert!(found.inputs.is_some_and(|inputs| inputs.run > 256));
+        std::fs::read_to_string(path(&folder, &format!("{jobs}/rare.corpus"))).unwrap()
+    };
+    assert_eq!(corpus("1"), corpus("3"));
+}
+
 #[test]
 fn wrong_ranges_are_refused() {
     let folder = scratch("fuzz_vary_wrong");

@@ -10,6 +10,7 @@ use super::shown::atomic_cells;
 use super::state::{InputState, Learned};
 use crate::base::Rng;
 use crate::campaign::plan::CampaignPlan;
+use crate::lang::variants::possible_inputs;
 use crate::world::{Program, Setup};
 use indexmap::IndexMap;
 use parking_lot::{Mutex, RwLock};
@@ -24,6 +25,11 @@ pub type Input = Vec<i64>;
 pub trait InputSpace<P>: Sync {
     /// Returns the constants that are varied, each with its possible values. No range is empty.
     fn ranges(&self) -> &[(String, Range<i64>)];
+
+    /// Returns whether the constant is varied.
+    fn varies(&self, name: &str) -> bool {
+        self.ranges().iter().any(|(known, _)| known == name)
+    }
 
     /// Returns the input of the first run, and its program.
     fn first(&self) -> (Input, Arc<P>);
@@ -63,9 +69,14 @@ impl FuzzInputs {
             varied: ranges.to_vec(),
             known: learned.inputs.keys().cloned().collect(),
             run: all().filter(|(_, input)| input.runs > 0).count() as u64,
-            possible: possible(ranges),
+            possible: possible_inputs(ranges),
             refused: refused.collect(),
         }
+    }
+
+    /// Returns the values of an input with the names of the constants.
+    pub fn named<'i>(&'i self, input: &'i Input) -> impl Iterator<Item = (&'i str, i64)> {
+        self.varied.iter().map(|(name, _)| name.as_str()).zip(input.iter().copied())
     }
 }
 
@@ -129,9 +140,9 @@ impl<'p, P: Program> Programs<'p, P> {
     /// Returns the input of a run with these values of constants. `None` if it is none of this campaign: a varied
     /// constant is not in its range, or another one has another value.
     pub(super) fn input_of(&self, defines: &[(String, i64)]) -> Option<Input> {
-        let is_varied = |name: &String| self.ranges().iter().any(|(known, _)| known == name);
+        let varies = |name: &str| self.space.is_some_and(|space| space.varies(name));
         let fixed = |defines: &[(String, i64)]| -> BTreeSet<(String, i64)> {
-            defines.iter().filter(|(name, _)| !is_varied(name)).cloned().collect()
+            defines.iter().filter(|(name, _)| !varies(name)).cloned().collect()
         };
         if fixed(defines) != fixed(self.plan.program.defines()) {
             return None;
@@ -242,9 +253,4 @@ fn value(rng: &mut Rng, range: &Range<i64>) -> i64 {
             return range.start.wrapping_add(drawn as i64);
         }
     }
-}
-
-// Returns the number of inputs that the ranges allow; at most `u64::MAX`.
-fn possible(ranges: &[(String, Range<i64>)]) -> u64 {
-    ranges.iter().fold(1, |all: u64, (_, range)| all.saturating_mul(range.end.abs_diff(range.start)))
 }

@@ -51,7 +51,7 @@ impl ModelInputs {
 
 // Returns the model with these values of the constants, beside those that it was given before.
 fn made(model: &Model, file: &File, ranges: &[(String, Range<i64>)], input: &[i64]) -> Result<Model, ModelError> {
-    let varied = |name: &String| ranges.iter().any(|(known, _)| known == name);
+    let varied = |name: &str| ranges.iter().any(|(known, _)| known == name);
     let mut defines: Vec<(String, i64)> = model.defines.iter().filter(|(name, _)| !varied(name)).cloned().collect();
     defines.extend(ranges.iter().map(|(name, _)| name.clone()).zip(input.iter().copied()));
     defines.sort();
@@ -68,6 +68,10 @@ impl InputSpace<Model> for ModelInputs {
     }
 
     fn program(&self, input: &[i64]) -> Result<Arc<Model>, String> {
+        // The first program may be the model itself, whose tokens do not name the constants.
+        if *input == self.first.0 {
+            return Ok(self.first.1.clone());
+        }
         // The first line says what is wrong; the lines after it show the place.
         let why = |error: ModelError| {
             let text = error.to_string();

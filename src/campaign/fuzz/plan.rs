@@ -123,7 +123,8 @@ pub(super) fn planned<P>(
     number: u64,
 ) -> PlannedRun {
     let mut rng = Rng::seeded(mix(seed, PLANS + number));
-    learned.inputs[input].runs += 1;
+    let state = &mut learned.inputs[input];
+    state.runs = state.runs.saturating_add(1);
     let kind = kind_of(learned, number);
     let (mut ask, mut beginning) = (None, None);
     match kind.start {

@@ -103,8 +103,7 @@ impl<'p, P: Program> Campaign<'p, P> {
 
     // Returns the program of an input that is known.
     fn program(&self, input: usize) -> Arc<InputProgram<P>> {
-        let values = self.learned.inputs.get_index(input).map_or_else(Input::new, |(values, _)| values.clone());
-        self.programs.of(input, &values)
+        self.programs.of(input, self.learned.values(input))
     }
 
     /// Performs all runs, and returns the report. The campaign begins with the saved runs.
@@ -202,8 +201,8 @@ impl<'p, P: Program> Campaign<'p, P> {
         let last = done.saturating_add(self.length(done)).min(self.fuzz.runs);
         let plan = |number| {
             let input = self.input(&mut learned, number);
-            let values = learned.inputs.get_index(input).map_or_else(Input::new, |(values, _)| values.clone());
-            planned(&mut learned, (input, &self.programs.of(input, &values)), self.plan.seed, number)
+            let program = self.programs.of(input, learned.values(input));
+            planned(&mut learned, (input, &program), self.plan.seed, number)
         };
         let runs = (done + 1..=last).map(plan).collect();
         drop(learned);
@@ -306,11 +305,10 @@ impl<'p, P: Program> Campaign<'p, P> {
             let program = self.program(input);
             for report in of_input.finish(&program.plan) {
                 let first = self.found.iter().find(|first| first.signature == report.signature);
-                let values = self.learned.inputs.get_index(input).map_or_else(Input::new, |(values, _)| values.clone());
                 failures.extend(first.map(|first| FuzzFailure {
                     run: first.number,
                     made: first.made,
-                    input: values,
+                    input: self.learned.values(input).clone(),
                     smaller_input: None,
                     report,
                 }));

@@ -83,6 +83,11 @@ impl Learned {
         }
     }
 
+    /// Returns the values of an input that is known, by its number.
+    pub(super) fn values(&self, input: usize) -> &Input {
+        self.inputs.get_index(input).expect("the number of an input that was added").0
+    }
+
     /// Returns the numbers of states of the other inputs.
     pub(super) fn elsewhere(&self, input: usize) -> [usize; VIEWS] {
         let own = self.inputs[input].states.counts();
@@ -92,7 +97,7 @@ impl Learned {
     /// Counts a run, what it is asked for and where it begins, as its plan has done.
     pub(super) fn count(&mut self, planned: &PlannedRun) {
         let input = &mut self.inputs[planned.input];
-        input.runs += 1;
+        input.runs = input.runs.saturating_add(1);
         if let Some((pair, _)) = &planned.ask {
             self.pairs.count(*pair);
         }
@@ -104,7 +109,7 @@ impl Learned {
     /// Takes back what the plan of a run has counted.
     pub(super) fn take_back(&mut self, planned: &PlannedRun) {
         let input = &mut self.inputs[planned.input];
-        input.runs -= 1;
+        input.runs = input.runs.saturating_sub(1);
         if let Some((pair, _)) = &planned.ask {
             self.pairs.take_back(*pair);
         }

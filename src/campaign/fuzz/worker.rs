@@ -63,10 +63,8 @@ impl<'c, P: Program> Worker<'c, P> {
 
     // Prepares for a run of an input.
     fn sit(&mut self, input: usize, learned: &Learned) {
-        if self.seat.input != input
-            && let Some((values, _)) = learned.inputs.get_index(input)
-        {
-            self.seat = Seat::new(input, self.programs.of(input, values));
+        if self.seat.input != input {
+            self.seat = Seat::new(input, self.programs.of(input, learned.values(input)));
         }
     }
 

@@ -46,7 +46,7 @@ impl OpenCorpus {
             return Err(refusal);
         }
         let defines: BTreeMap<String, i64> = model.defines.iter().cloned().collect();
-        let varied = |name: &str| inputs.is_some_and(|inputs| inputs.ranges().iter().any(|(known, _)| known == name));
+        let varied = |name: &str| inputs.is_some_and(|inputs| inputs.varies(name));
         let of_this = seeds.of(&model.path).filter(|(of, _)| {
             let given = of.iter().map(|(name, n)| (name, n)).filter(|(name, _)| !varied(name));
             defines.iter().eq(given)

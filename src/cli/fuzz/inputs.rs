@@ -5,7 +5,7 @@ use crate::campaign::{FuzzFailure, FuzzReport, Input, ModelInputs};
 use crate::cli::args::VaryArgs;
 use crate::cli::io::load::{Model, refused};
 use crate::cli::{CommandContext, Refusal};
-use crate::lang::variants::constants;
+use crate::lang::variants::{constants, open_ranges};
 use crate::lang::{near, parse};
 use crate::vm;
 use indicatif::HumanCount;
@@ -20,9 +20,7 @@ pub(super) fn of(
     context: &CommandContext,
 ) -> Result<Option<ModelInputs>, Refusal> {
     // Constants with a declared range, as far as no -D gives them a value. With many models --vary is not allowed.
-    let is_open = |name: &str| model.defines.iter().all(|(given, _)| given != name);
-    let declared = model.program.ranges.iter().filter(|(name, _)| is_open(name));
-    let mut ranges: Vec<(String, Range<i64>)> = declared.cloned().collect();
+    let mut ranges: Vec<(String, Range<i64>)> = open_ranges(&model.program, &model.defines).cloned().collect();
     // The source was parsed before, so this cannot fail.
     let Ok(file) = parse(&model.source) else { return Ok(None) };
     let names = constants(&file);
@@ -65,7 +63,8 @@ pub(super) fn model(model: &Model, inputs: Option<&ModelInputs>, failure: &FuzzF
     made.map_or_else(|| model.clone(), |made| model.with(made))
 }
 
-/// Returns the values with which a run failed, with a space before them: ` with N = 3 (shown with N = 1)`.
+/// Returns the values with which a run failed, with a space before them: ` with N = 3; it is shown with
+/// N = 1`.
 pub(super) fn values(found: &FuzzReport, failure: &FuzzFailure) -> String {
     if found.inputs.varied.is_empty() {
         return String::new();
@@ -76,7 +75,7 @@ pub(super) fn values(found: &FuzzReport, failure: &FuzzFailure) -> String {
 
 // Returns the values of an input: `N = 3, M = 0`.
 fn text(found: &FuzzReport, input: &Input) -> String {
-    let values = found.inputs.varied.iter().zip(input).map(|((name, _), value)| format!("{name} = {value}"));
+    let values = found.inputs.named(input).map(|(name, value)| format!("{name} = {value}"));
     values.collect::<Vec<_>>().join(", ")
 }
 
@@ -87,7 +86,7 @@ pub(super) fn coverage(found: &FuzzReport) -> String {
         u64::MAX => "very many".to_owned(),
         possible => HumanCount(possible).to_string(),
     };
-    let ranges = found.inputs.varied.iter().map(|(name, range)| format!("{name} in {}..{}", range.start, range.end));
+    let ranges = inputs.varied.iter().map(|(name, range)| format!("{name} in {}..{}", range.start, range.end));
     let mut line = format!("{} of {possible}: {}", HumanCount(inputs.run), ranges.collect::<Vec<_>>().join(", "));
     if let Some((input, why)) = inputs.refused.first() {
         let refused = HumanCount(inputs.refused.len() as u64);
