@@ -7,6 +7,7 @@ use crate::numbers::Spread;
 use crate::tools::{self, TOOLS, Tool, Turn};
 use crate::workloads::{self, Counts, Memory, Workload};
 use crate::{Effort, spin};
+use std::collections::BTreeMap;
 
 /// Measurements of one tool with one workload.
 pub(crate) struct Cell {
@@ -38,13 +39,13 @@ fn seconds(turn: &Turn) -> f64 {
 pub(crate) struct Timed {
     pub(crate) workload: Workload,
     pub(crate) counts: Counts,
-    /// Cells by tool; `None` if the tool is not installed or does not search this workload.
-    pub(crate) cells: Vec<Option<Cell>>,
+    /// Cells by tool, of those that are installed and search this workload.
+    pub(crate) cells: BTreeMap<Tool, Cell>,
 }
 
 impl Timed {
     pub(crate) fn cell(&self, tool: Tool) -> Option<&Cell> {
-        self.cells[tool as usize].as_ref()
+        self.cells.get(&tool)
     }
 
     /// Returns the rate of raceflip divided by that of a tool.
@@ -102,7 +103,7 @@ fn same(workload: Workload, ours: Counts, tool: Tool, theirs: Counts) -> Result<
 ///
 /// Two tools differ in what they find, or one fails.
 pub(crate) fn all(these: &[Workload], effort: Effort, with_spin: bool) -> Result<Vec<Timed>, String> {
-    let mut turns: Vec<Vec<Vec<Turn>>> = these.iter().map(|_| TOOLS.map(|_| Vec::new()).into()).collect();
+    let mut turns: Vec<BTreeMap<Tool, Vec<Turn>>> = these.iter().map(|_| BTreeMap::new()).collect();
     for round in 1..=effort.rounds {
         for (workload, turns) in these.iter().zip(&mut turns) {
             eprintln!("round {round} of {}: {workload}", effort.rounds);
@@ -112,10 +113,10 @@ pub(crate) fn all(these: &[Workload], effort: Effort, with_spin: bool) -> Result
             }
             for tool in TOOLS.into_iter().filter(|tool| runs(*tool, *workload, with_spin)) {
                 // raceflip comes first and gives the number of states.
-                let states = turns[0].first().map_or(0, |turn| turn.searched.counts.states);
-                let turn = tools::search(tool, *workload, states)?;
-                turns[tool as usize].push(turn);
-                same(*workload, turns[0][0].searched.counts, tool, turn.searched.counts)?;
+                let ours = turns.get(&Tool::Raceflip).map(|turns| turns[0].searched.counts);
+                let turn = tools::search(tool, *workload, ours.map_or(0, |ours| ours.states))?;
+                turns.entry(tool).or_default().push(turn);
+                same(*workload, ours.unwrap_or(turn.searched.counts), tool, turn.searched.counts)?;
             }
         }
     }
@@ -145,10 +146,10 @@ pub(crate) fn left_out<'t>(timed: impl Iterator<Item = &'t Timed>) -> Result<Vec
     timed.map(one).collect()
 }
 
-fn timed(workload: Workload, turns: &[Vec<Turn>]) -> Timed {
+fn timed(workload: Workload, turns: &BTreeMap<Tool, Vec<Turn>>) -> Timed {
     Timed {
         workload,
-        counts: turns[0][0].searched.counts,
-        cells: turns.iter().map(|turns| (!turns.is_empty()).then(|| Cell::of(turns))).collect(),
+        counts: turns[&Tool::Raceflip][0].searched.counts,
+        cells: turns.iter().map(|(tool, turns)| (*tool, Cell::of(turns))).collect(),
     }
 }

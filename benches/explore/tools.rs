@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// A tool that searches.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, ValueEnum)]
 pub(crate) enum Tool {
     Raceflip,
     /// What `raceflip explore` does: it looks for livelocks as well.
@@ -23,6 +23,7 @@ pub(crate) enum Tool {
     Stateright,
 }
 
+/// The tools that are compared. What looking for livelocks costs is counted in instructions alone.
 pub(crate) const TOOLS: [Tool; 4] = [Tool::Raceflip, Tool::Spin, Tool::SpinBreadth, Tool::Stateright];
 
 impl Tool {
