@@ -5,6 +5,8 @@ use crate::campaign::{CampaignPlan, FuzzKeeper, FuzzMemory, InputSpace, ModelInp
 use crate::cli::Refusal;
 use crate::cli::io::files;
 use crate::formats::fuzz_journal::{FuzzHeader, read, text};
+use std::fs::{File, TryLockError};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -15,6 +17,8 @@ const PAUSE: Duration = Duration::from_secs(60);
 pub(super) struct FuzzJournal {
     path: PathBuf,
     header: FuzzHeader,
+    // The file of the last state, locked so that no other process uses the journal at the same time.
+    held: File,
     kept: Instant,
     // The last error of writing it.
     wrong: Option<String>,
@@ -31,9 +35,14 @@ impl FuzzJournal {
         let header = FuzzHeader::new(plan, inputs.map_or(&[], |inputs| inputs.ranges()));
         files::claim(path, &header.to_line(), resumes).map_err(|why| cannot(path, &why))?;
         files::may_write(path)?;
-        let bytes = std::fs::read(path).map_err(|e| cannot(path, &e))?;
+        let mut held = File::open(path).map_err(|e| cannot(path, &e))?;
+        if let Err(TryLockError::WouldBlock) = held.try_lock() {
+            return Err(cannot(path, &"it is open in another process"));
+        }
+        let mut bytes = Vec::new();
+        held.read_to_end(&mut bytes).map_err(|e| cannot(path, &e))?;
         let memory = read(&bytes, &header).map_err(|why| cannot(path, &why))?;
-        Ok((Self { path: path.to_owned(), header, kept: Instant::now(), wrong: None }, memory))
+        Ok((Self { path: path.to_owned(), header, held, kept: Instant::now(), wrong: None }, memory))
     }
 
     /// Returns the error that kept the last state from the disk, if there was one.
@@ -58,8 +67,10 @@ impl FuzzKeeper for FuzzJournal {
     }
 
     fn keep(&mut self, memory: &FuzzMemory) {
-        let written = files::replace(&self.path, &text(&self.header, memory));
-        self.wrong = written.err().map(|e| e.to_string());
+        match files::replace_and_hold(&self.path, &text(&self.header, memory)) {
+            Ok(held) => (self.held, self.wrong) = (held, None),
+            Err(e) => self.wrong = Some(e.to_string()),
+        }
         self.kept = Instant::now();
     }
 }

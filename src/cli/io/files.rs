@@ -1,7 +1,7 @@
 //! Finds the models below a folder, and writes files atomically. Several commands use it.
 
 use crate::cli::Refusal;
-use std::fs::Permissions;
+use std::fs::{File, Permissions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -47,6 +47,11 @@ fn list(folder: &Path, found: &mut Vec<PathBuf>, open: &mut Vec<PathBuf>) -> std
 
 /// Replaces the text of a file atomically: a reader sees the old text or the new one.
 pub(in crate::cli) fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    replace_and_hold(path, text).map(drop)
+}
+
+/// Replaces a file like [`replace`], and returns the new file, which is locked until it is closed.
+pub(in crate::cli) fn replace_and_hold(path: &Path, text: &str) -> std::io::Result<File> {
     // The target of a link is replaced, not the link.
     let path = path.canonicalize()?;
     let permissions = std::fs::metadata(&path)?.permissions();
@@ -55,8 +60,7 @@ pub(in crate::cli) fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     }
     let file = beside(&path, text, None)?;
     file.as_file().set_permissions(permissions)?;
-    file.persist(&path)?;
-    Ok(())
+    Ok(file.persist(&path)?)
 }
 
 /// Writes a result to a file atomically. An existing file is replaced.
