@@ -11,7 +11,9 @@ use super::pair_trials::PairTrials;
 use super::ways::counts;
 use crate::base::{Rng, mix};
 use crate::campaign::{CampaignContext, CampaignPlan};
-use crate::sched::{PctSpec, PctcpSpec, PosSpec, RandomSpec, StrategySpec, SurwSpec};
+use crate::detect::Pair;
+use crate::event::{AccessKind, SiteId};
+use crate::sched::{AskedSpec, AskedWriter, PctSpec, PctcpSpec, PosSpec, RandomSpec, StrategySpec, SurwSpec};
 use crate::world::Program;
 use std::sync::atomic::Ordering;
 
@@ -94,7 +96,8 @@ fn try_arm<P: Program>(arm: &mut Arm, pair: &mut PairTrials<'_, P>, portfolio: &
 }
 
 // Schedulers that are tried: a random walk, partial orders (POS), orders of the statements that matter for the pair
-// (SURW), and few priority changes (PCTCP over chains of tasks, PCT).
+// (SURW), few priority changes (PCTCP over chains of tasks, PCT), and runs in which one statement is asked to follow
+// the other one.
 fn portfolio<P: Program>(plan: &CampaignPlan<P>, pair: &PairTrials<'_, P>) -> Vec<StrategySpec> {
     let steps = Some(u32::try_from(pair.longest.max(1)).unwrap_or(u32::MAX));
     let sites = pair.interesting().into_iter().map(|site| plan.site(site)).collect();
@@ -107,6 +110,27 @@ fn portfolio<P: Program>(plan: &CampaignPlan<P>, pair: &PairTrials<'_, P>) -> Ve
         StrategySpec::Pctcp(PctcpSpec { depth: 2, steps }),
         StrategySpec::Pct(PctSpec { depth: 3, steps }),
     ]
+    .into_iter()
+    .chain(asked(plan, pair))
+    .collect()
+}
+
+// Asks that one statement of a pair reads what the other one has written, for each that writes.
+fn asked<P: Program>(plan: &CampaignPlan<P>, pair: &PairTrials<'_, P>) -> Vec<StrategySpec> {
+    let Pair { a, b } = pair.pair;
+    let sites = &plan.setup().sites;
+    let writes = |site: SiteId| sites[site].kind.access() != Some(AccessKind::Read);
+    let mut ways = vec![(a, b), (b, a)];
+    ways.dedup();
+    let ask = |(writer, reader)| AskedSpec {
+        writer: AskedWriter::Site(plan.site(writer)),
+        reader: plan.site(reader),
+        pos: true,
+        once: false,
+        passes: 0,
+        patience: 2 * pair.longest + 100,
+    };
+    ways.into_iter().filter(|(writer, _)| writes(*writer)).map(|way| StrategySpec::Asked(ask(way))).collect()
 }
 
 #[cfg(test)]
