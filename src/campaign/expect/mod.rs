@@ -1,6 +1,7 @@
 //! Judges the `expect` lines of a model.
 
 mod atomicity;
+mod campaigns;
 pub(super) mod ends;
 mod examples;
 pub(super) mod implied;

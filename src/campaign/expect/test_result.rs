@@ -41,7 +41,8 @@ pub struct TestResult {
     pub reduced: bool,
     /// Number of random walks.
     pub walks: u32,
-    /// Number of runs of the campaign, detection and trials together; `None` without a campaign.
+    /// Number of runs of campaigns: those of detection, trials, and those that learn from each other; `None` without a
+    /// campaign.
     pub trials: Option<u32>,
     /// Lines that count for this variant, in the order of the model.
     pub lines: Vec<LineResult>,

@@ -3,8 +3,10 @@
 //! 1. Saved runs come first.
 //! 2. A search of all states follows. If there are few enough, it judges the lines about ends and orders (`searched`).
 //! 3. Otherwise seeded random walks are performed, as many as the plan says.
-//! 4. A campaign follows if lines are about pairs, or if walks did not show an end or order that a line requires.
-//! 5. Rare ends and orders get more runs as long as a required one is missing: up to [`RARE`] times as many walks, and
+//! 4. As many runs that learn from each other follow (`campaigns`), unless walks have shown all that lines require, and
+//!    none forbids anything.
+//! 5. A campaign follows if lines are about pairs, or if no run has shown an end or order that a line requires.
+//! 6. Rare ends and orders get more runs as long as a required one is missing: up to [`RARE`] times as many walks, and
 //!    a second campaign that is ten times as large if it is about pairs.
 //!
 //! Walks stop as soon as all required ends are seen only if no line forbids anything. Rounds have a fixed size, so that
@@ -24,7 +26,7 @@ use crate::base::mix;
 use crate::campaign::run::{RunId, RunSource};
 use crate::campaign::runs::parallel;
 use crate::campaign::runs::trial::{Trial, Worker};
-use crate::campaign::{CampaignContext, CampaignPlan, Confirmation, RingReport, confirm};
+use crate::campaign::{CampaignContext, Confirmation};
 use crate::event::{LimitKind, Outcome, SiteId};
 use crate::exec::{EndKind, LoopEnd, NoObserver, RunResult};
 use crate::lang::program::{Expectation, ExpectationKind};
@@ -43,7 +45,7 @@ const LARGER: u32 = 10;
 
 // Maximum number of steps of all walks together, after which rare ends are not looked for any more. Walks do not find
 // what is rare in long runs.
-const RARE_STEPS: u64 = 50_000_000;
+pub(super) const RARE_STEPS: u64 = 50_000_000;
 
 // Maximum number of ends that are shown against one line.
 const MOST_SHOWN: usize = 20;
@@ -70,11 +72,12 @@ pub(super) struct Test<'t> {
     orders: Vec<(usize, OrderTally)>,
     atomicity: AtomicityLines,
     searched: Option<SearchedStates>,
-    walks: u32,
-    steps: u64,
+    pub(super) walks: u32,
+    pub(super) steps: u64,
     limits: BTreeMap<(LimitKind, u64), u32>,
-    found: Option<Confirmation>,
-    trials: u32,
+    pub(super) found: Option<Confirmation>,
+    // Runs that are no walks; `None` if there are none.
+    pub(super) trials: Option<u32>,
     saved: Vec<SeedResult>,
     // What static analysis claims of the variant, once something has asked.
     statics: Option<Arc<Statics>>,
@@ -129,7 +132,7 @@ fn test_lines(plan: &TestPlan<'_>, context: CampaignContext<'_>) -> TestResult {
         steps: 0,
         limits: BTreeMap::new(),
         found: None,
-        trials: 0,
+        trials: None,
         saved: Vec::new(),
         statics: None,
     };
@@ -163,6 +166,9 @@ impl Test<'_> {
             self.walks = self.walks.max(walks);
         }
         if !complete {
+            return false;
+        }
+        if n > 0 && (forbids || self.misses()) && !self.learn() {
             return false;
         }
         let mut plan = self.plan.campaign.clone();
@@ -278,36 +284,13 @@ impl Test<'_> {
         self.merge(end, seen);
     }
 
-    fn merge(&mut self, end: RunResult, seen: EndGroup) {
+    pub(super) fn merge(&mut self, end: RunResult, seen: EndGroup) {
         match self.ends.get_mut(&end) {
             None => {
                 self.ends.insert(end, seen);
             }
             Some(known) => known.runs += seen.runs,
         }
-    }
-
-    // Performs a campaign: for the lines about pairs, and because directed runs may show ends that no walk does.
-    fn campaign(&mut self, plan: &CampaignPlan) -> bool {
-        let found = confirm(plan, self.context);
-        self.trials += found.phase1.runs + found.pairs.iter().map(|p| p.trials.count).sum::<u32>();
-        self.trials += found.rings.iter().map(RingReport::trials).sum::<u32>();
-        let of_pairs = found.pairs.iter().flat_map(|p| p.comparison.failures());
-        let of_rings = found.rings.iter().flat_map(|ring| &ring.deadlocks);
-        for failure in found.phase1.failures.iter().chain(of_pairs).chain(of_rings).chain(&found.unexplained) {
-            let end = RunResult { kind: EndKind::of(&failure.outcome), values: BTreeMap::new(), stuck: false };
-            let seen = EndGroup {
-                outcome: failure.outcome.clone(),
-                signature: failure.signature.clone(),
-                runs: failure.runs,
-                origin: Origin::Drawn { strategy: failure.evidence.strategy.clone(), seed: failure.evidence.seed },
-                token: Some(failure.evidence.token.clone()),
-            };
-            self.merge(end, seen);
-        }
-        let complete = found.complete();
-        self.found = Some(found);
-        complete
     }
 
     // Replays the saved runs, and adds their ends.
@@ -360,7 +343,7 @@ impl Test<'_> {
             reduced: self.searched.is_some_and(|searched| searched.reduced),
             lines,
             walks: self.walks,
-            trials: self.found.is_some().then_some(self.trials),
+            trials: self.trials,
             limits: self.limits,
             saved: self.saved,
             complete,
