@@ -173,7 +173,8 @@ impl World {
     #[inline]
     #[must_use]
     pub fn clock_open(&self) -> bool {
-        self.horizon > self.now && self.deadlines().next().is_some()
+        self.horizon > self.now
+            && (self.queues().any(|queue| queue.has_later(self.now)) || self.timeouts().next().is_some())
     }
 
     /// Returns the first deadline after now. Returns now if there is none.

@@ -169,7 +169,7 @@ impl Queue {
     /// Returns whether the queue has a task that keeps the run going, now or later. Daemon messages do not.
     pub(super) fn has_work(&self, now: u64) -> bool {
         if self.daemons == 0 {
-            return self.ready(now) || self.messages().any(|m| m.when > now);
+            return self.ready(now) || self.has_later(now);
         }
         let counts = || self.messages().filter(|m| !m.is_daemon());
         let first = match counts().next() {
@@ -306,6 +306,12 @@ impl Queue {
     pub(super) fn after(&self, now: u64) -> impl Iterator<Item = u64> + '_ {
         let due = self.messages.partition_point(|m| m.when <= now);
         self.messages.range(due..).map(|m| m.when)
+    }
+
+    /// Returns whether some message is due later than `now`: the last one, if any.
+    #[inline]
+    pub(super) fn has_later(&self, now: u64) -> bool {
+        self.messages.back().is_some_and(|last| last.when > now)
     }
 
     /// Returns the approximate size of the queue in bytes.
