@@ -81,6 +81,7 @@ mod fuzz;
 mod fuzz_inputs;
 mod fuzz_kept;
 mod fuzz_oracles;
+mod fuzz_reports;
 mod fuzzed;
 mod gates;
 mod goals;

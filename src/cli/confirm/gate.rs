@@ -78,6 +78,11 @@ pub(in crate::cli) struct Gate {
 }
 
 impl Gate {
+    /// Returns whether an option has changed the gate.
+    pub(in crate::cli) fn is_given(&self) -> bool {
+        !self.usual || self.strict
+    }
+
     /// Returns whether the campaign must look for possible livelocks.
     pub(in crate::cli) fn wants_livelocks(&self) -> bool {
         self.on.contains(&FailOn::Livelock)

@@ -6,6 +6,7 @@ use crate::cli::args::{ToolArgs, head};
 use crate::cli::confirm::print_campaign;
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::files;
+use crate::cli::io::reports::ReportFormat;
 use crate::cli::{CommandContext, Refusal};
 use crate::formats::campaigns::CampaignReport;
 use crate::formats::corpus::Corpus;
@@ -52,6 +53,11 @@ pub(in crate::cli) fn run(args: Args, context: &mut CommandContext) -> Result<Ex
     }
     let is_corpus = |path: &PathBuf| path.extension().is_some_and(|e| e == "corpus");
     if args.files.iter().any(is_corpus) {
+        if gate.is_given() || args.result.format != ReportFormat::Text || args.group.all {
+            return Err(Refusal::new(
+                "a corpus is no result: leave out --fail-on, --strict, --format and --all; the joined corpus is TOML",
+            ));
+        }
         return corpora(&args, context);
     }
     let mut parts = Vec::new();

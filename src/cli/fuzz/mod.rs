@@ -11,19 +11,24 @@ use crate::campaign::{
     self, CampaignContext, CampaignPlan, FuzzFailure, FuzzKeeper, FuzzPlan, FuzzReport, FuzzStart, ModelInputs,
     with_smaller_input,
 };
-use crate::cli::args::{DefineArgs, Format, JobArgs, LimitArgs, ResultArgs, SeedArgs, VaryArgs, head, workers};
+use crate::cli::args::{DefineArgs, JobArgs, LimitArgs, SeedArgs, ToolArgs, VaryArgs, head, workers};
 use crate::cli::io::bar::CampaignBar;
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::files;
 use crate::cli::io::load::Model;
 use crate::cli::io::output::many;
+use crate::cli::io::reports::{ReportFormat, ReportedModels};
 use crate::cli::io::timer::{Timer, duration};
 use crate::cli::models::per_model::CommandModels;
 use crate::cli::run::shrink_mode;
 use crate::cli::{CommandContext, Refusal};
+use crate::formats::campaign::ConfirmReport;
 use crate::formats::fuzz::FuzzReport as FuzzJson;
+use crate::formats::gate::{ANY_FAILURE, GateFailure, GateReport};
+use crate::formats::report::fuzzed;
 use crate::shrink::ShrinkResult;
 use crate::token::Token;
+use crate::vm;
 use corpus::{OpenCorpus, SavedCorpus};
 use journal::FuzzJournal;
 use std::path::{Path, PathBuf};
@@ -60,6 +65,7 @@ Examples:
   raceflip fuzz models                                all models below a folder (an array in JSON)
   raceflip fuzz app.race --pairs                      also each pair, with the runs that showed it
   raceflip fuzz app.race --format json | jq '.failures[].text'
+  raceflip fuzz models --time 10m --keep-going --format junit > fuzz.xml     in CI
 
 Exit status:
   0    no run failed (a run that reaches a limit does not fail)
@@ -105,7 +111,7 @@ pub(super) struct Args {
     #[arg(long, help_heading = head::RESULT)]
     no_shrink: bool,
     #[command(flatten)]
-    result: ResultArgs,
+    result: ToolArgs,
     #[command(flatten)]
     defines: DefineArgs,
     #[command(flatten)]
@@ -140,16 +146,44 @@ pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus
     if !args.vary.vary.is_empty() && models.many {
         return Err(Refusal::new("--vary needs a single model: give one file"));
     }
-    models.each_until(args.time, &args.result, context, |model, stop, context| one(&args, model, stop, context))
+    let (status, found) = models
+        .reports_until(args.time, &args.result, context, |model, stop, context| one(&args, model, stop, context))?;
+    match args.result.format {
+        ReportFormat::Text => {}
+        ReportFormat::Json => {
+            let objects: Vec<String> = found.iter().map(|found| found.json.to_json()).collect();
+            context.out.json(&models.joined(&objects));
+        }
+        format => {
+            let reports: Vec<ConfirmReport> = found.into_iter().flat_map(|found| found.campaigns).collect();
+            let mut models = ReportedModels::new(Vec::new(), &context.out).allowing(args.limits.resolve());
+            let text = format.render(&reports, (&judged(&reports), status), &mut models);
+            format.print(&text.unwrap_or_default(), &mut context.out);
+        }
+    }
+    Ok(status)
 }
 
-// Fuzzes one model. Returns its JSON, if that is the format.
+/// The result of one model, for other programs.
+struct FuzzedReport {
+    json: FuzzJson,
+    campaigns: Vec<ConfirmReport>,
+}
+
+// Judges the reports: a search fails on any failure.
+fn judged(reports: &[ConfirmReport]) -> GateReport {
+    let count = reports.iter().map(|report| report.detection_failures.len() as u64).sum();
+    let failure = GateFailure { on: ANY_FAILURE.to_owned(), count, why: "runs fail".to_owned() };
+    GateReport::new(vec![ANY_FAILURE.to_owned()], true, if count > 0 { vec![failure] } else { Vec::new() })
+}
+
+// Fuzzes one model. Returns its report, unless the result is text.
 fn one(
     args: &Args,
     model: &Model,
     (stop, timer): (&AtomicBool, &Timer),
     context: &mut CommandContext,
-) -> Result<(ExitStatus, Option<String>), Refusal> {
+) -> Result<(ExitStatus, Option<FuzzedReport>), Refusal> {
     let plan = CampaignPlan {
         limits: args.limits.resolve(),
         seed: args.seed.seed,
@@ -207,10 +241,12 @@ fn one(
         (true, false) => ExitStatus::Nothing,
     };
     let status = if refused.is_empty() { status } else { status.and(ExitStatus::Refused) };
-    if args.result.format == Format::Json {
+    if args.result.format != ReportFormat::Text {
         let shown = fuzzed.models.iter().zip(&fuzzed.smaller).map(|(model, smaller)| (&**model, smaller.as_deref()));
-        let json = FuzzJson::new(model.name(), &plan, &fuzz, &fuzzed.found, &shown.collect::<Vec<_>>()).to_json();
-        return Ok((status, Some(json)));
+        let json = FuzzJson::new(model.name(), &plan, &fuzz, &fuzzed.found, &shown.collect::<Vec<_>>());
+        let programs: Vec<&vm::Model> = fuzzed.models.iter().map(|model| &**model).collect();
+        let campaigns = fuzzed::campaigns(&json, !interrupted, model, &programs);
+        return Ok((status, Some(FuzzedReport { json, campaigns })));
     }
     text::print(&fuzzed, args, interrupted, context)?;
     Ok((status, None))

@@ -2,15 +2,17 @@
 
 use super::suite;
 use crate::base::counted;
-use crate::cli::args::{Format, ResultArgs};
+use crate::cli::args::{Format, ResultArgs, ToolArgs};
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::interrupt;
 use crate::cli::io::load::{self, Model};
 use crate::cli::io::output::{BOLD, paint};
+use crate::cli::io::reports::ReportFormat;
 use crate::cli::io::timer::Timer;
 use crate::cli::{CommandContext, Refusal};
 use crate::lang::variants::Defines;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -36,15 +38,34 @@ impl CommandModels {
 
     /// Calls `one` with each model and prints the results. `one` returns its JSON if that is the format.
     ///
-    /// If there are several models, one that cannot be loaded is reported, and the others follow. A single model that
-    /// cannot be loaded is an error. `stopped` returns the reason why no further model should begin, if there is one.
+    /// `stopped` returns the reason why no further model should begin, if there is one.
     pub(in crate::cli) fn each(
         &self,
         result: &ResultArgs,
         context: &mut CommandContext,
         stopped: impl Fn() -> Option<&'static str>,
-        mut one: impl FnMut(&Model, &mut CommandContext) -> Result<(ExitStatus, Option<String>), Refusal>,
+        one: impl FnMut(&Model, &mut CommandContext) -> Result<(ExitStatus, Option<String>), Refusal>,
     ) -> Result<ExitStatus, Refusal> {
+        let headings = (result.format == Format::Text).then_some(Headings { apart: !result.quiet });
+        let (status, reports) = self.visit(headings, context, stopped, one)?;
+        if result.format == Format::Json {
+            context.out.json(&self.joined(&reports));
+        }
+        Ok(status)
+    }
+
+    /// Calls `one` with each model, and returns what it returned. The text of several models has their names as
+    /// `headings`.
+    ///
+    /// If there are several models, one that cannot be loaded is reported, and the others follow. A single model that
+    /// cannot be loaded is an error.
+    fn visit<T>(
+        &self,
+        headings: Option<Headings>,
+        context: &mut CommandContext,
+        stopped: impl Fn() -> Option<&'static str>,
+        mut one: impl FnMut(&Model, &mut CommandContext) -> Result<(ExitStatus, Option<T>), Refusal>,
+    ) -> Result<(ExitStatus, Vec<T>), Refusal> {
         let mut status = if self.unread.is_empty() { ExitStatus::Nothing } else { ExitStatus::Refused };
         self.unread.iter().for_each(|refusal| context.out.refuse(refusal));
         let mut reports = Vec::new();
@@ -63,8 +84,8 @@ impl CommandModels {
                     continue;
                 }
             };
-            if self.many && result.format == Format::Text {
-                if i > 0 && !result.quiet {
+            if let Some(Headings { apart }) = headings.filter(|_| self.many) {
+                if i > 0 && apart {
                     writeln!(context.out);
                 }
                 writeln!(context.out, "{}:", paint(BOLD, model.name()));
@@ -73,10 +94,16 @@ impl CommandModels {
             status = status.and(found);
             reports.extend(report);
         }
-        if result.format == Format::Json {
-            context.out.json(&if self.many { array(&reports) } else { reports.concat() });
+        Ok((status, reports))
+    }
+
+    /// Joins the JSON objects of all models: one object, or an array if there may be several models.
+    pub(in crate::cli) fn joined(&self, objects: &[String]) -> String {
+        match objects {
+            _ if !self.many => objects.concat(),
+            [] => "[]".to_owned(),
+            _ => format!("[\n{}\n]", objects.join(",\n")),
         }
-        Ok(status)
     }
 
     /// Like [`each`](Self::each), until an interruption or until the time is up. `one` also gets the flag that stops
@@ -92,14 +119,37 @@ impl CommandModels {
             &mut CommandContext,
         ) -> Result<(ExitStatus, Option<String>), Refusal>,
     ) -> Result<ExitStatus, Refusal> {
-        let stop = interrupt::install();
-        let timer = Timer::start(time, stop.clone());
+        let (stop, timer) = clocked(time);
         let stopped = || stop.load(Ordering::Relaxed).then(|| timer.why_stopped());
         self.each(result, context, stopped, |model, context| one(model, (&stop, &timer), context))
     }
+
+    /// Like [`each_until`](Self::each_until), for commands with reports for other tools, which `one` returns and the
+    /// caller renders.
+    pub(in crate::cli) fn reports_until<T>(
+        &self,
+        time: Option<Duration>,
+        result: &ToolArgs,
+        context: &mut CommandContext,
+        mut one: impl FnMut(&Model, (&AtomicBool, &Timer), &mut CommandContext) -> Result<(ExitStatus, Option<T>), Refusal>,
+    ) -> Result<(ExitStatus, Vec<T>), Refusal> {
+        let (stop, timer) = clocked(time);
+        let stopped = || stop.load(Ordering::Relaxed).then(|| timer.why_stopped());
+        let headings = (result.format == ReportFormat::Text).then_some(Headings { apart: !result.quiet });
+        self.visit(headings, context, stopped, |model, context| one(model, (&stop, &timer), context))
+    }
 }
 
-// Joins JSON objects to one array.
-fn array(objects: &[String]) -> String {
-    if objects.is_empty() { "[]".to_owned() } else { format!("[\n{}\n]", objects.join(",\n")) }
+// Headings of the text of several models.
+#[derive(Clone, Copy)]
+struct Headings {
+    // Whether a blank line sets them apart.
+    apart: bool,
+}
+
+// Returns the flag that an interruption or the time sets.
+fn clocked(time: Option<Duration>) -> (Arc<AtomicBool>, Timer) {
+    let stop = interrupt::install();
+    let timer = Timer::start(time, stop.clone());
+    (stop, timer)
 }

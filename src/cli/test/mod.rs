@@ -32,8 +32,8 @@ of a larger one its ends and the value of the model; `raceflip fuzz` draws the o
 
 A model is tested once for each variant that the conditions of its lines name: `expect failure if FIXED == 0` and `expect no \
 failure if FIXED == 1` name the variants FIXED=0 and FIXED=1. A line that requires something holds if some run shows it. For \
-rare behavior, raceflip performs up to a hundred times --walks, and campaigns like those of `raceflip confirm`. A line that forbids something \
-holds if no run shows it, which is not a proof. (If a limit cuts all runs, the line is not checked, and the variant fails.) \
+rare behavior, raceflip performs up to a hundred times --walks, and campaigns like those of `raceflip fuzz` and `raceflip confirm`. A line that forbids something \
+holds if no run shows it, also none of as many runs as walks that learn from each other, which is not a proof. (If a limit cuts all runs, the line is not checked, and the variant fails.) \
 For lines about order, the random walks count. A model without `expect` lines expects that no run fails, deadlocks or gets stuck.
 
 A forbidden failure is saved in the folder `seeds`. Every later test replays it first, until the failure is gone and the file is deleted. \

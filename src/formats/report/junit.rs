@@ -16,6 +16,7 @@
 //!
 //! There are no times and no host names: the same campaign gives the same bytes.
 
+use super::fuzzed::is_fuzzed;
 use super::words::{self, Example};
 use super::{Replays, ReportEntry, Subject, atomicity, entries, place, rings};
 use crate::base::clean;
@@ -30,7 +31,8 @@ use std::collections::BTreeMap;
 /// Renders all reports as one XML document.
 #[must_use]
 pub fn render(reports: &[ConfirmReport], failures: &[GateFailure], replays: &mut dyn Replays) -> String {
-    let mut document = Report::new("raceflip confirm");
+    let command = if reports.iter().any(is_fuzzed) { "raceflip fuzz" } else { "raceflip confirm" };
+    let mut document = Report::new(command);
     for report in reports {
         document.add_test_suite(suite(report, replays));
     }

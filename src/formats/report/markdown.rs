@@ -6,6 +6,7 @@
 //! that are left out, and a line tells how many.
 
 use super::counts::{VerdictCounts, harmful_pairs};
+use super::fuzzed::is_fuzzed;
 use super::words::{self, Example};
 use super::{Replays, ReportEntry, Subject, all, atomicity, counted, place, rings};
 use crate::campaign::{PairFacts, RingFacts, Verdict, ViolationFacts, ViolationVerdict};
@@ -56,7 +57,10 @@ fn headline(reports: &[ConfirmReport], found: &[ReportEntry<'_>]) -> String {
     let of = |verdict: Option<Verdict>| found.iter().filter(move |e| e.finding.verdict() == verdict);
     let is_ring = |e: &&ReportEntry<'_>| matches!(e.finding.subject, Subject::Ring(_));
     let is_violation = |e: &&ReportEntry<'_>| matches!(e.finding.subject, Subject::Violation(_));
-    let mut parts = vec![harmful_pairs(found.iter().map(|e| &e.finding))];
+    let mut parts = Vec::new();
+    if !reports.iter().any(is_fuzzed) {
+        parts.push(harmful_pairs(found.iter().map(|e| &e.finding)));
+    }
     let rings = of(Some(Verdict::Harmful)).filter(is_ring).count() as u64;
     if rings > 0 {
         parts.insert(0, counted(rings, "deadlock ring"));
@@ -66,7 +70,7 @@ fn headline(reports: &[ConfirmReport], found: &[ReportEntry<'_>]) -> String {
         parts.insert(0, counted(violations, "harmful violation") + " of atomicity");
     }
     let failures = of(None).count() as u64;
-    if failures > 0 {
+    if failures > 0 || parts.is_empty() {
         parts.insert(0, counted(failures, "failure"));
     }
     let cut: u32 = reports.iter().flat_map(|r| &r.detection_limits).map(|c| c.runs).sum();
@@ -82,9 +86,13 @@ fn headline(reports: &[ConfirmReport], found: &[ReportEntry<'_>]) -> String {
 
 // Renders a table with a row for each report.
 fn counts(text: &mut String, reports: &[ConfirmReport], replays: &mut dyn Replays) {
-    let head =
-        "| model | harmful | real | refuted | unconfirmed | order pairs | failures |\n|---|--:|--:|--:|--:|--:|--:|\n";
-    text.push_str(head);
+    // A learning search judges no pairs.
+    let fuzzed = reports.iter().any(is_fuzzed);
+    text.push_str(if fuzzed {
+        "| model | runs | failures |\n|---|--:|--:|\n"
+    } else {
+        "| model | harmful | real | refuted | unconfirmed | order pairs | failures |\n|---|--:|--:|--:|--:|--:|--:|\n"
+    });
     let mut left_out = 0_u64;
     for report in reports {
         // A pair that another one leads still counts as a pair.
@@ -98,14 +106,14 @@ fn counts(text: &mut String, reports: &[ConfirmReport], replays: &mut dyn Replay
         let mut caveats = words::caveats(report);
         caveats.extend(atomicity::counts([report]));
         let caveats: String = caveats.iter().map(|c| format!(" ({})", plain(c))).collect();
-        let row = format!(
-            "| {}{caveats} | {} | {} | {} | {} | {orders} | {failures} |\n",
-            code(&words::variant(&report.about, &place::path(&replays.path(&report.about.file)))),
-            races.harmful,
-            races.real,
-            races.refuted,
-            races.unconfirmed,
-        );
+        let model = code(&words::variant(&report.about, &place::path(&replays.path(&report.about.file))));
+        let columns = match (fuzzed, &races) {
+            (true, _) => report.about.runs.to_string(),
+            (false, VerdictCounts { harmful, real, refuted, unconfirmed, .. }) => {
+                format!("{harmful} | {real} | {refuted} | {unconfirmed} | {orders}")
+            }
+        };
+        let row = format!("| {model}{caveats} | {columns} | {failures} |\n");
         if text.len() + row.len() > MOST_OF_TABLES / 2 {
             left_out += 1;
         } else {

@@ -10,7 +10,8 @@
 //! | workflow commands that GitHub shows beside the lines | [`github`] |
 //! | Markdown for a pull request or a job summary | [`markdown`] |
 //!
-//! [`tested`] and [`sarif::tested`] have the same forms of the result of `test`.
+//! [`fuzzed`] makes the result of `fuzz` such a report. [`tested`] and [`sarif::tested`] have the same forms of the
+//! result of `test`.
 //!
 //! Each form renders a whole campaign: any number of [`ConfirmReport`]s, one for each model and variant, whether they
 //! were just computed or read from files. The steps of the runs are not part of a report; they come from a replay, by
@@ -19,6 +20,7 @@
 
 pub(crate) mod atomicity;
 mod counts;
+pub mod fuzzed;
 pub mod github;
 pub mod junit;
 mod line;

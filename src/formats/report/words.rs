@@ -2,6 +2,7 @@
 //!
 //! All texts are on one line and contain no control sequences for terminals, whatever a report contains.
 
+use super::fuzzed::is_fuzzed;
 use super::line::{ReportLine, Role};
 use super::undecided::undecided;
 use super::{Replays, ReportEntry, Subject, atomicity, counted};
@@ -327,6 +328,7 @@ pub(super) fn fails<'r>(
 ) -> Example<'r> {
     let runs = match runs {
         RunKind::Trial if fails.again.strategy == SEARCHED => "found by a search of all states".to_owned(),
+        _ if is_fuzzed(report) => counted(fails.runs, "run"),
         _ => counted(fails.runs, runs.word()),
     };
     let counts = format!(", {runs}{}", stall(fails));
@@ -412,8 +414,9 @@ fn stall(fails: &Failure) -> String {
 /// Returns the limitations of a report: an interruption, limits that cut detection runs, possible livelocks.
 pub(super) fn caveats(report: &ConfirmReport) -> Vec<String> {
     let interrupted = (!report.about.complete).then(|| "interrupted: the result is incomplete".to_owned());
+    let noun = if is_fuzzed(report) { "run" } else { "detection run" };
     let cut = report.detection_limits.iter().map(|cut| {
-        clean(&format!("{} reached the limit of {} (--{})", counted(cut.runs, "detection run"), cut.limit, cut.option))
+        clean(&format!("{} reached the limit of {} (--{})", counted(cut.runs, noun), cut.limit, cut.option))
     });
     let endless = report.livelocks.iter().flatten().map(livelock);
     interrupted.into_iter().chain(cut).chain(endless).collect()

@@ -18,6 +18,7 @@ mod objects;
 mod rules;
 pub mod tested;
 
+use super::fuzzed::is_fuzzed;
 use super::words::{self, side};
 use super::{CommandEnd, Replays, ReportEntry, Subject, all, atomicity, counted, place, rings};
 use crate::base::Digester;
@@ -61,12 +62,14 @@ pub fn render(reports: &[ConfirmReport], end: &CommandEnd, replays: &mut dyn Rep
     }
     let mut writer = SarifWriter { replays, prints: BTreeMap::new(), room: MOST_LOCATIONS };
     let results = entries.iter().map(|e| writer.result(e)).collect();
+    // Code scanning keeps the results of two commands apart by this name.
+    let id = if reports.iter().any(is_fuzzed) { "raceflip-fuzz/" } else { "raceflip/" };
     let notification = |n: &String| Notification { level: "warning", message: text(n) };
     let run = ToolRun {
         tool: Tool {
             driver: Driver { name: "raceflip", semantic_version: env!("CARGO_PKG_VERSION"), rules: rules::all() },
         },
-        automation_details: AutomationDetails { id: "raceflip/" },
+        automation_details: AutomationDetails { id },
         invocations: vec![Invocation::new(
             reports.iter().all(|r| r.about.complete),
             end,
