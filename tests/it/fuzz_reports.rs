@@ -5,10 +5,10 @@ use crate::reports::elements;
 use crate::schema::{sarif_schema, valid};
 use std::path::Path;
 
-const TWO: &str = "const N in 1..4 = 1\nvar x = 0, y = 0\n\
+const TWO: &str = "const N in 1..4 = 1\nvar x = 0\nvar y = 0\n\
     thread a { x = N; @late: assert y == 0, \"late\" }\n\
     thread b { y = 1; @three: assert x != 3, \"three\" }\n";
-const NONE: &str = "var x = 0\nthread a { x = 1 }\nthread b { x = 2 }\n";
+const NONE: &str = "var x = 0\nthread a { x = 1 }\nthread b { if x == 2 { skip } }\n";
 
 fn fuzzed(folder: &Path, models: &[&str], options: &[&str]) -> crate::cli::Ran {
     let models: Vec<String> = models.iter().map(|m| folder.join(m).to_string_lossy().into_owned()).collect();
@@ -75,7 +75,7 @@ fn annotations_and_markdown_name_each_failure() {
     let folder = workplace("fuzz_github");
     let ran = fuzzed(&folder, &["two.race", "none.race"], &["--format", "github"]);
     assert_eq!(ran.out.lines().filter(|line| line.starts_with("::error file=")).count(), 2, "{}", ran.out);
-    assert!(ran.out.contains("line=3") && ran.out.contains("line=4"), "{}", ran.out);
+    assert!(ran.out.contains("line=4") && ran.out.contains("line=5"), "{}", ran.out);
     let ran = fuzzed(&folder, &["two.race", "none.race"], &["--format", "markdown"]);
     assert!(ran.out.starts_with("## raceflip: 2 failures\n"), "{}", ran.out);
     assert!(ran.out.contains("| model | runs | failures |"), "{}", ran.out);

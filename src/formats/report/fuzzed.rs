@@ -1,5 +1,5 @@
-//! Makes the result of `fuzz` a campaign without pairs, so that it has all forms of the results of `confirm`: each failure
-//! is a finding of its own, with the run that shows it.
+//! Makes the result of `fuzz` a campaign without pairs, so that it has all forms of the results of `confirm`: each
+//! failure is a finding of its own, with the run that shows it.
 
 use super::super::campaign::{About, ConfirmReport, Risk, VERSION};
 use super::super::fuzz::FuzzReport;
