@@ -363,6 +363,8 @@ pub mod exec;
 pub mod explore;
 pub mod formats;
 pub mod lang;
+#[cfg(feature = "native")]
+pub mod native;
 pub mod sched;
 pub mod shrink;
 pub mod statics;

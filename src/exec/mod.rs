@@ -132,6 +132,10 @@ pub(crate) fn go_on<G: Guest, S: Strategy, O: Observer>(
         }
         pass_events(machine, observer);
     };
+    // A replay that has diverged may go on from here with another strategy.
+    if matches!(end, LoopEnd::Outcome(_)) && machine.guest.has_unfinished() {
+        machine.close();
+    }
     let world = &machine.world;
     RunSummary {
         end,

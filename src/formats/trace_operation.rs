@@ -35,7 +35,7 @@ pub(super) fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
     };
     let wait_set = |on: &WaitSet| match on {
         WaitSet::Lock(lock) => world.lock_name(*lock),
-        WaitSet::Condition(c) => format!("condition {}", setup.conditions[c.0 as usize]),
+        WaitSet::Condition(c) => format!("condition {}", world.condition_name(*c)),
     };
     let besides = |on: &WaitSet, lock| matches!(on, WaitSet::Condition(_)).then(|| world.lock_name(lock));
     let body = |b| Some(setup.bodies[b].clone());
@@ -66,14 +66,14 @@ pub(super) fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
         }
         Op::Notify { on, .. } => row.place = Some(wait_set(on)),
         Op::ReadLock(id) | Op::Announce(id) | Op::WriteLock(id) | Op::ReadUnlock(id) | Op::WriteUnlock(id) => {
-            row.place = Some(setup.rwlocks[id.0 as usize].0.clone());
+            row.place = Some(world.rwlock_name(*id));
         }
-        Op::Down(id) | Op::Up(id) => row.place = Some(setup.semaphores[id.0 as usize].0.clone()),
+        Op::Down(id) | Op::Up(id) => row.place = Some(world.semaphore_name(*id)),
         Op::DownFor { semaphore, timeout } => {
-            let name = &setup.semaphores[semaphore.0 as usize].0;
-            (row.place, row.delay, row.value) = (Some(name.clone()), Some(*timeout), Some(value));
+            let name = world.semaphore_name(*semaphore);
+            (row.place, row.delay, row.value) = (Some(name), Some(*timeout), Some(value));
         }
-        Op::Arrive(id) | Op::Pass { barrier: id, .. } => row.place = Some(setup.barriers[id.0 as usize].0.clone()),
+        Op::Arrive(id) | Op::Pass { barrier: id, .. } => row.place = Some(world.barrier_name(*id)),
         Op::AcquireFor { of, timeout } => {
             operation(world, &of.plain(), value, row);
             (row.delay, row.value) = (Some(*timeout), Some(value));
@@ -147,10 +147,10 @@ pub(super) fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
                 Suspension::Join(other) | Suspension::CloseBlock { block: other, .. } => {
                     row.place = Some(world.thread_name(*other))
                 }
-                Suspension::Down(id) => row.place = Some(setup.semaphores[id.0 as usize].0.clone()),
+                Suspension::Down(id) => row.place = Some(world.semaphore_name(*id)),
                 Suspension::DownFor { semaphore, timeout } => {
-                    let name = &setup.semaphores[semaphore.0 as usize].0;
-                    (row.place, row.delay) = (Some(name.clone()), Some(*timeout));
+                    let name = world.semaphore_name(*semaphore);
+                    (row.place, row.delay) = (Some(name), Some(*timeout));
                 }
                 Suspension::Yield => {}
                 Suspension::Transfer(transfer) => {

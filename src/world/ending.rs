@@ -189,16 +189,16 @@ impl World {
             }
             Op::Reacquire { on: WaitSet::Lock(lock), .. } => format!("a notify on {}", self.lock_name(*lock)),
             Op::Reacquire { on: WaitSet::Condition(id), .. } => {
-                format!("a signal of condition {}", self.setup.conditions[id.0 as usize])
+                format!("a signal of condition {}", self.condition_name(*id))
             }
-            Op::ReadLock(id) => format!("the read side of rwlock {}", self.setup.rwlocks[id.0 as usize].0),
-            Op::WriteLock(id) => format!("the write side of rwlock {}", self.setup.rwlocks[id.0 as usize].0),
+            Op::ReadLock(id) => format!("the read side of rwlock {}", self.rwlock_name(*id)),
+            Op::WriteLock(id) => format!("the write side of rwlock {}", self.rwlock_name(*id)),
             Op::Down(id) | Op::DownFor { semaphore: id, .. } => {
-                format!("an up of semaphore {}", self.setup.semaphores[id.0 as usize].0)
+                format!("an up of semaphore {}", self.semaphore_name(*id))
             }
             Op::Pass { barrier, .. } => {
                 let b = &self.barriers[*barrier];
-                let name = &self.setup.barriers[barrier.0 as usize].0;
+                let name = self.barrier_name(*barrier);
                 format!("barrier {name} ({} of {} have arrived)", b.arrived, b.parties)
             }
             Op::AcquireFor { of, .. } => self.waits_for(&of.plain(), thread),
@@ -238,17 +238,5 @@ impl World {
     #[must_use]
     pub fn channel_name(&self, channel: Option<ChannelId>) -> &str {
         channel.map_or("null", |channel| &self.setup.channels[channel].name)
-    }
-
-    /// Returns the name of a lock: `lock m`, `mutex m`, or `the monitor of main/onCreate#1/Node#1`.
-    #[must_use]
-    pub fn lock_name(&self, lock: LockId) -> String {
-        match self.locks[lock].object {
-            Some(object) => format!("the monitor of {}", self.object_name(object)),
-            None => {
-                let (name, reentrant) = &self.setup.locks[lock.0 as usize];
-                format!("{} {name}", if *reentrant { "lock" } else { "mutex" })
-            }
-        }
     }
 }

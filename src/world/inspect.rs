@@ -122,7 +122,7 @@ impl World {
             }
         }
         for (id, waiters) in self.conditions.enumerate() {
-            let name = format!("condition {}", setup.conditions[id.0 as usize]);
+            let name = format!("condition {}", self.condition_name(id));
             all.push(SyncObjectState { waiters: waiters.clone(), ..plain(name) });
         }
         for (id, lock) in self.rwlocks.enumerate() {
@@ -132,11 +132,11 @@ impl World {
                 owners,
                 writes: lock.writer.is_some(),
                 blocked: blocked(&lock.pending_set),
-                ..plain(format!("rwlock {}", setup.rwlocks[id.0 as usize].0))
+                ..plain(format!("rwlock {}", self.rwlock_name(id)))
             });
         }
         for (id, semaphore) in self.semaphores.enumerate() {
-            let name = format!("semaphore {}", setup.semaphores[id.0 as usize].0);
+            let name = format!("semaphore {}", self.semaphore_name(id));
             all.push(SyncObjectState {
                 count: semaphore.count,
                 blocked: blocked(&semaphore.pending_set),
@@ -148,7 +148,7 @@ impl World {
                 count: barrier.arrived,
                 parties: Some(barrier.parties),
                 blocked: blocked(&barrier.pending_set),
-                ..plain(format!("barrier {}", setup.barriers[id.0 as usize].0))
+                ..plain(format!("barrier {}", self.barrier_name(id)))
             });
         }
         for (id, group) in self.groups.enumerate() {

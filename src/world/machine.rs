@@ -70,6 +70,19 @@ pub trait Guest {
         let _ = world;
     }
 
+    /// Returns whether the last run has left threads that have not come to their ends, although something of them has
+    /// to be given back. The machine lets them run on before the next run starts, and then calls
+    /// [`leave`](Self::leave). By default nothing is left.
+    fn has_unfinished(&self) -> bool {
+        false
+    }
+
+    /// Gives up the threads that have not come to their ends. `ended_well` says whether the run ended without a
+    /// failure. By default there are none.
+    fn leave(&mut self, world: &mut World, ended_well: bool) {
+        let _ = (world, ended_well);
+    }
+
     /// Reports that a job has failed and nothing keeps its failure, or that a promise has failed without a handler:
     /// `exception` is what the guest has handed to [`JobEnd::Failed`](super::JobEnd). By default nothing happens, as
     /// for every guest without jobs.
@@ -105,6 +118,9 @@ pub trait Guest {
         None
     }
 }
+
+// Minimum number of steps for which the threads of a run may go on when it is over.
+const AFTERWARDS: u64 = 1_000;
 
 /// A world together with its guest: a running app.
 ///
@@ -155,6 +171,9 @@ impl<G: Guest> Machine<G> {
     /// Starts or restarts the app: fills the memory, runs `init`, and runs each declared thread to its first operation.
     /// With `recording`, [`World::recorded`] returns the events of each step from then on.
     pub fn start(&mut self, recording: bool) {
+        if self.guest.has_unfinished() {
+            self.close();
+        }
         self.world.reset();
         self.guest.reset();
         self.world.recording = false;
@@ -171,6 +190,31 @@ impl<G: Guest> Machine<G> {
         // Properties must also hold in the first state.
         self.world.anything_changed();
         self.after_step(None);
+    }
+
+    /// Brings the threads of a run that is over to their ends: they run on for as many steps as the run had, and at
+    /// least [`AFTERWARDS`] steps, in turn. Nobody observes that, and the world stays as it is. What is left then is
+    /// given up.
+    #[cold]
+    pub(crate) fn close(&mut self) {
+        let ended_well = matches!(self.world.outcome, Some(Outcome::Ok));
+        let kept = self.world.clone();
+        self.world.outcome = None;
+        self.world.recording = false;
+        for turn in 0..self.world.steps.max(AFTERWARDS) {
+            let openings = self.world.openings();
+            if openings.total() == 0 || openings.stop() || !self.guest.has_unfinished() {
+                break;
+            }
+            let actor = self.world.open_actor(&openings, (turn % openings.total() as u64) as usize);
+            let argument = if actor == Actor::Clock { self.world.next_deadline() } else { 0 };
+            self.step(Choice { actor, argument });
+            if self.world.outcome.is_some() {
+                break;
+            }
+        }
+        self.guest.leave(&mut self.world, ended_well);
+        self.world = kept;
     }
 
     /// Performs one choice. Its actor must be open, and its argument valid ([`World::is_open`], [`World::question`]).

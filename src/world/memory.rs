@@ -247,7 +247,7 @@ impl World {
     #[must_use]
     pub fn place_name(&self, place: AccessPlace) -> String {
         match place {
-            AccessPlace::Cell(Location { cell, object: None }) => self.setup.cell_names[cell as usize].clone(),
+            AccessPlace::Cell(Location { cell, object: None }) => self.cell_name(cell),
             AccessPlace::Cell(Location { cell, object: Some(object) }) => {
                 let Object { class, base, .. } = self.memory.objects[object];
                 let field = &self.setup.field_names[class as usize][(cell - base) as usize];

@@ -41,6 +41,7 @@ mod job_waits;
 mod jobs;
 mod kind;
 mod machine;
+mod made;
 mod memory;
 mod messages;
 mod mixed;
@@ -84,6 +85,7 @@ pub use inspect::SyncObjectState;
 pub use jobs::{Job, JobEnd, JobStage};
 pub use kind::WordKind;
 pub use machine::{Guest, Machine, Next};
+pub use made::MadeName;
 pub use memory::{ListMemory, Memory, Object};
 pub use mixed::MixedAtomics;
 pub(crate) use perform::REFERENCE_EXCEPTIONS;
@@ -165,6 +167,8 @@ pub struct World {
     jobs: jobs::Jobs,
     // The pools of the program.
     pools: Vec<pools::PoolState>,
+    // What a guest has made during the run, besides objects.
+    made: made::MadeNames,
     // Threads that were forked or spawned in this step and have not run to their first operation yet.
     newborn: Vec<ThreadId>,
     memory_changed: bool,
@@ -223,6 +227,7 @@ crate::clone_in_place!(World {
     jobs,
     pools,
     newborn,
+    made,
     recorded,
 });
 
@@ -268,6 +273,7 @@ impl World {
             jobs: jobs::Jobs::default(),
             pools: vec![pools::PoolState::default(); setup.pools.len()],
             newborn: Vec::new(),
+            made: made::MadeNames::default(),
             memory_changed: false,
             changed: ANYTHING,
             refused_posts: 0,

@@ -31,6 +31,7 @@ impl World {
         self.memory.cells.clear();
         self.memory.objects.clear();
         self.memory.lists.clear();
+        self.forget_made();
         self.renew_declared();
     }
 

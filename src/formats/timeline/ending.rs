@@ -138,7 +138,7 @@ fn thread(world: &World, name: &str) -> Option<ThreadId> {
 fn held_name(world: &World, held: HeldLock) -> String {
     match held {
         HeldLock::Lock(lock) => world.lock_name(lock),
-        HeldLock::RwLock(id) => format!("rwlock {}", world.setup().rwlocks[id.0 as usize].0),
+        HeldLock::RwLock(id) => format!("rwlock {}", world.rwlock_name(id)),
     }
 }
 

@@ -34,7 +34,7 @@ impl Words {
         let thread = |t: &ThreadId| thread_name(world, *t);
         let wait_set = |on: &WaitSet| match on {
             WaitSet::Lock(lock) => world.lock_name(*lock),
-            WaitSet::Condition(c) => format!("condition {}", setup.conditions[c.0 as usize]),
+            WaitSet::Condition(c) => format!("condition {}", world.condition_name(*c)),
         };
         let timeout = |t: &Option<i64>| t.map_or(String::new(), |t| format!(" for at most {t} ms"));
         match op {
@@ -74,14 +74,14 @@ impl Words {
             Op::Notify { on: on @ WaitSet::Lock(_), .. } => format!("{word} {}", wait_set(on)),
             Op::Notify { on, all } => format!("signal{} {}", if *all { " all" } else { "" }, wait_set(on)),
             Op::ReadLock(id) | Op::Announce(id) | Op::WriteLock(id) | Op::ReadUnlock(id) | Op::WriteUnlock(id) => {
-                format!("{word} {}", setup.rwlocks[id.0 as usize].0)
+                format!("{word} {}", world.rwlock_name(*id))
             }
-            Op::Down(id) | Op::Up(id) => format!("{word} {}", setup.semaphores[id.0 as usize].0),
+            Op::Down(id) | Op::Up(id) => format!("{word} {}", world.semaphore_name(*id)),
             Op::DownFor { semaphore, timeout: t } => {
                 let result = if value != 0 { "taken" } else { "timed out" };
-                format!("{word} {}{}: {result}", setup.semaphores[semaphore.0 as usize].0, timeout(&Some(*t)))
+                format!("{word} {}{}: {result}", world.semaphore_name(*semaphore), timeout(&Some(*t)))
             }
-            Op::Arrive(id) | Op::Pass { barrier: id, .. } => format!("{word} {}", setup.barriers[id.0 as usize].0),
+            Op::Arrive(id) | Op::Pass { barrier: id, .. } => format!("{word} {}", world.barrier_name(*id)),
             Op::AcquireFor { of, timeout: t } => {
                 let what = self.operation(world, &of.plain(), value, None);
                 format!("{what}{}: timed out", timeout(&Some(*t)))

@@ -1,0 +1,43 @@
+//! Real Rust code under the same scheduler as models.
+//!
+//! A test replaces `std::sync` and `std::thread` by [`sync`] and [`thread`], and hands a closure to [`check`]. The
+//! closure runs again and again. Each of its threads is a coroutine, which gives way at each operation, and the
+//! scheduler chooses who goes on.
+//!
+//! - [`Checker`]: how many runs, with which seed and strategy, and what becomes of a failure.
+//! - [`sync`], [`thread`], [`time`], [`looper`]: what a test uses instead of the standard library.
+//! - [`Shared`]: plain memory, whose accesses race.
+//!
+//! The manual's page on it:
+//!
+#![doc = include_str!("../../docs/rust.md")]
+//!
+//! Inside:
+//!
+//! - `run`: what a coroutine reaches of its run; the one way in which it performs an operation.
+//! - `fiber`: coroutines and their stacks.
+//! - `guest`: the [`Guest`](crate::world::Guest) that runs them.
+//! - `known`, `program`: the statements that runs have met, and the [`Program`](crate::world::Program).
+//! - `handle`: what a lock or an atomic is called in a run.
+//! - `panics`: panics as failures.
+//! - `checker`, `report`: a check, and its result as text.
+
+mod checker;
+mod fiber;
+mod guest;
+mod handle;
+mod known;
+pub mod looper;
+mod panics;
+mod program;
+mod report;
+mod run;
+mod shared;
+pub mod sync;
+pub mod thread;
+pub mod time;
+
+pub use checker::{CheckFailure, CheckReport, Checker, check, replay};
+pub use guest::Native;
+pub use program::NativeProgram;
+pub use shared::Shared;

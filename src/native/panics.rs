@@ -1,0 +1,67 @@
+//! Panics of the code under test are failures of the run.
+//!
+//! While a run lives, a panic is Rust's: it unwinds the stack of its thread, and the operations of destructors are
+//! ordinary operations. If it comes to the root of the thread, the run fails.
+
+use super::run::with;
+use crate::event::{FailureKind, Outcome, SiteId};
+use std::any::Any;
+use std::cell::RefCell;
+use std::panic::PanicHookInfo;
+use std::sync::Once;
+
+thread_local! {
+    // The place of the last panic of the run at hand, and its message.
+    static LAST: RefCell<Option<(SiteId, String)>> = const { RefCell::new(None) };
+}
+
+/// Installs the hook, once for the process. It keeps the place of a panic in a run, which prints nothing then, and
+/// leaves every other panic to the hook that was there before.
+pub(super) fn install() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !note(info) {
+                before(info);
+            }
+        }));
+    });
+}
+
+// Notes a panic of the run at hand. Returns false if there is no run.
+fn note(info: &PanicHookInfo<'_>) -> bool {
+    let message = text(info.payload());
+    with(|run| {
+        let thread = run.thread;
+        run.fibers[thread].panics += 1;
+        let site = info.location().map_or(SiteId(0), |at| run.failing(at));
+        LAST.with(|last| *last.borrow_mut() = Some((site, message)));
+    })
+    .is_some()
+}
+
+fn text(payload: &dyn Any) -> String {
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default()
+}
+
+/// Ends the run: a panic with this payload has come to the root of the thread that runs.
+#[cold]
+pub(super) fn failed(payload: &dyn Any) {
+    let last = LAST.with(|last| last.borrow_mut().take());
+    with(|run| {
+        if run.over {
+            return;
+        }
+        let (site, message) = last.unwrap_or_else(|| (SiteId(0), text(payload)));
+        let thread = run.thread;
+        let failure = run.world().failure(FailureKind::Exception, thread, "panic", &message, Some(site));
+        run.world().end(Outcome::Failure(failure));
+    });
+}
+
+/// Returns whether a panic unwinds the stack of the thread that runs.
+pub(super) fn unwinds() -> bool {
+    std::thread::panicking() && with(|run| run.fibers[run.thread].panics > 0).unwrap_or(true)
+}

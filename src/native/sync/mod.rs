@@ -1,0 +1,65 @@
+//! What a test uses instead of `std::sync`: the same types with the same signatures.
+//!
+//! Atomics are sequentially consistent, whatever ordering is asked for. [`Arc`] and [`Weak`] are those of the standard
+//! library: their counts are no scheduling points.
+
+pub mod atomic;
+mod barrier;
+mod condvar;
+mod mutex;
+mod once;
+mod rwlock;
+
+pub use barrier::{Barrier, BarrierWaitResult};
+pub use condvar::{Condvar, WaitTimeoutResult};
+pub use mutex::{Mutex, MutexGuard};
+pub use once::{Once, OnceLock, OnceState};
+pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+pub use std::sync::{Arc, LockResult, PoisonError, TryLockError, TryLockResult, Weak};
+
+use super::run::is_live;
+use crate::world::Reply;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Returns the value of a reply, or 0 if the run is over.
+pub(super) fn value(reply: Option<Reply>) -> i64 {
+    match reply {
+        Some(Reply::Value(value) | Reply::Awaited(value)) => value,
+        _ => 0,
+    }
+}
+
+/// Returns a duration in milliseconds, rounded up: a timeout never fires too early.
+pub(super) fn milliseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_nanos().div_ceil(1_000_000)).unwrap_or(i64::MAX)
+}
+
+/// Whether a panic has unwound a stack that held a lock.
+#[derive(Debug)]
+pub(super) struct Poison(AtomicBool);
+
+impl Poison {
+    pub(super) const fn new() -> Self {
+        Self(AtomicBool::new(false))
+    }
+
+    pub(super) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn clear(&self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+
+    // Sets it if a panic unwinds the stack of the thread that gives the lock back. The end of a run is no panic.
+    pub(super) fn note(&self) {
+        if is_live() && super::panics::unwinds() {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn result<G>(&self, guard: G) -> LockResult<G> {
+        if self.is_set() { Err(PoisonError::new(guard)) } else { Ok(guard) }
+    }
+}

@@ -1,0 +1,224 @@
+//! Mutual exclusion.
+#![allow(unsafe_code, reason = "the value of a lock is used by the one thread that holds it")]
+
+use super::{LockResult, Poison, PoisonError, TryLockError, TryLockResult, value};
+use crate::event::{Acquisition, LockId, Op, SiteKind};
+use crate::native::guest;
+use crate::native::handle::{Handle, short_name};
+use crate::native::run::{is_live, perform, perform_quietly, with};
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::panic::Location;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const PLACE: &str = "Mutex";
+
+/// A mutual exclusion lock, as [`std::sync::Mutex`]. Who gets it next is a choice of the scheduler.
+pub struct Mutex<T: ?Sized> {
+    handle: Handle,
+    // Whether a guard exists. The world knows as well, but only of its own run.
+    held: AtomicBool,
+    poison: Poison,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: a guard is handed out to one thread at a time: `held` is taken with every guard, also between two checks.
+unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
+// SAFETY: as above.
+unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
+
+/// A held lock, as [`std::sync::MutexGuard`].
+#[must_use]
+pub struct MutexGuard<'m, T: ?Sized> {
+    lock: &'m Mutex<T>,
+    at: &'static Location<'static>,
+    // A guard stays on its thread.
+    stays: std::marker::PhantomData<*const ()>,
+}
+
+// SAFETY: a shared guard gives shared access to the value alone.
+unsafe impl<T: ?Sized + Sync> Sync for MutexGuard<'_, T> {}
+
+impl<T> Mutex<T> {
+    /// Creates a lock.
+    #[track_caller]
+    pub const fn new(value: T) -> Self {
+        Self {
+            handle: Handle::new(Location::caller()),
+            held: AtomicBool::new(false),
+            poison: Poison::new(),
+            value: UnsafeCell::new(value),
+        }
+    }
+
+    /// Returns the value, as [`std::sync::Mutex::into_inner`].
+    ///
+    /// # Errors
+    ///
+    /// The lock is poisoned; the error has the value.
+    pub fn into_inner(self) -> LockResult<T> {
+        let poisoned = self.poison.is_set();
+        let value = self.value.into_inner();
+        if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
+    }
+}
+
+impl<T: ?Sized> Mutex<T> {
+    #[inline]
+    pub(super) fn id(&self) -> LockId {
+        let kind = || format!("Mutex<{}>", short_name::<T>());
+        LockId(self.handle.id(kind, |run, name| run.world().make_lock(name, false).0))
+    }
+
+    /// Acquires the lock. Blocks while another thread holds it, and forever if this thread does.
+    ///
+    /// # Errors
+    ///
+    /// The lock is poisoned; the error has the guard.
+    #[track_caller]
+    #[inline]
+    pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+        let at = Location::caller();
+        perform(Op::Acquire(self.id()), SiteKind::Acquire, PLACE, at);
+        self.guard(at)
+    }
+
+    /// Acquires the lock if no thread holds it.
+    ///
+    /// # Errors
+    ///
+    /// Another thread holds the lock, or it is poisoned.
+    #[track_caller]
+    pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
+        let at = Location::caller();
+        let of = Acquisition::Lock(self.id());
+        let taken = match perform(Op::AcquireFor { of, timeout: 0 }, SiteKind::Acquire, PLACE, at) {
+            Some(reply) => value(Some(reply)) != 0,
+            None => !self.held.load(Ordering::Acquire),
+        };
+        if !taken {
+            return Err(TryLockError::WouldBlock);
+        }
+        self.guard(at).map_err(TryLockError::Poisoned)
+    }
+
+    /// Returns the value: nobody else can refer to it.
+    ///
+    /// # Errors
+    ///
+    /// The lock is poisoned; the error has the value.
+    pub fn get_mut(&mut self) -> LockResult<&mut T> {
+        let poisoned = self.poison.is_set();
+        let value = self.value.get_mut();
+        if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
+    }
+
+    /// Returns whether the lock is poisoned.
+    pub fn is_poisoned(&self) -> bool {
+        self.poison.is_set()
+    }
+
+    /// Makes a poisoned lock an ordinary one again.
+    pub fn clear_poison(&self) {
+        self.poison.clear();
+    }
+
+    // Takes the guard that the world has granted.
+    #[inline]
+    pub(super) fn guard(&self, at: &'static Location<'static>) -> LockResult<MutexGuard<'_, T>> {
+        if self.held.swap(true, Ordering::Acquire) {
+            self.is_taken();
+        }
+        self.poison.result(MutexGuard { lock: self, at, stays: std::marker::PhantomData })
+    }
+
+    // A guard exists although the world has granted another one. At the end of a run a destructor wants what another
+    // stack holds, which has not been unwound yet: it is unwound now. Otherwise two checks use one lock at a time.
+    #[cold]
+    fn is_taken(&self) {
+        if is_live() {
+            panic!("a lock is used by two checks at the same time: a static belongs to one check at a time");
+        }
+        let threads = with(|run| run.fibers.ids().rev().collect::<Vec<_>>()).unwrap_or_default();
+        for thread in threads {
+            guest::end(thread);
+            if !self.held.swap(true, Ordering::Acquire) {
+                return;
+            }
+        }
+        panic!("a destructor waits for itself at the end of a run");
+    }
+
+    /// Gives the guard back, for a wait: the world has given the lock back already, or will do so in the same step.
+    pub(super) fn release_for_wait(guard: MutexGuard<'_, T>) -> &Self {
+        let lock = guard.lock;
+        std::mem::forget(guard);
+        lock.held.store(false, Ordering::Release);
+        lock
+    }
+}
+
+impl<T: ?Sized> Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: this is the only guard of the lock.
+        unsafe { &*self.lock.value.get() }
+    }
+}
+
+impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: this is the only guard of the lock.
+        unsafe { &mut *self.lock.value.get() }
+    }
+}
+
+impl<T: ?Sized> Drop for MutexGuard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.lock.poison.note();
+        }
+        if is_live() {
+            perform_quietly(Op::Release(self.lock.id()), SiteKind::Release, PLACE, self.at);
+        }
+        self.lock.held.store(false, Ordering::Release);
+    }
+}
+
+impl<T: Default> Default for Mutex<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T> From<T> for Mutex<T> {
+    #[track_caller]
+    fn from(value: T) -> Self {
+        Self::new(value)
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Mutex<T> {
+    // The value may be in use, and looking at it is no operation.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mutex").field("poisoned", &self.is_poisoned()).finish_non_exhaustive()
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for MutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}

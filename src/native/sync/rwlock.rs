@@ -1,0 +1,274 @@
+//! Reader-writer locks.
+#![allow(unsafe_code, reason = "the value of a lock is used by its readers, or by the one thread that writes")]
+
+use super::{LockResult, Poison, PoisonError, TryLockError, TryLockResult, value};
+use crate::event::{Acquisition, Op, RwLockId, SiteKind};
+use crate::native::guest;
+use crate::native::handle::{Handle, short_name};
+use crate::native::run::{is_live, perform, perform_quietly, with};
+use crate::world::Prefer;
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::panic::Location;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+const PLACE: &str = "RwLock";
+
+// Value of `held` while a writer holds the lock; otherwise the number of readers.
+const WRITTEN: i32 = -1;
+
+/// A reader-writer lock, as [`std::sync::RwLock`]. It prefers neither side. A thread that reads twice while a writer
+/// waits is not blocked, as it may be with the lock of the standard library.
+pub struct RwLock<T: ?Sized> {
+    handle: Handle,
+    held: AtomicI32,
+    poison: Poison,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: guards are handed out to readers alone or to one writer: `held` is taken with every guard.
+unsafe impl<T: ?Sized + Send> Send for RwLock<T> {}
+// SAFETY: as above.
+unsafe impl<T: ?Sized + Send + Sync> Sync for RwLock<T> {}
+
+/// The read side of a lock, held.
+#[must_use]
+pub struct RwLockReadGuard<'l, T: ?Sized> {
+    lock: &'l RwLock<T>,
+    at: &'static Location<'static>,
+    stays: PhantomData<*const ()>,
+}
+
+/// The write side of a lock, held.
+#[must_use]
+pub struct RwLockWriteGuard<'l, T: ?Sized> {
+    lock: &'l RwLock<T>,
+    at: &'static Location<'static>,
+    stays: PhantomData<*const ()>,
+}
+
+// SAFETY: a shared guard gives shared access to the value alone.
+unsafe impl<T: ?Sized + Sync> Sync for RwLockReadGuard<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: ?Sized + Sync> Sync for RwLockWriteGuard<'_, T> {}
+
+impl<T> RwLock<T> {
+    /// Creates a lock.
+    #[track_caller]
+    pub const fn new(value: T) -> Self {
+        Self {
+            handle: Handle::new(Location::caller()),
+            held: AtomicI32::new(0),
+            poison: Poison::new(),
+            value: UnsafeCell::new(value),
+        }
+    }
+
+    /// Returns the value.
+    ///
+    /// # Errors
+    ///
+    /// The lock is poisoned; the error has the value.
+    pub fn into_inner(self) -> LockResult<T> {
+        let poisoned = self.poison.is_set();
+        let value = self.value.into_inner();
+        if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
+    }
+}
+
+impl<T: ?Sized> RwLock<T> {
+    #[inline]
+    fn id(&self) -> RwLockId {
+        let kind = || format!("RwLock<{}>", short_name::<T>());
+        RwLockId(self.handle.id(kind, |run, name| run.world().make_rwlock(name, Prefer::None).0))
+    }
+
+    /// Acquires the read side. Blocks while a thread writes.
+    ///
+    /// # Errors
+    ///
+    /// The lock is poisoned; the error has the guard.
+    #[track_caller]
+    pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
+        let at = Location::caller();
+        perform(Op::ReadLock(self.id()), SiteKind::ReadLock, PLACE, at);
+        self.reader(at)
+    }
+
+    /// Acquires the write side. Blocks while a thread reads or writes.
+    ///
+    /// # Errors
+    ///
+    /// The lock is poisoned; the error has the guard.
+    #[track_caller]
+    pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
+        let at = Location::caller();
+        perform(Op::WriteLock(self.id()), SiteKind::WriteLock, PLACE, at);
+        self.writer(at)
+    }
+
+    /// Acquires the read side if no thread writes.
+    ///
+    /// # Errors
+    ///
+    /// A thread writes, or the lock is poisoned.
+    #[track_caller]
+    pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
+        let at = Location::caller();
+        if !self.tries(Acquisition::Read(self.id()), SiteKind::ReadLock, at, |held| held != WRITTEN) {
+            return Err(TryLockError::WouldBlock);
+        }
+        self.reader(at).map_err(TryLockError::Poisoned)
+    }
+
+    /// Acquires the write side if no thread reads or writes.
+    ///
+    /// # Errors
+    ///
+    /// A thread reads or writes, or the lock is poisoned.
+    #[track_caller]
+    pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
+        let at = Location::caller();
+        if !self.tries(Acquisition::Write(self.id()), SiteKind::WriteLock, at, |held| held == 0) {
+            return Err(TryLockError::WouldBlock);
+        }
+        self.writer(at).map_err(TryLockError::Poisoned)
+    }
+
+    fn tries(&self, of: Acquisition, kind: SiteKind, at: &'static Location<'static>, free: fn(i32) -> bool) -> bool {
+        match perform(Op::AcquireFor { of, timeout: 0 }, kind, PLACE, at) {
+            Some(reply) => value(Some(reply)) != 0,
+            None => free(self.held.load(Ordering::Acquire)),
+        }
+    }
+
+    /// Returns the value: nobody else can refer to it.
+    ///
+    /// # Errors
+    ///
+    /// The lock is poisoned; the error has the value.
+    pub fn get_mut(&mut self) -> LockResult<&mut T> {
+        let poisoned = self.poison.is_set();
+        let value = self.value.get_mut();
+        if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
+    }
+
+    /// Returns whether the lock is poisoned.
+    pub fn is_poisoned(&self) -> bool {
+        self.poison.is_set()
+    }
+
+    /// Makes a poisoned lock an ordinary one again.
+    pub fn clear_poison(&self) {
+        self.poison.clear();
+    }
+
+    fn reader(&self, at: &'static Location<'static>) -> LockResult<RwLockReadGuard<'_, T>> {
+        self.take(|held| (held != WRITTEN).then_some(held + 1));
+        self.poison.result(RwLockReadGuard { lock: self, at, stays: PhantomData })
+    }
+
+    fn writer(&self, at: &'static Location<'static>) -> LockResult<RwLockWriteGuard<'_, T>> {
+        self.take(|held| (held == 0).then_some(WRITTEN));
+        self.poison.result(RwLockWriteGuard { lock: self, at, stays: PhantomData })
+    }
+
+    // Takes the guard that the world has granted. At the end of a run the stacks that hold the lock are unwound first.
+    fn take(&self, to: fn(i32) -> Option<i32>) {
+        let take = || self.held.fetch_update(Ordering::Acquire, Ordering::Relaxed, to).is_ok();
+        if take() {
+            return;
+        }
+        if is_live() {
+            panic!("a lock is used by two checks at the same time: a static belongs to one check at a time");
+        }
+        let threads = with(|run| run.fibers.ids().rev().collect::<Vec<_>>()).unwrap_or_default();
+        for thread in threads {
+            guest::end(thread);
+            if take() {
+                return;
+            }
+        }
+        panic!("a destructor waits for itself at the end of a run");
+    }
+}
+
+impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: while this guard exists, all guards are of readers.
+        unsafe { &*self.lock.value.get() }
+    }
+}
+
+impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: this is the only guard of the lock.
+        unsafe { &*self.lock.value.get() }
+    }
+}
+
+impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: this is the only guard of the lock.
+        unsafe { &mut *self.lock.value.get() }
+    }
+}
+
+impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
+    fn drop(&mut self) {
+        if is_live() {
+            perform_quietly(Op::ReadUnlock(self.lock.id()), SiteKind::ReadUnlock, PLACE, self.at);
+        }
+        self.lock.held.fetch_sub(1, Ordering::Release);
+    }
+}
+
+impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.lock.poison.note();
+        }
+        if is_live() {
+            perform_quietly(Op::WriteUnlock(self.lock.id()), SiteKind::WriteUnlock, PLACE, self.at);
+        }
+        self.lock.held.store(0, Ordering::Release);
+    }
+}
+
+impl<T: Default> Default for RwLock<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T> From<T> for RwLock<T> {
+    #[track_caller]
+    fn from(value: T) -> Self {
+        Self::new(value)
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for RwLock<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RwLock").field("poisoned", &self.is_poisoned()).finish_non_exhaustive()
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLockReadGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLockWriteGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}

@@ -1,0 +1,213 @@
+//! What a test uses instead of `std::thread`.
+#![allow(unsafe_code, reason = "a scope ends the threads that borrow from it before it returns")]
+
+use super::guest;
+use super::handle::short_name;
+use super::run::{Job, is_live, perform, perform_quietly, with};
+use super::sync::{milliseconds, value};
+use crate::event::{Op, SiteKind, ThreadId};
+use std::any::Any;
+use std::cell::RefCell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+pub use std::thread::Result;
+use std::time::Duration;
+
+// Where a thread leaves its result. Only one of the two threads uses it at a time.
+type Slot<T> = Arc<Mutex<Option<T>>>;
+
+/// Handle of a thread, as [`std::thread::JoinHandle`].
+pub struct JoinHandle<T> {
+    thread: Option<ThreadId>,
+    result: Slot<T>,
+}
+
+/// Makes threads with a name, as [`std::thread::Builder`].
+#[derive(Default, Debug)]
+pub struct Builder {
+    name: Option<String>,
+}
+
+/// Spawns a thread, as [`std::thread::spawn`].
+#[track_caller]
+pub fn spawn<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    let result: Slot<T> = Arc::default();
+    let thread = fork("thread", job(f, result.clone()), Location::caller());
+    JoinHandle { thread, result }
+}
+
+// The code of a thread that leaves its result in a slot.
+fn job<'f, T: 'f>(f: impl FnOnce() -> T + 'f, result: Slot<T>) -> Box<dyn FnOnce() + 'f> {
+    Box::new(move || {
+        let value = f();
+        *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+    })
+}
+
+// Forks a thread. `None` if the run is over: then the code does not run.
+fn fork(name: &str, job: Job, at: &'static Location<'static>) -> Option<ThreadId> {
+    let mut job = Some(job);
+    let op = with(|run| {
+        (!run.over).then(|| Op::Fork { body: run.body(name), args: run.keep(job.take().expect("it is kept once")) })
+    });
+    let op = op.flatten().unwrap_or(Op::Skip);
+    let id = value(perform(op, SiteKind::Fork, "", at));
+    u32::try_from(id).ok().filter(|_| op != Op::Skip).map(ThreadId)
+}
+
+impl Builder {
+    /// Creates a builder without a name.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Names the thread: its name in reports.
+    #[must_use]
+    pub fn name(self, name: String) -> Self {
+        Self { name: Some(name) }
+    }
+
+    /// The size of a stack is the same for all threads of a check.
+    #[must_use]
+    pub fn stack_size(self, _: usize) -> Self {
+        self
+    }
+
+    /// Spawns the thread.
+    ///
+    /// # Errors
+    ///
+    /// None: the signature is that of the standard library.
+    #[track_caller]
+    pub fn spawn<T: Send + 'static>(self, f: impl FnOnce() -> T + Send + 'static) -> std::io::Result<JoinHandle<T>> {
+        let result: Slot<T> = Arc::default();
+        let name = self.name.as_deref().unwrap_or("thread");
+        let thread = fork(name, job(f, result.clone()), Location::caller());
+        Ok(JoinHandle { thread, result })
+    }
+}
+
+impl<T> JoinHandle<T> {
+    /// Waits for the end of the thread, and returns its result.
+    ///
+    /// # Errors
+    ///
+    /// The thread has panicked. The run has failed then, so that only destructors at its end see this.
+    #[track_caller]
+    pub fn join(self) -> Result<T> {
+        if let Some(thread) = self.thread {
+            join(thread, Location::caller());
+        }
+        let value = self.result.lock().unwrap_or_else(PoisonError::into_inner).take();
+        value.ok_or_else(|| Box::new("the thread did not come to its end") as Box<dyn Any + Send>)
+    }
+
+    /// Returns whether the thread has come to its end.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        let ended = |thread| with(|run| run.fibers.get(thread as usize).is_none_or(|fiber| !fiber.is_open()));
+        self.thread.is_none_or(|thread| ended(thread.0).unwrap_or(true))
+    }
+}
+
+// Waits for the end of a thread. At the end of a run, a destructor that joins a thread lets it be unwound first.
+fn join(thread: ThreadId, at: &'static Location<'static>) {
+    if perform(Op::Join(thread), SiteKind::Join, "", at).is_none() {
+        guest::end(thread);
+    }
+}
+
+impl<T> fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinHandle").finish_non_exhaustive()
+    }
+}
+
+/// Lets other threads run: a scheduling point.
+#[track_caller]
+pub fn yield_now() {
+    perform(Op::Yield, SiteKind::Yield, "", Location::caller());
+}
+
+/// Sleeps on the virtual clock.
+#[track_caller]
+pub fn sleep(duration: Duration) {
+    perform(Op::Sleep(milliseconds(duration)), SiteKind::Sleep, "", Location::caller());
+}
+
+/// Returns whether a panic unwinds the stack of this thread. [`std::thread::panicking`] does not tell: all threads of a
+/// run share one thread of the operating system.
+#[must_use]
+pub fn panicking() -> bool {
+    super::panics::unwinds()
+}
+
+/// A scope for threads that borrow, as [`std::thread::Scope`].
+pub struct Scope<'scope, 'env: 'scope> {
+    threads: RefCell<Vec<ThreadId>>,
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+/// Handle of a thread of a scope, as [`std::thread::ScopedJoinHandle`].
+pub struct ScopedJoinHandle<'scope, T> {
+    handle: JoinHandle<T>,
+    scope: PhantomData<&'scope ()>,
+}
+
+/// Calls `f` with a scope, and waits for the threads that it spawns there, as [`std::thread::scope`].
+#[track_caller]
+pub fn scope<'env, R>(f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R) -> R {
+    let at = Location::caller();
+    let scope = Scope { threads: RefCell::default(), scope: PhantomData, env: PhantomData };
+    let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
+    // Each thread has ended before this returns or unwinds further: by itself, or because its stack was unwound.
+    for thread in scope.threads.take() {
+        if !is_live() || perform_quietly(Op::Join(thread), SiteKind::Join, "", at).is_none() {
+            guest::end(thread);
+        }
+    }
+    result.unwrap_or_else(|payload| resume_unwind(payload))
+}
+
+impl<'scope> Scope<'scope, '_> {
+    /// Spawns a thread that may borrow from outside of the scope.
+    #[track_caller]
+    pub fn spawn<T: Send + 'scope>(&'scope self, f: impl FnOnce() -> T + Send + 'scope) -> ScopedJoinHandle<'scope, T> {
+        let result: Slot<T> = Arc::default();
+        let job: Box<dyn FnOnce() + 'scope> = job(f, result.clone());
+        // SAFETY: `scope` does not return before the thread has ended or its stack was unwound, and where the run is
+        // given up instead, its code is never touched again.
+        let job = unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'scope>, Job>(job) };
+        let thread = fork("scoped", job, Location::caller());
+        self.threads.borrow_mut().extend(thread);
+        ScopedJoinHandle { handle: JoinHandle { thread, result }, scope: PhantomData }
+    }
+}
+
+impl<T> ScopedJoinHandle<'_, T> {
+    /// Waits for the end of the thread, and returns its result.
+    ///
+    /// # Errors
+    ///
+    /// The thread has panicked. The run has failed then, so that only destructors at its end see this.
+    #[track_caller]
+    pub fn join(self) -> Result<T> {
+        self.handle.join()
+    }
+}
+
+impl fmt::Debug for Scope<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope").finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Debug for ScopedJoinHandle<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ScopedJoinHandle<{}>", short_name::<T>())
+    }
+}

@@ -1,0 +1,171 @@
+//! Synchronization objects and variables by name, declared ones and those that a guest makes during a run.
+//!
+//! A program in the modeled language declares all of them ([`Setup`]). Other guests meet them one after the other. What
+//! they make comes after what is declared, and is gone when the next run starts.
+
+use super::sync::{Barrier, RwLock, Semaphore};
+use super::{Prefer, Setup, World};
+use crate::base::{Id, Rare};
+use crate::event::{BarrierId, ConditionId, LockId, RwLockId, SemaphoreId, Value};
+
+/// Name of what a guest has made: a class of the [`Setup`] and the ordinal among what this run has made of that class,
+/// from 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MadeName {
+    /// Index into [`Setup::classes`].
+    pub class: u32,
+    /// Ordinal, from 1.
+    pub nth: u32,
+}
+
+impl MadeName {
+    // Formats the name: `Mutex<Pool> at src/pool.rs:12`, and for the second one `Mutex<Pool> at src/pool.rs:12 (2)`.
+    fn text(self, setup: &Setup) -> String {
+        let class = setup.classes.get(self.class as usize).map_or("", |(name, _)| name.as_str());
+        if self.nth > 1 { format!("{class} ({})", self.nth) } else { class.to_owned() }
+    }
+}
+
+/// Names of what this run has made, by kind, in the order of their ids.
+#[derive(Default)]
+pub(super) struct MadeNames {
+    cells: Vec<MadeName>,
+    locks: Vec<MadeName>,
+    conditions: Vec<MadeName>,
+    rwlocks: Vec<MadeName>,
+    semaphores: Vec<MadeName>,
+    barriers: Vec<MadeName>,
+}
+
+crate::clone_in_place!(MadeNames { cells, locks, conditions, rwlocks, semaphores, barriers });
+
+impl Rare for MadeNames {
+    fn is_unused(&self) -> bool {
+        let Self { cells, locks, conditions, rwlocks, semaphores, barriers } = self;
+        [cells, locks, conditions, rwlocks, semaphores, barriers].into_iter().all(Vec::is_empty)
+    }
+}
+
+impl MadeNames {
+    pub(super) fn clear(&mut self) {
+        let Self { cells, locks, conditions, rwlocks, semaphores, barriers } = self;
+        [cells, locks, conditions, rwlocks, semaphores, barriers].into_iter().for_each(Vec::clear);
+    }
+}
+
+// The name of the thing with this id, if the run has made it. `declared` is the number of those that the setup declares.
+fn made(all: &[MadeName], declared: usize, id: usize, setup: &Setup) -> String {
+    let made = id.checked_sub(declared).and_then(|i| all.get(i));
+    made.map_or_else(|| format!("#{id}"), |name| name.text(setup))
+}
+
+impl World {
+    /// Adds a variable with its first value.
+    pub fn make_cell(&mut self, name: MadeName, value: Value) -> u32 {
+        self.memory.cells.push(value);
+        self.made.cells.push(name);
+        (self.memory.cells.len() - 1) as u32
+    }
+
+    /// Adds a lock.
+    pub fn make_lock(&mut self, name: MadeName, reentrant: bool) -> LockId {
+        self.made.locks.push(name);
+        self.locks.add(|lock| lock.renew(reentrant, None))
+    }
+
+    /// Adds a condition.
+    pub fn make_condition(&mut self, name: MadeName) -> ConditionId {
+        self.made.conditions.push(name);
+        self.conditions.add(Vec::new())
+    }
+
+    /// Adds a reader-writer lock.
+    pub fn make_rwlock(&mut self, name: MadeName, prefer: Prefer) -> RwLockId {
+        self.made.rwlocks.push(name);
+        self.rwlocks.add(RwLock::new(prefer))
+    }
+
+    /// Adds a semaphore with this many permits.
+    pub fn make_semaphore(&mut self, name: MadeName, count: i64) -> SemaphoreId {
+        self.made.semaphores.push(name);
+        let id = self.semaphores.add(Semaphore::default());
+        self.semaphores[id].renew(count);
+        id
+    }
+
+    /// Adds a barrier for this many parties.
+    pub fn make_barrier(&mut self, name: MadeName, parties: i64) -> BarrierId {
+        self.made.barriers.push(name);
+        let id = self.barriers.add(Barrier::default());
+        self.barriers[id].renew(parties);
+        id
+    }
+
+    /// Writes a cell in the step that is being performed, after its operation: the guest has computed the value.
+    #[inline]
+    pub fn ride(&mut self, cell: u32, value: Value) {
+        self.store(cell, value);
+    }
+
+    /// Removes what the last run has made.
+    pub(super) fn forget_made(&mut self) {
+        self.made.clear();
+        self.conditions.truncate(self.setup.conditions.len());
+        self.rwlocks.truncate(self.setup.rwlocks.len());
+        self.semaphores.truncate(self.setup.semaphores.len());
+        self.barriers.truncate(self.setup.barriers.len());
+    }
+
+    /// Returns the name of a cell that belongs to no object: `x`, `a[2]`.
+    #[must_use]
+    pub fn cell_name(&self, cell: u32) -> String {
+        let (declared, id) = (&self.setup.cell_names, cell as usize);
+        let other = || made(&self.made.cells, declared.len(), id, &self.setup);
+        declared.get(id).cloned().unwrap_or_else(other)
+    }
+
+    /// Returns the name of a lock: `lock m`, `mutex m`, or `the monitor of main/onCreate#1/Node#1`.
+    #[must_use]
+    pub fn lock_name(&self, lock: LockId) -> String {
+        if let Some(object) = self.locks[lock].object {
+            return format!("the monitor of {}", self.object_name(object));
+        }
+        match self.setup.locks.get(lock.index()) {
+            Some((name, reentrant)) => format!("{} {name}", if *reentrant { "lock" } else { "mutex" }),
+            // No model has both locks that are made and objects with monitors.
+            None => made(&self.made.locks, self.setup.locks.len(), lock.index(), &self.setup),
+        }
+    }
+
+    /// Returns the name of a condition, without the word for it.
+    #[must_use]
+    pub fn condition_name(&self, id: ConditionId) -> String {
+        let declared = &self.setup.conditions;
+        let other = || made(&self.made.conditions, declared.len(), id.index(), &self.setup);
+        declared.get(id.index()).cloned().unwrap_or_else(other)
+    }
+
+    /// Returns the name of a reader-writer lock, without the word for it.
+    #[must_use]
+    pub fn rwlock_name(&self, id: RwLockId) -> String {
+        let declared = &self.setup.rwlocks;
+        let other = || made(&self.made.rwlocks, declared.len(), id.index(), &self.setup);
+        declared.get(id.index()).map_or_else(other, |(name, _)| name.clone())
+    }
+
+    /// Returns the name of a semaphore, without the word for it.
+    #[must_use]
+    pub fn semaphore_name(&self, id: SemaphoreId) -> String {
+        let declared = &self.setup.semaphores;
+        let other = || made(&self.made.semaphores, declared.len(), id.index(), &self.setup);
+        declared.get(id.index()).map_or_else(other, |(name, _)| name.clone())
+    }
+
+    /// Returns the name of a barrier, without the word for it.
+    #[must_use]
+    pub fn barrier_name(&self, id: BarrierId) -> String {
+        let declared = &self.setup.barriers;
+        let other = || made(&self.made.barriers, declared.len(), id.index(), &self.setup);
+        declared.get(id.index()).map_or_else(other, |(name, _)| name.clone())
+    }
+}
