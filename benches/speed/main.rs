@@ -56,6 +56,7 @@ impl Tool {
             Self::Raceflip => "raceflip",
             Self::Shuttle => "shuttle",
             Self::Loom => "loom",
+            Self::Native => "native",
         }
     }
 }
@@ -84,14 +85,14 @@ fn everything(quick: bool) -> Result<(), String> {
         let workload = timed.workload;
         eprintln!("counting: {workload}");
         let counted = measure::count(workload, effort);
-        let (mut ours, mut shuttle) = (None, None);
+        let (mut ours, mut shuttle, mut native) = (None, None, None);
         // The smallest workload suffices for a smoke test, because starting valgrind takes a second.
         if valgrind && (!quick || workload == Workload::Counter) {
             ours = Some(instructions(Tool::Raceflip, workload, &counted, effort)?);
-            shuttle =
-                workload.compared().then(|| instructions(Tool::Shuttle, workload, &counted, effort)).transpose()?;
+            let of = |tool| workload.compared().then(|| instructions(tool, workload, &counted, effort)).transpose();
+            (shuttle, native) = (of(Tool::Shuttle)?, of(Tool::Native)?);
         }
-        rows.push(Row { timed, counted, ours, shuttle });
+        rows.push(Row { timed, counted, ours, shuttle, native });
     }
     let files = [("speed.md", report::page(&rows, effort)), ("speed.svg", plot::svg(&rows))];
     pages::write(&pages::folder(quick, "speed"), &files)

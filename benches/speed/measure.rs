@@ -14,9 +14,14 @@ pub(crate) enum Tool {
     Raceflip,
     Shuttle,
     Loom,
+    /// raceflip over Rust code.
+    Native,
 }
 
-pub(crate) const TOOLS: [Tool; 3] = [Tool::Raceflip, Tool::Shuttle, Tool::Loom];
+pub(crate) const TOOLS: [Tool; 4] = [Tool::Raceflip, Tool::Shuttle, Tool::Loom, Tool::Native];
+
+/// The tools whose runs of a workload are compared with those of its model.
+pub(crate) const COMPARED: [Tool; 3] = [Tool::Raceflip, Tool::Shuttle, Tool::Loom];
 
 /// Extent of the measurements.
 #[derive(Clone, Copy)]
@@ -48,6 +53,8 @@ pub(crate) struct Timed {
     pub(crate) cells: Vec<Result<Spread, String>>,
     /// Runs per second of raceflip divided by those of the tool, by tool.
     pub(crate) ratios: Vec<Option<Spread>>,
+    /// Runs per second of raceflip over Rust code divided by those of shuttle.
+    pub(crate) native: Option<Spread>,
 }
 
 /// Returns a function that performs runs of a workload with a tool, or the reason why there is none.
@@ -62,6 +69,7 @@ pub(crate) fn prepare(tool: Tool, workload: Workload) -> Result<Batch, String> {
         }
         Tool::Shuttle => Ok(peers::shuttle(workload)),
         Tool::Loom => peers::loom(workload),
+        Tool::Native => Ok(peers::native(workload)),
     }
 }
 
@@ -116,8 +124,12 @@ fn timed(workload: Workload, cells: Vec<Result<Cell, String>>) -> Timed {
     let rates: Vec<Result<Vec<f64>, String>> = cells.into_iter().map(|cell| Ok(cell?.rates)).collect();
     let ours = rates[0].clone().expect("raceflip runs everything");
     let ratio = |theirs: &Vec<f64>| Spread::of(ours.iter().zip(theirs).map(|(a, b)| a / b));
+    let of = |tool: Tool| rates[tool as usize].as_ref().ok();
+    let native = of(Tool::Native).zip(of(Tool::Shuttle));
+    let native = native.map(|(ours, theirs)| Spread::of(ours.iter().zip(theirs).map(|(a, b)| a / b)));
     Timed {
         workload,
+        native,
         ratios: rates.iter().map(|theirs| theirs.as_ref().ok().map(ratio)).collect(),
         cells: rates.into_iter().map(|rates| Ok(Spread::of(rates?))).collect(),
     }

@@ -1,5 +1,5 @@
-//! The workloads for shuttle and loom. Both offer the standard library's types under their own names, so each program
-//! is written once, as a macro over the tool, and both tools run the same text.
+//! The workloads in Rust, for shuttle, loom and raceflip's own native code. All offer the standard library's types
+//! under their own names, so each program is written once, as a macro over the tool, and all tools run the same text.
 //!
 //! The programs correspond to the models in `benches/models` as follows. A variable that threads race on is an atomic,
 //! whose loads and stores are scheduling points, like accesses of a model's variable. Data that a lock protects is
@@ -8,8 +8,13 @@
 //! points per run.
 
 use crate::workloads::Workload;
+use raceflip::event::Outcome;
+use raceflip::exec::run;
+use raceflip::native::{Native, NativeProgram};
+use raceflip::sched::{ChoiceLog, RandomWalk};
+use raceflip::world::{Limits, Machine, Program as _};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// A function that performs the given number of runs.
 pub(crate) type Batch = Box<dyn FnMut(u64)>;
@@ -18,12 +23,12 @@ pub(crate) type Batch = Box<dyn FnMut(u64)>;
 type Program = Arc<dyn Fn() + Send + Sync>;
 
 macro_rules! programs {
-    ($tool:ident) => {
+    ($($tool:ident)::+) => {
         use super::Program;
         use crate::workloads::Workload;
-        use ::$tool::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-        use ::$tool::sync::{Condvar, Mutex};
-        use ::$tool::thread;
+        use ::$($tool)::+::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+        use ::$($tool)::+::sync::{Condvar, Mutex};
+        use ::$($tool)::+::thread;
         use std::collections::VecDeque;
         use std::sync::Arc;
 
@@ -142,6 +147,39 @@ mod on_shuttle {
 
 mod on_loom {
     programs!(loom);
+}
+
+mod on_native {
+    programs!(raceflip::native);
+}
+
+/// Returns random walks of raceflip over Rust code, with their choices kept, on one machine for all runs.
+pub(crate) fn native(workload: Workload) -> Batch {
+    let run_program = on_native::program(workload);
+    let mut program = NativeProgram::new("speed", move || run_program());
+    let walk = move |machine: &mut Machine<Native>, log: &mut ChoiceLog, seed| {
+        let summary = run(machine, &mut RandomWalk::new(), seed, log, &AtomicBool::new(false));
+        assert!(matches!(summary.outcome(), Some(Outcome::Ok)), "{workload} ended so: {:?}", summary.end);
+    };
+    let limits = Limits { steps: u64::MAX, ..Limits::default() };
+    let mut log = ChoiceLog::new();
+    // The statements are met first, as a check does.
+    loop {
+        let mut machine = program.machine(limits);
+        (0..16).for_each(|seed| walk(&mut machine, &mut log, seed));
+        match program.grown() {
+            Some(grown) => program = grown,
+            None => break,
+        }
+    }
+    let mut machine = program.machine(limits);
+    let mut seed = 0;
+    Box::new(move |runs| {
+        for _ in 0..runs {
+            walk(&mut machine, &mut log, seed);
+            seed += 1;
+        }
+    })
 }
 
 /// Returns random walks of shuttle, with its default configuration.

@@ -1,7 +1,7 @@
 //! Draws the plot: iterations per second by workload and tool, as bars on a logarithmic axis. The plain SVG is readable
 //! on light and on dark pages.
 
-use crate::measure::{TOOLS, Tool};
+use crate::measure::{COMPARED, Tool};
 use crate::numbers::{Axis, Spread};
 use crate::report::Row;
 use crate::svg::{BAR, bar, grid, head, sign};
@@ -18,7 +18,7 @@ const BOTTOM: f64 = 44.0;
 pub(crate) fn svg(rows: &[Row]) -> String {
     let rows: Vec<&Row> = rows.iter().filter(|row| row.timed.workload.compared()).collect();
     let rate = |row: &Row, tool| row.rate(tool).map(|rate| rate.times(row.timed.workload.iterations() as f64));
-    let rates: Vec<Spread> = rows.iter().flat_map(|row| TOOLS.map(|tool| rate(row, tool))).flatten().collect();
+    let rates: Vec<Spread> = rows.iter().flat_map(|row| COMPARED.map(|tool| rate(row, tool))).flatten().collect();
     let axis = Axis::over(&rates, LEFT, WIDTH);
     let (width, bottom) = (LEFT + WIDTH + RIGHT, TOP + GROUP * rows.len() as f64);
     let label = "Iterations a second of raceflip, shuttle and loom, by workload, on a logarithmic axis";
@@ -28,7 +28,7 @@ pub(crate) fn svg(rows: &[Row]) -> String {
         out.push_str(&text);
         out.push('\n');
     };
-    for (i, tool) in TOOLS.into_iter().enumerate() {
+    for (i, tool) in COMPARED.into_iter().enumerate() {
         line(sign(LEFT, i, tool.name(), tool.name()));
     }
     line(grid(&axis, TOP, bottom));
@@ -36,7 +36,7 @@ pub(crate) fn svg(rows: &[Row]) -> String {
         let top = TOP + GROUP * i as f64 + 6.0;
         let title = row.timed.workload.title();
         line(format!("<text class=\"end\" x=\"{}\" y=\"{}\">{title}</text>", LEFT - 10.0, top + 1.5 * BAR + 4.0));
-        for (j, tool) in TOOLS.into_iter().enumerate() {
+        for (j, tool) in COMPARED.into_iter().enumerate() {
             line(bar_of(&axis, top + BAR * j as f64, tool, rate(row, tool)));
         }
     }

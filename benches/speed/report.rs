@@ -2,7 +2,7 @@
 
 use crate::instructions::Instructions;
 use crate::machine::{locked, machine};
-use crate::measure::{Counted, Effort, TOOLS, Timed, Tool};
+use crate::measure::{COMPARED, Counted, Effort, Timed, Tool};
 use crate::numbers::{Spread, grouped, short, spread, times};
 use crate::workloads::Workload;
 use std::fmt::Write as _;
@@ -15,6 +15,8 @@ pub(crate) struct Row {
     pub(crate) ours: Option<Instructions>,
     /// Instructions of shuttle; `None` if not measured.
     pub(crate) shuttle: Option<Instructions>,
+    /// Instructions of raceflip over Rust code; `None` if not measured.
+    pub(crate) native: Option<Instructions>,
 }
 
 impl Row {
@@ -51,6 +53,7 @@ pub(crate) fn page(rows: &[Row], effort: Effort) -> String {
     writeln!(out, "{}\n", machine(&["shuttle", "loom"].map(|name| format!("{name} {}", locked(name))))).expect(STRING);
     out.push_str("![Iterations a second, by workload and tool](speed.svg)\n\n");
     compared(out, rows, effort);
+    native(out, rows);
     costs(out, rows);
     goals(out, rows);
     page
@@ -64,7 +67,7 @@ fn compared(out: &mut String, rows: &[Row], effort: Effort) {
     out.push_str("|---|---|---|---|---|---|---|---|---|\n");
     for row in rows.iter().filter(|row| row.timed.workload.compared()) {
         write!(out, "| {} |", row.timed.workload.title()).expect(STRING);
-        for tool in TOOLS {
+        for tool in COMPARED {
             match row.rate(tool) {
                 Some(rate) => {
                     let iterations = short(rate.times(row.iterations()).median);
@@ -95,6 +98,32 @@ fn compared(out: &mut String, rows: &[Row], effort: Effort) {
         };
         writeln!(out, "- {}: {said}", row.timed.workload.title()).expect(STRING);
     }
+}
+
+// The same Rust code under raceflip and shuttle.
+fn native(out: &mut String, rows: &[Row]) {
+    out.push_str("\n## The same Rust code\n\n| workload | raceflip runs/s | shuttle runs/s | raceflip : shuttle | raceflip, instructions a run | shuttle | shuttle : raceflip |\n");
+    out.push_str("|---|---|---|---|---|---|---|\n");
+    for row in rows.iter().filter(|row| row.timed.workload.compared()) {
+        let rate = |tool| row.rate(tool).map_or("–".to_owned(), |rate| spread(rate, short));
+        let ratio = row.timed.native.map_or("–".to_owned(), |ratio| spread(ratio, times));
+        let counted = |of: Option<Instructions>| of.map_or("–".to_owned(), |of| grouped(of.a_run.round() as u64));
+        let both = row.native.zip(row.shuttle).map(|(ours, theirs)| times(theirs.a_run / ours.a_run));
+        writeln!(
+            out,
+            "| {} | {} | {} | {ratio} | {} | {} | {} |",
+            row.timed.workload.title(),
+            rate(Tool::Native),
+            rate(Tool::Shuttle),
+            counted(row.native),
+            counted(row.shuttle),
+            both.unwrap_or("not measured".to_owned()),
+        )
+        .expect(STRING);
+    }
+    out.push_str(
+        "\nHere raceflip runs the Rust code that shuttle and loom run ([how](../rust.md)), as random walks with their choices kept. The looper is that of a mutex and a condition variable.\n",
+    );
 }
 
 fn costs(out: &mut String, rows: &[Row]) {
