@@ -8,6 +8,8 @@ use super::{ClockMode, SearchPlan};
 use crate::event::{Actor, Choice, LimitKind, Outcome};
 use crate::sched::{RawChoices, Steady, View};
 use crate::world::{Canonicalizer, Guest, Machine, Program, Question, Scale, Snapshot};
+use std::collections::HashMap;
+use xxhash_rust::xxh3::Xxh3Builder;
 
 /// A run, given by its choices.
 #[derive(Clone, Debug)]
@@ -50,38 +52,106 @@ pub(super) fn through_by<G: Snapshot, M: Monitor>(
         let by = by.get(i).copied().unwrap_or(0);
         node.machine.canonical_in(&mut here);
         choices.list(&node.machine.world, &here, clock);
-        let mut found = None;
-        let last = node.machine.world.last_instant();
-        'choices: for choice in &choices.all {
-            if by != 0 && bit(&here, choice.actor) != by {
-                continue;
-            }
-            let mut next = node.clone();
-            let mut choice = *choice;
-            loop {
-                if !next.follow(choice) {
-                    break;
-                }
-                if next.digest(&mut there) == *digest {
-                    found = Some((choice, next));
-                    break 'choices;
-                }
-                // All ticks in a row are one step.
-                let goes_on = choice.actor == Actor::Clock
-                    && clock == ClockMode::Exact
-                    && next.machine.world.outcome().is_none()
-                    && next.machine.world.now() < last;
-                if !goes_on {
-                    break;
-                }
-                choice.argument += 1;
-            }
-        }
+        let of_actor = choices.all.iter().filter(|choice| by == 0 || bit(&here, choice.actor) == by);
+        let mut led = of_actor.flat_map(|choice| followed(&node, *choice, clock));
+        let found = led.find(|(_, next)| next.digest(&mut there) == *digest);
+        drop(led);
         let (choice, next) = found?;
         way.push(choice);
         node = next;
     }
     Some(way)
+}
+
+/// Finds ways to many states, one after the other, as [`through`] does. What a way has in common with the one before is
+/// not followed again, and no choice of a common state is tried twice.
+pub(super) struct WayFinder<G, M> {
+    clock: ClockMode,
+    // The states of the last way.
+    places: Vec<Place<G, M>>,
+    scratch: (Canonicalizer, Canonicalizer, OpenChoices),
+}
+
+struct Place<G, M> {
+    digest: u128,
+    node: ProductState<G, M>,
+    // The choice that led here; none led to the first state.
+    choice: Option<Choice>,
+    // The choices of this state that were not tried yet, the next one last; `None` if they were not listed.
+    open: Option<Vec<Choice>>,
+    // What the tried choices lead to, and the first choice that does.
+    known: HashMap<u128, Choice, Xxh3Builder>,
+}
+
+impl<G: Snapshot, M: Monitor> WayFinder<G, M> {
+    pub(super) fn new(first: &ProductState<G, M>, digest: u128, clock: ClockMode) -> Self {
+        let first = Place { digest, node: first.clone(), choice: None, open: None, known: HashMap::default() };
+        Self {
+            clock,
+            places: vec![first],
+            scratch: (Canonicalizer::new(), Canonicalizer::new(), OpenChoices::default()),
+        }
+    }
+
+    /// Returns choices that lead through states with these digests, as [`through`] does.
+    pub(super) fn way(&mut self, digests: &[u128]) -> Option<Vec<Choice>> {
+        let common = self.places.iter().zip(digests).take_while(|(place, digest)| place.digest == **digest).count();
+        self.places.truncate(common);
+        for digest in digests.get(common..)? {
+            let place = self.places.last_mut()?;
+            let choice = place.choice_to(*digest, self.clock, &mut self.scratch)?;
+            let mut node = place.node.clone();
+            node.follow(choice);
+            let known = HashMap::default();
+            self.places.push(Place { digest: *digest, node, choice: Some(choice), open: None, known });
+        }
+        Some(self.places.iter().filter_map(|place| place.choice).collect())
+    }
+}
+
+impl<G: Snapshot, M: Monitor> Place<G, M> {
+    fn choice_to(
+        &mut self,
+        digest: u128,
+        clock: ClockMode,
+        (here, there, choices): &mut (Canonicalizer, Canonicalizer, OpenChoices),
+    ) -> Option<Choice> {
+        let open = self.open.get_or_insert_with(|| {
+            self.node.machine.canonical_in(here);
+            choices.list(&self.node.machine.world, here, clock);
+            choices.all.iter().rev().copied().collect()
+        });
+        loop {
+            if let Some(choice) = self.known.get(&digest) {
+                return Some(*choice);
+            }
+            for (choice, next) in followed(&self.node, open.pop()?, clock) {
+                self.known.entry(next.digest(there)).or_insert(choice);
+            }
+        }
+    }
+}
+
+// Returns the states to which a choice leads. All ticks in a row are one step, so a tick leads to several.
+fn followed<G: Snapshot, M: Monitor>(
+    from: &ProductState<G, M>,
+    choice: Choice,
+    clock: ClockMode,
+) -> impl Iterator<Item = (Choice, ProductState<G, M>)> {
+    let last = from.machine.world.last_instant();
+    let first = {
+        let mut next = from.clone();
+        next.follow(choice).then_some((choice, next))
+    };
+    std::iter::successors(first, move |(choice, next)| {
+        let goes_on = choice.actor == Actor::Clock
+            && clock == ClockMode::Exact
+            && next.machine.world.outcome().is_none()
+            && next.machine.world.now() < last;
+        let choice = Choice { argument: choice.argument + 1, ..*choice };
+        let mut next = next.clone();
+        (goes_on && next.follow(choice)).then_some((choice, next))
+    })
 }
 
 /// Returns the run of these choices and no more: a step limit cuts it off after them.

@@ -223,3 +223,13 @@ fn commands_show_the_values() {
     assert!(refused.err.contains(&place), "{}", refused.err);
     assert_eq!(call(&["check", &path, "-D", "N=8"]).status, 0);
 }
+
+// The ways to the ends of one state are found together: with one search for each, this would take hours.
+#[test]
+fn many_ends_are_found_in_reasonable_time() {
+    let folder = scratch("choose_many_ends");
+    let model = file(&folder, "many.race", "var x = 0\nthread t { x = choose 0..20000 }\n");
+    let ran = call(&["explore", &model, "--observe", "x", "--format", "json"]);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    assert_eq!(ran.out.matches("\"token\"").count(), 20_000);
+}
