@@ -98,8 +98,9 @@ pub(super) struct Programs<'p, P> {
     made: RwLock<IndexMap<usize, Arc<InputProgram<P>>>>,
 }
 
-/// Maximum number of programs that are kept.
+/// Maximum number of programs that are kept, and of the cells that all of them have.
 const MOST_PROGRAMS: usize = 256;
+const MOST_CELLS: usize = 1 << 20;
 
 /// Maximum number of inputs.
 const MOST_INPUTS: usize = 100_000;
@@ -199,10 +200,12 @@ impl<'p, P: Program> Programs<'p, P> {
         let names = self.space.map(|_| self.names.lock().add(setup));
         let program = Arc::new(InputProgram { atomics: atomic_cells(setup), names, plan });
         let mut made = self.made.write();
-        if made.len() >= MOST_PROGRAMS {
-            made.shift_remove_index(0);
-        }
         made.insert(number, program.clone());
+        let cells = |program: &InputProgram<P>| program.plan.program.setup().cells.len();
+        let mut all: usize = made.values().map(|program| cells(program)).sum();
+        while made.len() > MOST_PROGRAMS || made.len() > 1 && all > MOST_CELLS {
+            all -= made.shift_remove_index(0).map_or(0, |(_, program)| cells(&program));
+        }
         program
     }
 
