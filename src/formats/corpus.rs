@@ -133,22 +133,34 @@ impl Corpus {
         Ok((corpus, tokens))
     }
 
-    /// Joins two files: their runs, reduced again.
+    /// Joins files: their runs, reduced again. The order of the files changes nothing: they are not joined one after the
+    /// other, since what the first two do not need may be what the third one would.
     ///
     /// # Errors
     ///
-    /// Returns a [`CorpusError`] if the other file is of another model, program or set of constants.
-    pub fn merged(self, other: Corpus) -> Result<Self, CorpusError> {
+    /// Returns a [`CorpusError`] if another file is of another model, program or set of constants.
+    pub fn merged(mut self, others: Vec<Corpus>) -> Result<Self, CorpusError> {
+        for other in others {
+            self.check(&other)?;
+            self.runs.extend(other.runs);
+        }
+        self.runs = reduced(self.runs);
+        Ok(self)
+    }
+
+    /// Checks that the other file is of the same program.
+    ///
+    /// # Errors
+    ///
+    /// Returns a [`CorpusError`] if it is of another model, program or set of constants.
+    pub fn check(&self, other: &Corpus) -> Result<(), CorpusError> {
         let fields = [
             ("model", self.model == other.model),
             ("program", self.program == other.program),
             ("defines", self.defines == other.defines),
         ];
-        if let Some((field, _)) = fields.iter().find(|(_, same)| !same) {
-            return Err(CorpusError::Other(field));
-        }
-        let runs = reduced(self.runs.into_iter().chain(other.runs).collect());
-        Ok(Self { runs, ..self })
+        let differs = fields.iter().find(|(_, same)| !same);
+        differs.map_or(Ok(()), |(field, _)| Err(CorpusError::Other(field)))
     }
 }
 

@@ -174,7 +174,7 @@ fn corpora_of_one_model_can_be_joined() {
     turned.runs.reverse();
     assert_eq!(Corpus::read(&turned.to_toml()).unwrap().0, joined);
     let other = Corpus { program: "0".to_owned(), ..joined.clone() };
-    assert_eq!(joined.clone().merged(other), Err(CorpusError::Other("program")));
+    assert_eq!(joined.clone().merged(vec![other]), Err(CorpusError::Other("program")));
     let wrong = call(&["merge", &a, "README.md"]);
     assert!(wrong.status == REFUSED && wrong.err.contains("cannot read `README.md`"), "{}", wrong.err);
 }

@@ -9,7 +9,7 @@ use crate::cli::io::files;
 use crate::cli::io::reports::ReportFormat;
 use crate::cli::{CommandContext, Refusal};
 use crate::formats::campaigns::CampaignReport;
-use crate::formats::corpus::Corpus;
+use crate::formats::corpus::{Corpus, CorpusError};
 use std::path::{Path, PathBuf};
 
 const ABOUT: &str = "\
@@ -82,14 +82,19 @@ fn read<T, E: std::fmt::Display>(path: &Path, parse: impl Fn(&str) -> Result<T, 
 
 // Joins corpora of one model, and prints the result or writes it.
 fn corpora(args: &Args, context: &mut CommandContext) -> Result<ExitStatus, Refusal> {
-    let mut whole: Option<Corpus> = None;
+    let mut parts: Vec<Corpus> = Vec::new();
     for path in &args.files {
-        whole = Some(read(path, |text| {
+        // A file that does not belong to the first one is refused by its name.
+        parts.push(read(path, |text| {
             let (part, _) = Corpus::read(text)?;
-            whole.clone().map_or(Ok(part.clone()), |whole| whole.merged(part))
+            if let Some(first) = parts.first() {
+                first.check(&part)?;
+            }
+            Ok::<_, CorpusError>(part)
         })?);
     }
-    let text = whole.map_or(String::new(), |whole| whole.to_toml());
+    let first = parts.remove(0);
+    let text = first.merged(parts).map_err(Refusal::new)?.to_toml();
     match &args.out {
         Some(path) => files::write(path, &text)?,
         None => context.out.file(&text),

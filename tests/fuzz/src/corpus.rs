@@ -10,7 +10,7 @@ pub fn check(bytes: &[u8]) {
         Ok((corpus, tokens)) => {
             assert_eq!(corpus.runs.len(), tokens.len());
             assert_eq!(Corpus::read(&corpus.to_toml()), Ok((corpus.clone(), tokens)));
-            assert_eq!(corpus.clone().merged(corpus.clone()), Ok(corpus), "a file joined with itself");
+            assert_eq!(corpus.clone().merged(vec![corpus.clone()]), Ok(corpus), "a file joined with itself");
         }
         Err(error) => {
             let told = error.to_string();
