@@ -9,7 +9,7 @@ use crate::lang::program::CAUGHT;
 use crate::lang::program::Type;
 use crate::lang::{Diagnostic, Source};
 use indexmap::IndexMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use thiserror::Error;
 
@@ -122,6 +122,7 @@ impl Checker {
                 wrong.push(DefineError::NotBool { name: name.text.clone(), value });
             }
             if let Some(range) = range {
+                self.refuse_open_ends(name, range, &consts);
                 let Some(values) = self.range_of_const(name, range, (&ty, written.at)) else {
                     self.define(name, NameMeaning::Broken);
                     continue;
@@ -230,6 +231,24 @@ impl Checker {
             return None;
         }
         Some(from..to)
+    }
+
+    // Reports a range whose ends depend on a constant that has a range itself: which values are possible would depend on
+    // the other value.
+    fn refuse_open_ends(&mut self, name: &ast::Name, range: &ast::Range, consts: &IndexMap<&str, Constant<'_>>) {
+        let mut open: Vec<&str> = [&range.from, &range.to].into_iter().flat_map(needs).collect();
+        let mut seen = BTreeSet::new();
+        while let Some(needed) = open.pop() {
+            let Some(constant) = consts.get(needed).filter(|_| seen.insert(needed)) else { continue };
+            if let Some(other) = constant.range {
+                let message = format!("the range of `{}` depends on `{needed}`, which has a range itself", name.text);
+                let problem = Diagnostic::new(range.at().0, message, "the same range for all inputs is needed here");
+                let problem = problem.note(other.at().0, format!("the range of `{needed}`"));
+                self.problems.add(problem.help("end the range at a number or a constant without a range"));
+                return;
+            }
+            open.extend(needs(constant.value));
+        }
     }
 
     // Reports a constant whose written value is not in its range.
