@@ -170,3 +170,45 @@ fn wrong_ranges_are_refused() {
     let many = call(&["fuzz", "harnesses/papers", "--vary", "N=1..3"]);
     assert!(many.status == REFUSED && many.err.contains("--vary needs a single model"), "{}", many.err);
 }
+
+// The programs that are kept have a common bound, whatever their sizes.
+#[test]
+fn large_inputs_take_bounded_memory() {
+    let folder = scratch("fuzz_vary_large");
+    let text =
+        "const N in 0..300000 = 1\nvar a: int[N]\nvar x = 0\nthread t { x = 1 }\nthread u { if x == 2 { skip } }\n";
+    let model = file(&folder, "large.race", text);
+    let command = "ulimit -v 1500000; exec \"$@\"";
+    let output = std::process::Command::new("sh")
+        .args(["-c", command, "sh", env!("CARGO_BIN_EXE_raceflip"), "fuzz", &model, "--runs", "60", "-q", "-j", "1"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_range_ends_at_constants_without_a_range() {
+    let folder = scratch("fuzz_vary_open");
+    for (text, says) in [
+        ("const C in 1..5 = 2\nconst A in 0..C = 0\n", Some("depends on `C`")),
+        ("const C in 1..5 = 2\nconst D = C + 1\nconst A in 0..D = 0\n", Some("depends on `C`")),
+        ("const C = 5\nconst A in 0..C = 0\n", None),
+    ] {
+        let model = file(&folder, "open.race", &format!("{text}var x = A\nthread t {{ x = 1 }}\n"));
+        let ran = call(&["check", &model]);
+        assert_eq!(ran.status == REFUSED, says.is_some(), "{text}: {}", ran.err);
+        assert!(ran.err.contains(says.unwrap_or_default()), "{}", ran.err);
+    }
+}
+
+// As `fuzz` does, `test` leaves out the inputs that a model cannot have, and says so.
+#[test]
+fn a_test_leaves_out_what_the_model_cannot_have() {
+    let folder = scratch("test_impossible");
+    let text =
+        "const N in 0..100000000 = 1\nvar a: int[N]\nvar x = 0\nthread t { x = 1 }\nexpect outcomes of x: ok 1\n";
+    let model = file(&folder, "huge.race", text);
+    let ran = call(&["test", "--no-save", &model]);
+    assert_eq!(ran.status, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("1 input left out, because the model cannot have it"), "{}", ran.err);
+}

@@ -115,3 +115,76 @@ fn a_journal_belongs_to_one_process() {
     drop(held);
     assert_eq!(call(&["fuzz", &none, "--runs", "100", "--journal", &name, "--resume"]).status, 0);
 }
+
+// What could not be read is in every report, also if it is the only model.
+#[test]
+fn models_that_cannot_be_read_are_in_the_reports() {
+    let folder = workplace("fuzz_unread");
+    file(&folder, "bad.race", "thread a { x = 1 }\n");
+    for models in [&["two.race", "bad.race"][..], &["bad.race"]] {
+        let of = |format| {
+            let ran = fuzzed(&folder, models, &["--format", format]);
+            assert_eq!(ran.status, REFUSED, "{format}: {}", ran.out);
+            assert!(ran.err.contains("bad.race"), "{}", ran.err);
+            ran.out
+        };
+        let junit = of("junit");
+        assert_eq!(elements(&junit, "error"), 1, "{junit}");
+        assert!(junit.contains("what could not be read"), "{junit}");
+        let log = valid(&sarif_schema(), &of("sarif"));
+        assert_eq!(log["runs"][0]["invocations"][0]["executionSuccessful"], false);
+        let notes = &log["runs"][0]["invocations"][0]["toolExecutionNotifications"];
+        assert!(notes.to_string().contains("bad.race"), "{notes}");
+        assert!(of("github").lines().any(|line| line.starts_with("::error title=raceflip::")));
+        assert!(of("markdown").contains("bad.race") || of("markdown").contains("error"));
+    }
+}
+
+// A model that never ends leaves time for those behind it.
+#[test]
+fn all_models_of_a_folder_get_some_of_the_time() {
+    let folder = scratch("fuzz_shares");
+    file(
+        &folder,
+        "a.race",
+        "var x = 0\nthread a { while (choose 0..1) == 0 { x += 1 } }\nthread b { loop { x = choose 0..3 } }\n",
+    );
+    file(&folder, "b.race", TWO);
+    let path = folder.to_string_lossy().into_owned();
+    let time = ["--time", "2s", "--runs", "1000000000", "--keep-going", "--format", "markdown"];
+    let ran = call(&[&["fuzz", &path], &time[..]].concat());
+    assert_eq!(ran.status, FOUND, "{}{}", ran.out, ran.err);
+    assert!(ran.out.starts_with("## raceflip: 2 failures\n"), "{}", ran.out);
+    assert!(ran.out.contains("a.race") && ran.out.contains("b.race"), "{}", ran.out);
+}
+
+#[test]
+fn corpora_are_joined_in_any_order() {
+    let folder = scratch("fuzz_merge_order");
+    let model = file(
+        &folder,
+        "sm.race",
+        "var x = 0\nthread a { x = 1; x = 2 }\nthread b { x += 3 }\nthread c { if x == 3 { x = 5 } }\n",
+    );
+    let saved = |seed: usize| {
+        let corpus = folder.join(seed.to_string()).to_string_lossy().into_owned();
+        let seed = seed.to_string();
+        call(&["fuzz", &model, "--runs", "20", "--keep-going", "-q", "--corpus", &corpus, "--seed", &seed]);
+        folder.join(format!("{seed}/sm.corpus")).to_string_lossy().into_owned()
+    };
+    let all: Vec<String> = (1..7).map(saved).collect();
+    let joined = |order: [usize; 3]| {
+        let [a, b, c] = order.map(|i| all[i].as_str());
+        let ran = call(&["merge", a, b, c]);
+        assert_eq!(ran.status, 0, "{}", ran.err);
+        ran.out
+    };
+    for a in 0..6 {
+        for b in 0..a {
+            for c in 0..b {
+                assert_eq!(joined([a, b, c]), joined([c, b, a]), "{a} {b} {c}");
+                assert_eq!(joined([a, b, c]), joined([b, a, c]), "{a} {b} {c}");
+            }
+        }
+    }
+}

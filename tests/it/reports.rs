@@ -89,9 +89,9 @@ fn reports_look_so() {
         let name = path.rsplit('/').next().unwrap().trim_end_matches(".race");
         let (reports, mut at) = of(path);
         let snap = |what: &str, text: &str| insta::assert_snapshot!(format!("{name}_{what}"), steady(text));
-        snap("junit", &junit::render(&reports, &[], &mut at));
-        snap("github", &github::render(&reports, &[], &mut at));
-        snap("markdown", &markdown::render(&reports, &[], &mut at));
+        snap("junit", &junit::render(&reports, &CommandEnd::default(), &mut at));
+        snap("github", &github::render(&reports, &CommandEnd::default(), &mut at));
+        snap("markdown", &markdown::render(&reports, &CommandEnd::default(), &mut at));
         snap("sarif_outline", &outline(&sarif::render(&reports, &CommandEnd::default(), &mut at)));
     }
 }
@@ -193,10 +193,16 @@ fn all_harnesses_keep_to_the_formats() {
         let prints: std::collections::BTreeSet<String> =
             results.iter().map(|r| r["partialFingerprints"].to_string()).collect();
         assert_eq!(prints.len(), results.len(), "{path}: fingerprints");
-        cases += elements(&junit::render(&reports, &[], &mut at), "testcase");
+        cases += elements(&junit::render(&reports, &CommandEnd::default(), &mut at), "testcase");
         let pairs = reports[0].pairs.len();
-        assert!(markdown::render(&reports, &[], &mut at).lines().filter(|l| l.starts_with('|')).count() >= 3 + pairs);
-        assert!(github::render(&reports, &[], &mut at).lines().all(|l| l.starts_with("::")), "{path}");
+        assert!(
+            markdown::render(&reports, &CommandEnd::default(), &mut at).lines().filter(|l| l.starts_with('|')).count()
+                >= 3 + pairs
+        );
+        assert!(
+            github::render(&reports, &CommandEnd::default(), &mut at).lines().all(|l| l.starts_with("::")),
+            "{path}"
+        );
     }
     assert!(flows > 500 && cases > 300, "{flows} {cases}");
 }
@@ -212,7 +218,7 @@ fn many_models_are_one_report() {
             serde_json::from_str(&run.out).unwrap()
         })
         .collect();
-    let xml = junit::render(&reports, &[], &mut NoReplays);
+    let xml = junit::render(&reports, &CommandEnd::default(), &mut NoReplays);
     assert_eq!((elements(&xml, "testsuite"), elements(&xml, "testcase")), (3, 4), "{xml}");
     let log = valid(&sarif_schema(), &sarif::render(&reports, &CommandEnd::default(), &mut NoReplays));
     assert_eq!(log["runs"].as_array().unwrap().len(), 1);
@@ -221,7 +227,7 @@ fn many_models_are_one_report() {
     // The same errors occur eleven times or more: the first ten are printed, with a line that says how many are left
     // out.
     let many: Vec<ConfirmReport> = (0..6).flat_map(|_| reports.clone()).collect();
-    let text = github::render(&many, &[], &mut NoReplays);
+    let text = github::render(&many, &CommandEnd::default(), &mut NoReplays);
     let of = |kind: &str| text.lines().filter(|l| l.starts_with(kind)).count();
     assert_eq!((of("::error "), of("::notice ")), (10, 1), "{text}");
     assert!(text.ends_with("errors left out here\n"), "{text}");

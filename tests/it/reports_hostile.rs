@@ -195,7 +195,7 @@ proptest! {
         let others = reports[0].pairs.iter().filter(|p| p.harms.is_empty()).count();
         let (findings, told) = (harmful.len() + others + 1, reports[0].pairs.len() + 1);
 
-        let xml = junit::render(&reports, &[], &mut at);
+        let xml = junit::render(&reports, &CommandEnd::default(), &mut at);
         prop_assert!(elements(&xml, "testcase") >= findings, "{}", xml);
         prop_assert!(!xml.contains("<!--"), "{}", xml);
 
@@ -205,7 +205,7 @@ proptest! {
         let uri = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].as_str().unwrap();
         prop_assert!(uri.chars().all(|c| c.is_ascii_alphanumeric() || "-._~/%:".contains(c)), "{}", uri);
 
-        let lines = github::render(&reports, &[], &mut at);
+        let lines = github::render(&reports, &CommandEnd::default(), &mut at);
         prop_assert!(lines.lines().all(|l| ["::error ", "::warning ", "::notice "].iter().any(|k| l.starts_with(k))), "{}", lines);
         for line in lines.lines() {
             let (properties, _) = line[2..].split_once("::").unwrap();
@@ -213,7 +213,7 @@ proptest! {
             prop_assert!(names == ["file", "line", "col", "title"] || names == ["file", "title"], "{}", line);
         }
 
-        let text = markdown::render(&reports, &[], &mut at);
+        let text = markdown::render(&reports, &CommandEnd::default(), &mut at);
         let rows = cells(&text);
         prop_assert_eq!(rows.iter().filter(|n| **n == 7).count(), 2, "{}", &text);
         prop_assert_eq!(rows.iter().filter(|n| **n == 5).count(), rows.len() - 2, "{}", &text);
@@ -229,7 +229,7 @@ proptest! {
 fn long_reports_are_cut() {
     let long = "x".repeat(3_000);
     let reports: Vec<ConfirmReport> = (0..200).map(|_| with(&long)).collect();
-    let text = markdown::render(&reports, &[], &mut Hostile(long.clone()));
+    let text = markdown::render(&reports, &CommandEnd::default(), &mut Hostile(long.clone()));
     assert!(text.len() < 65_000, "{}", text.len());
     for what in ["models left out", "findings left out", "findings are left out"] {
         assert!(text.contains(what), "{what}: {text}");

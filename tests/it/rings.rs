@@ -238,12 +238,14 @@ fn a_ring_and_its_order_pairs_are_told_once() {
     let read: ConfirmReport = serde_json::from_str(&report.to_json()).unwrap();
     assert_eq!(read, report);
     let reports = [report];
-    let junit = junit::render(&reports, &[], &mut NoReplays);
+    let junit = junit::render(&reports, &CommandEnd::default(), &mut NoReplays);
     assert!(junit.contains("type=\"ring/harmful\"") && junit.matches("<testcase").count() == 1, "{junit}");
     let sarif = sarif::render(&reports, &CommandEnd::default(), &mut NoReplays);
     assert_eq!(sarif.matches("\"ruleId\": \"ring/harmful\"").count(), 1, "{sarif}");
-    assert!(github::render(&reports, &[], &mut NoReplays).starts_with("::error file=one.race,line=12"));
-    let page = markdown::render(&reports, &[], &mut NoReplays);
+    assert!(
+        github::render(&reports, &CommandEnd::default(), &mut NoReplays).starts_with("::error file=one.race,line=12")
+    );
+    let page = markdown::render(&reports, &CommandEnd::default(), &mut NoReplays);
     assert!(page.starts_with("## raceflip: 1 deadlock ring, 0 harmful pairs\n"), "{page}");
 }
 

@@ -225,7 +225,7 @@ pub(super) fn run(args: &Args, gate: &Gate, context: &mut CommandContext) -> Res
     let defines = args.campaign.defines.resolve();
     let which = if args.all_variants { Variants::All } else { Variants::AsWritten };
     let given = SuiteSelection { paths: &args.paths, defines: &defines, filter: &args.filter, which };
-    let Suite { cases, mut refused, left_out, inputs: _ } = Suite::load(&given, &Seeds::none(), &context.out)?;
+    let Suite { cases, mut refused, left_out, .. } = Suite::load(&given, &Seeds::none(), &context.out)?;
     let models: Vec<&Model> = cases.iter().map(|case| &case.model).collect();
     super::results(args, &models)?;
     let seeds = if args.save { Some(Seeds::to_keep(&args.saved)?) } else { None };
@@ -301,7 +301,7 @@ fn finish(
         _ => {
             let reports: Vec<ConfirmReport> = campaign.results.iter().map(|r| r.report.clone()).collect();
             let mut models = ReportedModels::new(known, out).allowing(allowed);
-            let text = format.render(&reports, (judged, exit), &mut models);
+            let text = format.render(&reports, (judged, exit, &campaign.refused), &mut models);
             format.print(&text.unwrap_or_default(), out);
         }
     }

@@ -294,7 +294,7 @@ fn one(args: &Args, gate: &Gate, context: &mut CommandContext) -> Result<ExitSta
         ReportFormat::Json => out.json(&json),
         _ => {
             let mut models = ReportedModels::new(vec![&model], out).allowing(plan.limits);
-            let text = args.result.format.render(std::slice::from_ref(&report), (&judged, exit), &mut models);
+            let text = args.result.format.render(std::slice::from_ref(&report), (&judged, exit, &[]), &mut models);
             args.result.format.print(&text.unwrap_or_default(), out);
         }
     }

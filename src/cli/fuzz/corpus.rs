@@ -60,8 +60,9 @@ impl OpenCorpus {
             None => None,
             Some((corpus, _)) if corpus.model != name || corpus.defines != defines => {
                 let of = corpus.defines.iter().map(|(name, n)| format!(" -D {name}={n}")).collect::<String>();
+                let what = if corpus.model == name { "with other constants" } else { "another model" };
                 return Err(Refusal::new(format_args!(
-                    "the corpus `{}` is of `{}{of}`: give another folder to --corpus",
+                    "the corpus `{}` is of `{}{of}`, {what}: give another folder to --corpus",
                     clean(&path.to_string_lossy()),
                     corpus.model
                 )));
@@ -116,7 +117,7 @@ impl OpenCorpus {
         let new = Corpus::new(self.model.clone(), plan, found, plan_of);
         let Some(there) = self.there.clone() else { return new };
         let all_were_performed = found.began as usize >= self.saved.len();
-        match new.clone().merged(there.clone()) {
+        match new.clone().merged(vec![there.clone()]) {
             Ok(joined) => joined,
             Err(_) if all_were_performed => new,
             Err(_) => there,

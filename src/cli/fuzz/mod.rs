@@ -19,7 +19,7 @@ use crate::cli::io::load::Model;
 use crate::cli::io::output::many;
 use crate::cli::io::reports::{ReportFormat, ReportedModels};
 use crate::cli::io::timer::{Timer, duration};
-use crate::cli::models::per_model::CommandModels;
+use crate::cli::models::per_model::{CommandModels, Visited};
 use crate::cli::run::shrink_mode;
 use crate::cli::{CommandContext, Refusal};
 use crate::formats::campaign::ConfirmReport;
@@ -146,8 +146,9 @@ pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus
     if !args.vary.vary.is_empty() && models.many {
         return Err(Refusal::new("--vary needs a single model: give one file"));
     }
-    let (status, found) = models
-        .reports_until(args.time, &args.result, context, |model, stop, context| one(&args, model, stop, context))?;
+    let Visited { status, reports: found, unread } =
+        models
+            .reports_until(args.time, &args.result, context, |model, stop, context| one(&args, model, stop, context))?;
     match args.result.format {
         ReportFormat::Text => {}
         ReportFormat::Json => {
@@ -157,7 +158,7 @@ pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus
         format => {
             let reports: Vec<ConfirmReport> = found.into_iter().flat_map(|found| found.campaigns).collect();
             let mut models = ReportedModels::new(Vec::new(), &context.out).allowing(args.limits.resolve());
-            let text = format.render(&reports, (&judged(&reports), status), &mut models);
+            let text = format.render(&reports, (&judged(&reports), status, &unread), &mut models);
             format.print(&text.unwrap_or_default(), &mut context.out);
         }
     }

@@ -22,6 +22,14 @@ pub(in crate::cli) fn outlive_limits() {
     }
 }
 
+// Whether Ctrl-C, or a request to terminate, has come.
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+/// Returns whether an interruption has set the flag of [`install`], and not the time alone.
+pub(in crate::cli) fn was_asked() -> bool {
+    ASKED.load(Ordering::Relaxed)
+}
+
 /// Installs the handler of Ctrl-C, and returns the flag that the first Ctrl-C (or a request to terminate) sets. It is
 /// installed only when a run watches the flag. Before that, for example while a model is read from a pipe, Ctrl-C ends
 /// the program as usual.
@@ -29,6 +37,7 @@ pub(in crate::cli) fn install() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let (flag, first) = (stop.clone(), OnceLock::new());
     let installed = ctrlc::set_handler(move || {
+        ASKED.store(true, Ordering::Relaxed);
         let since = first.get_or_init(Instant::now).elapsed();
         if flag.swap(true, Ordering::Relaxed) {
             if since > SAME {

@@ -40,6 +40,11 @@ pub(in crate::cli) enum ReportFormat {
 }
 
 impl ReportFormat {
+    /// Returns whether other tools read the result, and not people or programs of their own.
+    pub(in crate::cli) fn is_for_tools(self) -> bool {
+        !matches!(self, ReportFormat::Text | ReportFormat::Json)
+    }
+
     /// Renders the result of a test that ends with this status. `None` for text, which is printed during the test.
     pub(in crate::cli) fn test(self, report: &TestReport, exit: ExitStatus) -> Option<String> {
         // Paths are relative to the current folder, as in the reports of campaigns.
@@ -58,22 +63,22 @@ impl ReportFormat {
         })
     }
 
-    /// Renders a whole campaign with any number of reports, with the judgment of its gate and the status of its
-    /// command. `None` for the formats that this module does not render: text and JSON.
+    /// Renders a whole campaign with any number of reports, with the judgment of its gate, the status of its command and
+    /// the errors of what it could not read. `None` for the formats that this module does not render: text and JSON.
     pub(in crate::cli) fn render(
         self,
         reports: &[ConfirmReport],
-        (judged, exit): (&GateReport, ExitStatus),
+        (judged, exit, unread): (&GateReport, ExitStatus, &[String]),
         models: &mut ReportedModels<'_>,
     ) -> Option<String> {
-        let end = CommandEnd { gate: Some(judged.clone()), exit: Some(exit.number()) };
-        let gate = &end.failures();
+        let (gate, exit) = (Some(judged.clone()), Some(exit.number()));
+        let end = CommandEnd { gate, exit, unread: unread.to_vec() };
         Some(match self {
             ReportFormat::Text | ReportFormat::Json => return None,
-            ReportFormat::Junit => junit::render(reports, gate, models),
+            ReportFormat::Junit => junit::render(reports, &end, models),
             ReportFormat::Sarif => sarif::render(reports, &end, models),
-            ReportFormat::Github => github::render(reports, gate, models),
-            ReportFormat::Markdown => markdown::render(reports, gate, models),
+            ReportFormat::Github => github::render(reports, &end, models),
+            ReportFormat::Markdown => markdown::render(reports, &end, models),
         })
     }
 

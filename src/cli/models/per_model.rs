@@ -11,10 +11,11 @@ use crate::cli::io::reports::ReportFormat;
 use crate::cli::io::timer::Timer;
 use crate::cli::{CommandContext, Refusal};
 use crate::lang::variants::Defines;
+use std::cell::Cell;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Models of a command.
 pub(in crate::cli) struct CommandModels {
@@ -47,7 +48,7 @@ impl CommandModels {
         one: impl FnMut(&Model, &mut CommandContext) -> Result<(ExitStatus, Option<String>), Refusal>,
     ) -> Result<ExitStatus, Refusal> {
         let headings = (result.format == Format::Text).then_some(Headings { apart: !result.quiet });
-        let (status, reports) = self.visit(headings, context, stopped, one)?;
+        let Visited { status, reports, .. } = self.visit(headings, context, stopped, one)?;
         if result.format == Format::Json {
             context.out.json(&self.joined(&reports));
         }
@@ -65,7 +66,8 @@ impl CommandModels {
         context: &mut CommandContext,
         stopped: impl Fn() -> Option<&'static str>,
         mut one: impl FnMut(&Model, &mut CommandContext) -> Result<(ExitStatus, Option<T>), Refusal>,
-    ) -> Result<(ExitStatus, Vec<T>), Refusal> {
+    ) -> Result<Visited<T>, Refusal> {
+        let mut unread: Vec<String> = self.unread.iter().map(Refusal::plain).collect();
         let mut status = if self.unread.is_empty() { ExitStatus::Nothing } else { ExitStatus::Refused };
         self.unread.iter().for_each(|refusal| context.out.refuse(refusal));
         let mut reports = Vec::new();
@@ -80,6 +82,7 @@ impl CommandModels {
                 Err(refusal) if !self.many => return Err(refusal),
                 Err(refusal) => {
                     context.out.refuse(&refusal);
+                    unread.push(refusal.plain());
                     status = status.and(ExitStatus::Refused);
                     continue;
                 }
@@ -94,7 +97,7 @@ impl CommandModels {
             status = status.and(found);
             reports.extend(report);
         }
-        Ok((status, reports))
+        Ok(Visited { status, reports, unread })
     }
 
     /// Joins the JSON objects of all models: one object, or an array if there may be several models.
@@ -132,12 +135,41 @@ impl CommandModels {
         result: &ToolArgs,
         context: &mut CommandContext,
         mut one: impl FnMut(&Model, (&AtomicBool, &Timer), &mut CommandContext) -> Result<(ExitStatus, Option<T>), Refusal>,
-    ) -> Result<(ExitStatus, Vec<T>), Refusal> {
-        let (stop, timer) = clocked(time);
-        let stopped = || stop.load(Ordering::Relaxed).then(|| timer.why_stopped());
+    ) -> Result<Visited<T>, Refusal> {
+        let (stop, start) = (interrupt::install(), Instant::now());
+        let stopped = || stop.load(Ordering::Relaxed).then_some("interrupted");
         let headings = (result.format == ReportFormat::Text).then_some(Headings { apart: !result.quiet });
-        self.visit(headings, context, stopped, |model, context| one(model, (&stop, &timer), context))
+        // Each model has its share of the time that is left, so that all of them have some.
+        let left = Cell::new(self.paths.len() as u32);
+        let visited = self.visit(headings, context, stopped, |model, context| {
+            let share = time.map(|time| time.saturating_sub(start.elapsed()) / left.get().max(1));
+            left.set(left.get().saturating_sub(1));
+            let timer = Timer::start(share, stop.clone());
+            let result = one(model, (&stop, &timer), context);
+            // Only an interruption ends the command before the last model.
+            if timer.is_up() && !interrupt::was_asked() {
+                stop.store(false, Ordering::Relaxed);
+            }
+            result
+        });
+        match visited {
+            // A single model that cannot be read is in the report as well.
+            Err(refusal) if !self.many && result.format.is_for_tools() => {
+                context.out.refuse(&refusal);
+                let unread = vec![refusal.plain()];
+                Ok(Visited { status: ExitStatus::Refused, reports: Vec::new(), unread })
+            }
+            visited => visited,
+        }
     }
+}
+
+/// What a command has found in its models.
+pub(in crate::cli) struct Visited<T> {
+    pub(in crate::cli) status: ExitStatus,
+    pub(in crate::cli) reports: Vec<T>,
+    /// The errors of models that could not be read.
+    pub(in crate::cli) unread: Vec<String>,
 }
 
 // Headings of the text of several models.

@@ -20,6 +20,8 @@ pub(in crate::cli) struct Suite {
     pub(in crate::cli) left_out: usize,
     /// Models with inputs (constants with a declared range), and how many of these are among the variants.
     pub(in crate::cli) inputs: Vec<(String, InputCount)>,
+    /// Inputs that their models cannot have, each with the reason.
+    pub(in crate::cli) impossible: Vec<String>,
 }
 
 /// Choice of the variants of a model.
@@ -56,7 +58,8 @@ impl Case {
 impl Suite {
     pub(in crate::cli) fn load(asked: &SuiteSelection<'_>, seeds: &Seeds, out: &Output) -> Result<Self, Refusal> {
         let SuiteSelection { paths, defines: given, filter, which } = *asked;
-        let mut suite = Suite { cases: Vec::new(), refused: Vec::new(), left_out: 0, inputs: Vec::new() };
+        let mut suite =
+            Suite { cases: Vec::new(), refused: Vec::new(), left_out: 0, inputs: Vec::new(), impossible: Vec::new() };
         let mut unused: BTreeSet<&str> = given.iter().map(|(name, _)| name.as_str()).collect();
         let mut all_constants = BTreeSet::new();
         let (paths, unread) = models(paths)?;
@@ -120,10 +123,14 @@ impl Suite {
                 Refusal::Rendered(text)
             })
         };
+        // Values of an input that the model cannot have.
+        let open: Vec<String> = variants::open_ranges(&model.program, &own).map(|(name, _)| name.clone()).collect();
+        let varies = |defines: &Defines| defines.iter().any(|(name, _)| open.contains(name));
         let mut cases: Vec<Case> = Vec::new();
         for defines in all {
             match variant(&defines, "") {
                 Ok(model) => cases.push(Case { model, saved: Vec::new() }),
+                Err(refusal) if varies(&defines) => self.impossible.push(refusal.plain()),
                 Err(refusal) => self.refused.push(refusal),
             }
         }

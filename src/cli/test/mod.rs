@@ -5,7 +5,7 @@
 mod bless;
 mod text;
 
-use crate::base::clean;
+use crate::base::{clean, counted};
 use crate::campaign::{self, CampaignPlan, CampaignProgress, TestPlan, TestResult, TrialPlan};
 use crate::cli::args::{DefineArgs, JobArgs, LimitArgs, SeedArgs, ToolArgs, head, number_of_runs, workers};
 use crate::cli::confirm::gate;
@@ -228,6 +228,11 @@ pub(super) fn run(args: Args, context: &mut CommandContext) -> Result<ExitStatus
     for (name, InputCount { tested, possible }) in &suite.inputs {
         let (tested, possible, name) = (HumanCount(*tested), HumanCount(*possible), clean(name));
         context.out.note(format_args!("{name}: {tested} of {possible} inputs are variants"));
+    }
+    if let Some(first) = suite.impossible.first() {
+        let count = counted(suite.impossible.len() as u64, "input");
+        let why: Vec<String> = first.lines().map(clean).collect();
+        context.out.note(format_args!("{count} left out, because the model cannot have it: {}", why.join(" ")));
     }
     if let Some(text) = args.result.format.test(&report, exit) {
         args.result.format.print(&text, &mut context.out);

@@ -14,7 +14,7 @@
 //! how many are left out.
 
 use super::words::{self, Example};
-use super::{Finding, Pair, Replays, ReportEntry, Subject, all, atomicity, counted, place, rings};
+use super::{CommandEnd, Finding, Pair, Replays, ReportEntry, Subject, all, atomicity, counted, place, rings};
 use crate::base::clean;
 use crate::campaign::{RingFacts, Verdict, ViolationFacts};
 use crate::formats::campaign::ConfirmReport;
@@ -32,9 +32,11 @@ const LONGEST_COMMAND: usize = 1_000;
 
 /// Renders all reports as lines of workflow commands.
 #[must_use]
-pub fn render(reports: &[ConfirmReport], failures: &[GateFailure], replays: &mut dyn Replays) -> String {
-    let mut text = gate(failures);
-    text.push_str(&annotations(reports, replays, failures.len()));
+pub fn render(reports: &[ConfirmReport], end: &CommandEnd, replays: &mut dyn Replays) -> String {
+    let failures = end.failures();
+    let mut text = gate(&failures);
+    text.push_str(&unread(&end.unread, MOST.saturating_sub(failures.len())));
+    text.push_str(&annotations(reports, replays, failures.len() + end.unread.len()));
     // The limitations of all reports are one annotation of their own.
     let mut notes = Vec::new();
     for report in reports {
@@ -50,6 +52,15 @@ pub fn render(reports: &[ConfirmReport], failures: &[GateFailure], replays: &mut
         let _ = writeln!(text, "::warning title=raceflip%3A unknown::{}", escape_data(&notes.join("\n")));
     }
     text
+}
+
+/// Renders the errors of inputs that could not be read, at most so many.
+pub(super) fn unread(errors: &[String], most: usize) -> String {
+    let line = |error: &String| {
+        let lines: Vec<String> = error.lines().map(clean).collect();
+        format!("::error title=raceflip::{}\n", escape_data(&lines.join("\n")))
+    };
+    errors.iter().take(most).map(line).collect()
 }
 
 /// Renders the failures of the gate as errors. They come before all other annotations.

@@ -18,7 +18,7 @@
 
 use super::fuzzed::is_fuzzed;
 use super::words::{self, Example};
-use super::{Replays, ReportEntry, Subject, atomicity, entries, place, rings};
+use super::{CommandEnd, Replays, ReportEntry, Subject, atomicity, entries, place, rings};
 use crate::base::clean;
 use crate::campaign::{PairFacts, RingFacts, Verdict, ViolationFacts, ViolationVerdict};
 use crate::formats::campaign::ConfirmReport;
@@ -30,13 +30,14 @@ use std::collections::BTreeMap;
 
 /// Renders all reports as one XML document.
 #[must_use]
-pub fn render(reports: &[ConfirmReport], failures: &[GateFailure], replays: &mut dyn Replays) -> String {
+pub fn render(reports: &[ConfirmReport], end: &CommandEnd, replays: &mut dyn Replays) -> String {
     let command = if reports.iter().any(is_fuzzed) { "raceflip fuzz" } else { "raceflip confirm" };
     let mut document = Report::new(command);
     for report in reports {
         document.add_test_suite(suite(report, replays));
     }
-    gate(&mut document, failures);
+    unread(&mut document, &end.unread);
+    gate(&mut document, &end.failures());
     // The writer removes control characters, but not these two, which XML forbids as well.
     document.to_string().expect("texts can be written to memory").replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }
@@ -90,6 +91,22 @@ pub(super) fn class_name(path: &str, defines: &BTreeMap<String, i64>) -> String 
     let defines: Vec<String> = defines.iter().map(|(n, v)| format!("{n}={v}")).collect();
     let variant = if defines.is_empty() { String::new() } else { format!("[{}]", defines.join(",")) };
     clean(&format!("{}{variant}", stem.replace('/', ".")))
+}
+
+/// Adds the errors of inputs that could not be read as a suite of their own.
+pub(super) fn unread(document: &mut Report, errors: &[String]) {
+    if errors.is_empty() {
+        return;
+    }
+    let mut suite = TestSuite::new("what could not be read");
+    for (i, error) in errors.iter().enumerate() {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+        status.set_type("refused").set_message(clean(error.lines().next().unwrap_or_default()));
+        let lines: Vec<String> = error.lines().map(clean).collect();
+        status.set_description(lines.join("\n"));
+        suite.add_test_case(TestCase::new(format!("input {}", i + 1), status));
+    }
+    document.add_test_suite(suite);
 }
 
 /// Adds the failures of the gate as a suite of its own.

@@ -8,7 +8,7 @@
 use super::counts::{VerdictCounts, harmful_pairs};
 use super::fuzzed::is_fuzzed;
 use super::words::{self, Example};
-use super::{Replays, ReportEntry, Subject, all, atomicity, counted, place, rings};
+use super::{CommandEnd, Replays, ReportEntry, Subject, all, atomicity, counted, place, rings};
 use crate::campaign::{PairFacts, RingFacts, Verdict, ViolationFacts, ViolationVerdict};
 use crate::detect::Rank;
 use crate::formats::campaign::ConfirmReport;
@@ -23,11 +23,11 @@ const MOST_OF_TABLES: usize = 30_000;
 
 /// Renders all reports as GitHub Markdown.
 #[must_use]
-pub fn render(reports: &[ConfirmReport], failures: &[GateFailure], replays: &mut dyn Replays) -> String {
+pub fn render(reports: &[ConfirmReport], end: &CommandEnd, replays: &mut dyn Replays) -> String {
     let mut found: Vec<ReportEntry<'_>> = all(reports).collect();
     found.sort_by_key(|e| e.finding.importance());
     let mut text = format!("## raceflip: {}\n\n", headline(reports, &found));
-    text.push_str(&gate(failures));
+    text.push_str(&gate(&end.failures()));
     counts(&mut text, reports, replays);
     table(&mut text, &found, replays);
     let mut left_out = 0_u64;
@@ -39,11 +39,24 @@ pub fn render(reports: &[ConfirmReport], failures: &[GateFailure], replays: &mut
             text.push_str(&details);
         }
     }
+    for error in &end.unread {
+        let row = unread(error);
+        if text.len() + row.len() > MOST {
+            left_out += 1;
+        } else {
+            text.push_str(&row);
+        }
+    }
     if left_out > 0 {
         let what = counted(left_out, "finding");
         let _ = writeln!(text, "\nThe details of {what} are left out, because a comment has no room for them.");
     }
     text
+}
+
+/// Renders the error of an input that could not be read: its first line.
+pub(super) fn unread(error: &str) -> String {
+    format!("\n- {}\n", code(error.lines().next().unwrap_or_default()))
 }
 
 /// Renders the failures of the gate, one line for each.

@@ -87,10 +87,11 @@ pub trait Replays {
 /// let plan = CampaignPlan::new(&model);
 /// let found = confirm(&plan, CampaignContext { stop: &stop, progress: &NoProgress });
 /// let reports = [ConfirmReport::new("add.race", model.digest(), &plan, &found)];
-/// assert!(junit::render(&reports, &[], &mut NoReplays).contains("<testsuite name=\"add.race\""));
-/// assert!(sarif::render(&reports, &CommandEnd::default(), &mut NoReplays).contains("\"version\": \"2.1.0\""));
-/// assert!(github::render(&reports, &[], &mut NoReplays).starts_with("::error file=add.race,line=1"));
-/// assert!(markdown::render(&reports, &[], &mut NoReplays).contains("| harmful |"));
+/// let end = CommandEnd::default();
+/// assert!(junit::render(&reports, &end, &mut NoReplays).contains("<testsuite name=\"add.race\""));
+/// assert!(sarif::render(&reports, &end, &mut NoReplays).contains("\"version\": \"2.1.0\""));
+/// assert!(github::render(&reports, &end, &mut NoReplays).starts_with("::error file=add.race,line=1"));
+/// assert!(markdown::render(&reports, &end, &mut NoReplays).contains("| harmful |"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Default, Debug)]
@@ -109,6 +110,8 @@ pub struct CommandEnd {
     pub gate: Option<GateReport>,
     /// The exit status of the command.
     pub exit: Option<u8>,
+    /// The errors of inputs that could not be read.
+    pub unread: Vec<String>,
 }
 
 impl CommandEnd {

@@ -80,17 +80,7 @@ pub fn junit(report: &TestReport, failures: &[GateFailure]) -> String {
         }
         document.add_test_suite(suite);
     }
-    if !report.refused.is_empty() {
-        let mut suite = TestSuite::new("what could not be read");
-        for (i, refused) in report.refused.iter().enumerate() {
-            let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-            status.set_type("refused").set_message(clean(refused.lines().next().unwrap_or_default()));
-            let lines: Vec<String> = refused.lines().map(clean).collect();
-            status.set_description(lines.join("\n"));
-            suite.add_test_case(TestCase::new(format!("input {}", i + 1), status));
-        }
-        document.add_test_suite(suite);
-    }
+    super::junit::unread(&mut document, &report.refused);
     super::junit::gate(&mut document, failures);
     document.to_string().expect("texts can be written to memory").replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }
@@ -157,10 +147,7 @@ pub fn github(report: &TestReport, failures: &[GateFailure]) -> String {
         let says = super::github::escape_data(&lines.join("\n"));
         let _ = writeln!(text, "::error file={file}{at},title={title}::{says}");
     }
-    for refused in report.refused.iter().take(most.saturating_sub(failing().count())) {
-        let lines: Vec<String> = refused.lines().map(clean).collect();
-        let _ = writeln!(text, "::error title=raceflip::{}", super::github::escape_data(&lines.join("\n")));
-    }
+    text += &super::github::unread(&report.refused, most.saturating_sub(failing().count()));
     if errors > most {
         let left = errors - most;
         let says =
@@ -204,9 +191,7 @@ pub fn markdown(report: &TestReport, failures: &[GateFailure]) -> String {
         }
         rows.push(row);
     }
-    rows.extend(
-        report.refused.iter().map(|r| format!("\n- {}\n", super::markdown::code(r.lines().next().unwrap_or_default()))),
-    );
+    rows.extend(report.refused.iter().map(|error| super::markdown::unread(error)));
     for row in rows {
         if text.len() + row.len() > MOST {
             left_out += 1;

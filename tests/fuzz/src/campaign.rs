@@ -3,7 +3,7 @@
 
 use raceflip::formats::campaign::ConfirmReport;
 use raceflip::formats::campaigns::CampaignReport;
-use raceflip::formats::gate::GateFailure;
+use raceflip::formats::gate::{GateFailure, GateReport};
 use raceflip::formats::report::{CommandEnd, NoReplays, github, junit, markdown, sarif};
 
 /// Checks the reader of campaign results on these bytes.
@@ -30,9 +30,11 @@ pub fn check(bytes: &[u8]) {
 
 fn render(whole: &CampaignReport) {
     let reports: Vec<ConfirmReport> = whole.results.iter().map(|r| r.report.clone()).collect();
-    let failures = [GateFailure { on: "limits".to_owned(), count: 1, why: "what comes after is not known".to_owned() }];
+    let failure = GateFailure { on: "limits".to_owned(), count: 1, why: "what comes after is not known".to_owned() };
+    let gate = GateReport::new(vec!["limits".to_owned()], false, vec![failure]);
+    let end = CommandEnd { gate: Some(gate), exit: Some(1), unread: vec!["error: <![CDATA[\nno file".to_owned()] };
     for render in [github::render, junit::render, markdown::render] {
-        render(&reports, &failures, &mut NoReplays);
+        render(&reports, &end, &mut NoReplays);
     }
-    let _ = sarif::render(&reports, &CommandEnd::default(), &mut NoReplays);
+    let _ = sarif::render(&reports, &end, &mut NoReplays);
 }

@@ -49,7 +49,7 @@ const MOST_LOCATIONS: usize = 200_000;
 pub fn render(reports: &[ConfirmReport], end: &CommandEnd, replays: &mut dyn Replays) -> String {
     let mut entries: Vec<ReportEntry<'_>> =
         all(reports).filter(|e| e.finding.verdict() != Some(Verdict::Refuted)).collect();
-    let mut notes: Vec<String> = Vec::new();
+    let mut notes: Vec<String> = end.unread.clone();
     for report in reports {
         let variant = words::variant(&report.about, &place::path(&replays.path(&report.about.file)));
         notes.extend(words::caveats(report).into_iter().map(|c| format!("{variant}: {c}")));
@@ -71,7 +71,7 @@ pub fn render(reports: &[ConfirmReport], end: &CommandEnd, replays: &mut dyn Rep
         },
         automation_details: AutomationDetails { id },
         invocations: vec![Invocation::new(
-            reports.iter().all(|r| r.about.complete),
+            reports.iter().all(|r| r.about.complete) && end.unread.is_empty(),
             end,
             notes.iter().map(notification).collect(),
         )],

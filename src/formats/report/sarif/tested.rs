@@ -27,7 +27,7 @@ pub fn render(report: &TestReport, exit: Option<u8>) -> String {
         tested::caveats(v).into_iter().map(move |caveat| format!("{name}: {caveat}"))
     });
     let notes: Vec<String> = caveats.chain(report.refused.iter().cloned()).collect();
-    let end = CommandEnd { gate: report.gate.clone(), exit };
+    let end = CommandEnd { gate: report.gate.clone(), exit, unread: report.refused.clone() };
     let notification = |note: &String| Notification { level: "warning", message: text(note) };
     let run = ToolRun {
         tool: Tool {
