@@ -133,8 +133,8 @@ impl Corpus {
         Ok((corpus, tokens))
     }
 
-    /// Joins files: their runs, reduced again. The order of the files changes nothing: they are not joined one after the
-    /// other, since what the first two do not need may be what the third one would.
+    /// Joins files: their runs, reduced again. The order of the files changes nothing: they are not joined one after
+    /// the other, since what the first two do not need may be what the third one would.
     ///
     /// # Errors
     ///

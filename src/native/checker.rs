@@ -2,13 +2,15 @@
 
 use super::program::NativeProgram;
 use super::report;
+use super::run::dropping;
 use crate::base::mix;
 use crate::campaign::{
-    CampaignContext, CampaignPlan, FuzzPlan, NoProgress, PairFacts, PairReport, Verdict, confirm, fuzz,
+    CampaignContext, CampaignPlan, Confirmation, FailureReport, FuzzPlan, FuzzReport, NoProgress, PairFacts,
+    PairReport, Verdict, confirm, fuzz,
 };
 use crate::event::Outcome;
 use crate::exec::{LoopEnd, NoObserver, run};
-use crate::sched::{RandomWalk, Replay};
+use crate::sched::{RandomWalk, Replay, ScheduleRecorder};
 use crate::shrink::{Effort, shrink};
 use crate::token::Token;
 use crate::world::{Limits, Program, signature};
@@ -21,7 +23,7 @@ use std::sync::atomic::AtomicBool;
 const FIRST_RUNS: u64 = 16;
 
 // Maximum number of times that a campaign is begun anew because its runs have met new statements. A program that
-// computes its statements, as from a table of functions, may go on for ever.
+// computes its statements, as from a table of functions, may go on forever.
 const MOST_TABLES: usize = 32;
 
 /// How a closure is checked.
@@ -112,7 +114,7 @@ impl fmt::Display for CheckReport {
 ///
 /// # Panics
 ///
-/// A run fails: a thread panics, threads are blocked for ever, or two accesses of a [`Shared`](super::Shared) value
+/// A run fails: a thread panics, threads are blocked forever, or two accesses of a [`Shared`](super::Shared) value
 /// conflict. The panic has the report.
 ///
 /// # Examples
@@ -249,10 +251,15 @@ impl Checker {
 
     fn check_named(&self, name: &str, f: impl Fn() + Send + Sync + 'static) -> Result<CheckReport, Box<CheckFailure>> {
         let program = NativeProgram::new(name, f);
-        on_thread(|| self.checked(met(program, self)))
+        on_thread(|| {
+            let result = self.checked(&program);
+            // What the closure owns may have destructors with operations.
+            dropping(|| drop(program));
+            result
+        })
     }
 
-    fn checked(&self, program: NativeProgram) -> Result<CheckReport, Box<CheckFailure>> {
+    fn checked(&self, program: &NativeProgram) -> Result<CheckReport, Box<CheckFailure>> {
         let stop = AtomicBool::new(false);
         let context = || CampaignContext { stop: &stop, progress: &NoProgress };
         let plan = |program: &Arc<NativeProgram>| CampaignPlan {
@@ -261,24 +268,39 @@ impl Checker {
             jobs: self.jobs,
             ..CampaignPlan::of(program.clone())
         };
+        let Settled { program, result, mut lost } = self.met(program.clone());
+        if let Some((number, token)) = result {
+            return Err(Box::new(self.failure(&program, number, &token)));
+        }
         let fuzzing = FuzzPlan { runs: self.runs, keeps_going: false };
-        let (program, found) = settled(program, |program| fuzz(&plan(program), &fuzzing, context()));
+        let first = |found: &FuzzReport| found.failures.first().map(|failure| failure.report.signature.clone());
+        let fuzzed = settled((*program).clone(), first, |program| fuzz(&plan(program), &fuzzing, context()));
+        let (program, found) = (fuzzed.program, fuzzed.result);
+        lost = lost.or(fuzzed.lost);
         if let Some(failure) = found.failures.first() {
             let token = failure.report.evidence.token.parse().expect("a campaign writes tokens that can be read");
             return Err(Box::new(self.failure(&program, failure.run, &token)));
         }
-        if !self.confirms {
-            return Ok(CheckReport { runs: found.runs, pairs: Vec::new() });
+        if let Some(((_, limit), runs)) = found.limits.iter().next() {
+            return Err(Box::new(report::limited(*runs, *limit)));
         }
-        let again = NativeProgram::clone(&program);
-        let (program, confirmed) = settled(again, |program| confirm(&plan(program), context()));
-        let failing = confirmed.phase1.failures.iter().chain(confirmed.pairs.iter().flat_map(PairFacts::failures));
-        if let Some(failure) = failing.chain(&confirmed.unexplained).next() {
-            let token = failure.evidence.token.parse().expect("a campaign writes tokens that can be read");
-            return Err(Box::new(self.failure(&program, found.runs, &token)));
-        }
-        let pairs = confirmed.pairs.iter().map(|pair| checked_pair(&program, pair)).collect();
-        Ok(CheckReport { runs: found.runs, pairs })
+        let confirmed = self.confirms.then(|| {
+            let first = |found: &Confirmation| failures(found).next().map(|failure| failure.signature.clone());
+            settled((*program).clone(), first, |program| confirm(&plan(program), context()))
+        });
+        let pairs = match confirmed {
+            None => Vec::new(),
+            Some(Settled { program, result, lost: more }) => {
+                if let Some(failure) = failures(&result).next() {
+                    let token = failure.evidence.token.parse().expect("a campaign writes tokens that can be read");
+                    return Err(Box::new(self.failure(&program, found.runs, &token)));
+                }
+                lost = lost.or(more);
+                result.pairs.iter().map(|pair| checked_pair(&program, pair)).collect()
+            }
+        };
+        // A run has failed when its statements were not known yet, and no run has failed since.
+        lost.map_or(Ok(CheckReport { runs: found.runs, pairs }), |what| Err(Box::new(report::lost(&what))))
     }
 
     // Shrinks a failing run, performs it once more, and reports it.
@@ -302,50 +324,97 @@ impl Checker {
             "the token belongs to another check: this one has the name `{name}`"
         );
         on_thread(|| {
-            let stop = AtomicBool::new(false);
-            let (program, end) = settled(met(program, self), |program| {
-                let mut replay = Replay::new(Arc::new(token.schedule.clone()));
-                let mut machine = program.machine(token.limits);
-                run(&mut machine, &mut replay, token.seed, &mut NoObserver, &stop).end
-            });
-            match end {
-                LoopEnd::Diverged(divergence) => {
-                    panic!("the run cannot be replayed, because the code has changed: {divergence}")
-                }
-                LoopEnd::Outcome(outcome) if outcome != Outcome::Ok => {
-                    let again = Token { signature: signature(program.setup(), &outcome), ..token.clone() };
-                    Err(Box::new(report::failure(&program, 0, &again)))
-                }
-                _ => Ok(()),
+            let result = self.replayed(&program, &token);
+            dropping(|| drop(program));
+            result
+        })
+    }
+
+    fn replayed(&self, program: &NativeProgram, token: &Token) -> Result<(), Box<CheckFailure>> {
+        let stop = AtomicBool::new(false);
+        let met = self.met(program.clone()).program;
+        let none = |_: &LoopEnd| None;
+        let again = settled((*met).clone(), none, |program| {
+            let mut replay = Replay::new(Arc::new(token.schedule.clone()));
+            let mut machine = program.machine(token.limits);
+            run(&mut machine, &mut replay, token.seed, &mut NoObserver, &stop).end
+        });
+        match again.result {
+            LoopEnd::Diverged(divergence) => {
+                panic!("the run cannot be replayed, because the code has changed: {divergence}")
             }
+            LoopEnd::Outcome(outcome) if outcome != Outcome::Ok => {
+                let token = Token { signature: signature(again.program.setup(), &outcome), ..token.clone() };
+                Err(Box::new(report::failure(&again.program, 0, &token)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    // Meets the statements of a program by random runs. The result is the number and the token of the first of them that
+    // fails.
+    fn met(&self, program: NativeProgram) -> Settled<Option<(u64, Token)>> {
+        let stop = AtomicBool::new(false);
+        let first = |failed: &Option<(u64, Token)>| failed.as_ref().map(|(_, token)| token.signature.clone());
+        settled(program, first, |program| {
+            let mut machine = program.machine(self.limits);
+            let mut failed = None;
+            for number in 0..FIRST_RUNS {
+                let (seed, mut recorder) = (mix(self.seed, number), ScheduleRecorder::new());
+                let summary = run(&mut machine, &mut RandomWalk::new(), seed, &mut recorder, &stop);
+                let fails = summary.outcome().filter(|end| !matches!(end, Outcome::Ok | Outcome::Limit(..)));
+                if let (None, Some(outcome)) = (&failed, fails) {
+                    let token = Token {
+                        program: program.digest(),
+                        defines: Vec::new(),
+                        limits: self.limits,
+                        strategy: "random".to_owned(),
+                        seed,
+                        signature: signature(program.setup(), outcome),
+                        schedule: recorder.schedule(&machine.world),
+                    };
+                    failed = Some((number + 1, token));
+                }
+            }
+            failed
         })
     }
 }
 
-// Meets the statements of a program by random runs.
-fn met(program: NativeProgram, checker: &Checker) -> NativeProgram {
-    let stop = AtomicBool::new(false);
-    let (program, ()) = settled(program, |program| {
-        let mut machine = program.machine(checker.limits);
-        for number in 0..FIRST_RUNS {
-            run(&mut machine, &mut RandomWalk::new(), mix(checker.seed, number), &mut NoObserver, &stop);
-        }
-    });
-    NativeProgram::clone(&program)
+// The result of work with a program whose statements are all known.
+struct Settled<R> {
+    program: Arc<NativeProgram>,
+    result: R,
+    // A failure of earlier work, whose result was not used.
+    lost: Option<String>,
 }
 
 // Performs work with a program, and performs it anew with all statements that it has met, until it meets no new ones.
-fn settled<R>(program: NativeProgram, work: impl Fn(&Arc<NativeProgram>) -> R) -> (Arc<NativeProgram>, R) {
-    let mut program = Arc::new(program);
+// `fails` returns the failure that a result has.
+fn settled<R>(
+    program: NativeProgram,
+    fails: impl Fn(&R) -> Option<String>,
+    work: impl Fn(&Arc<NativeProgram>) -> R,
+) -> Settled<R> {
+    let (mut program, mut lost) = (Arc::new(program), None);
     for _ in 0..MOST_TABLES {
         let result = work(&program);
         match program.grown() {
-            None => return (program, result),
-            Some(grown) => program = Arc::new(grown),
+            None => return Settled { program, result, lost },
+            Some(grown) => {
+                lost = lost.or_else(|| fails(&result));
+                program = Arc::new(grown);
+            }
         }
     }
     let result = work(&program);
-    (program, result)
+    Settled { program, result, lost }
+}
+
+// Returns the failures of a campaign.
+fn failures(found: &Confirmation) -> impl Iterator<Item = &FailureReport> {
+    let of_pairs = found.pairs.iter().flat_map(PairFacts::failures);
+    found.phase1.failures.iter().chain(of_pairs).chain(&found.unexplained)
 }
 
 // Calls `f` on a thread of its own: a run that was given up in the middle of unwinding leaves its thread panicking.

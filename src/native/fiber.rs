@@ -1,7 +1,7 @@
 //! Coroutines, one for each thread of a run, and their stacks.
-#![allow(unsafe_code, reason = "a coroutine that is given up is reset without unwinding its stack")]
 
 use super::run::Give;
+use crate::event::SiteId;
 use crate::world::{Next, Reply};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
@@ -9,7 +9,7 @@ use corosensei::{Coroutine, CoroutineResult};
 type Switching = Coroutine<Reply, Next, (), DefaultStack>;
 
 // Size of a stack, in bytes of address space. Only what is touched becomes memory.
-const STACK: usize = 256 << 10;
+const STACK: usize = 1 << 20;
 
 // Maximum number of stacks that are kept for later runs.
 const MOST_STACKS: usize = 64;
@@ -35,8 +35,10 @@ pub(super) struct Fiber {
     switching: Option<Switching>,
     /// Way back from the coroutine, once it has started.
     pub(super) give: *const Give,
-    /// Number of panics of the user's code that unwind the stack now.
+    /// Number of panics of the user's code that unwind the stack now, as far as the panic hook was called for them.
     pub(super) panics: u32,
+    /// Place and message of the last panic.
+    pub(super) last: Option<(SiteId, String)>,
     /// Number of times that the end of the run was thrown through the stack.
     pub(super) thrown: u32,
     /// Whether the stack waits in the middle of unwinding.
@@ -45,7 +47,7 @@ pub(super) struct Fiber {
 
 impl Default for Fiber {
     fn default() -> Self {
-        Self { switching: None, give: std::ptr::null(), panics: 0, thrown: 0, halfway: false }
+        Self { switching: None, give: std::ptr::null(), panics: 0, last: None, thrown: 0, halfway: false }
     }
 }
 
@@ -71,16 +73,12 @@ impl Fiber {
         self.switching = Some(coroutine.0);
     }
 
-    /// Gives up the coroutine: no destructor on its stack runs, and what they would free is lost. Returns whether the
-    /// stack was in use.
-    pub(super) fn abandon(&mut self, stacks: &mut Stacks) -> bool {
-        let Some(mut switching) = self.switching.take() else { return false };
-        let used = switching.started() && !switching.done();
-        // SAFETY: nothing on this stack is resumed or looked at again. What borrows from it is on stacks of the same
-        // run, which are given up as well.
-        unsafe { switching.force_reset() };
-        stacks.give_back(switching.into_stack());
-        used
+    /// Gives up the coroutine: no destructor on its stack runs, and the stack is lost with all that it owns. It is not
+    /// used again, since code elsewhere may borrow from it: threads of a [`std::thread::scope`], for instance.
+    pub(super) fn abandon(&mut self) {
+        if let Some(switching) = self.switching.take() {
+            std::mem::forget(switching);
+        }
     }
 }
 

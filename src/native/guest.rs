@@ -12,8 +12,8 @@ use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 // Runs of this process so far.
 static RUNS: AtomicU64 = AtomicU64::new(0);
@@ -27,6 +27,16 @@ pub struct Native {
     body: Arc<dyn Fn() + Send + Sync>,
     // The run outlives all references to it: coroutines reach it by a pointer. Freed at the end.
     run: NonNull<Run>,
+    // Number of the run while it is not over, otherwise 0.
+    live: Arc<AtomicU64>,
+}
+
+// The runs of all guests of this process, by their number while they are not over.
+static GUESTS: Mutex<Vec<Weak<AtomicU64>>> = Mutex::new(Vec::new());
+
+/// Returns whether a run is not over.
+pub(super) fn is_live(number: u64) -> bool {
+    GUESTS.lock().iter().filter_map(Weak::upgrade).any(|live| live.load(Ordering::Acquire) == number)
 }
 
 impl Native {
@@ -38,7 +48,11 @@ impl Native {
     ) -> Self {
         panics::install();
         let run = Box::new(Run::new(known, met));
-        Self { setup, body, run: NonNull::from(Box::leak(run)) }
+        let live = Arc::new(AtomicU64::new(0));
+        let mut guests = GUESTS.lock();
+        guests.retain(|guest| guest.strong_count() > 0);
+        guests.push(Arc::downgrade(&live));
+        Self { setup, body, run: NonNull::from(Box::leak(run)), live }
     }
 
     // No coroutine runs when the guest uses this, so nothing else refers to the run.
@@ -53,12 +67,15 @@ impl Native {
         while run.fibers.len() <= thread.index() {
             run.fibers.add(Fiber::default());
         }
+        run.open += 1;
         run.fibers[thread] = Fiber::new(&mut run.stacks, move |give| {
             started(give);
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(job))
-                && !payload.is::<Ending>()
-            {
-                panics::failed(&*payload);
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(job)) {
+                if !payload.is::<Ending>() {
+                    panics::failed(&*payload);
+                }
+                // Its destructor is code of the user as well.
+                let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
             }
         });
         self.go(world, thread, Reply::Value(0))
@@ -78,6 +95,10 @@ impl Native {
             }
             None => {
                 coroutine.end(&mut run.stacks);
+                run.open -= 1;
+                if run.open == 0 {
+                    self.live.store(0, Ordering::Release);
+                }
                 Next::Finished
             }
         }
@@ -98,8 +119,8 @@ impl Native {
         run.over = true;
         // Code that never started may borrow from a stack.
         run.forget_jobs();
-        let Run { fibers, stacks, .. } = run;
-        fibers.iter_mut().for_each(|fiber| _ = fiber.abandon(stacks));
+        run.fibers.iter_mut().for_each(Fiber::abandon);
+        run.open = 0;
     }
 
     // Ends what is left of a run. Without open threads, the code that never started is dropped: the operations of its
@@ -110,11 +131,13 @@ impl Native {
         }
         let run = self.run();
         (run.over, run.drops) = (true, true);
-        let jobs = run.take_jobs();
-        // SAFETY: as in `go`; no operation reaches the world of a run that is over.
-        let drop_all = || unsafe { within(self.run.as_ptr(), std::ptr::null_mut(), ThreadId(0), || drop(jobs)) };
-        // A destructor that panics here belongs to no run.
-        let _ = catch_unwind(AssertUnwindSafe(drop_all));
+        for job in run.take_jobs() {
+            // SAFETY: as in `go`; no operation reaches the world of a run that is over.
+            let drop_job = || unsafe { within(self.run.as_ptr(), std::ptr::null_mut(), ThreadId(0), || drop(job)) };
+            // A destructor that panics here belongs to no run.
+            let _ = catch_unwind(AssertUnwindSafe(drop_job));
+        }
+        self.live.store(0, Ordering::Release);
     }
 }
 
@@ -133,17 +156,17 @@ pub(super) fn end(thread: ThreadId) {
                 // It swallows the end of the run again and again.
                 Some(_) => {
                     run.fibers[thread].put_back(coroutine);
-                    let Run { fibers, stacks, .. } = run;
-                    fibers[thread].abandon(stacks);
+                    run.fibers[thread].abandon();
                 }
                 None => coroutine.end(&mut run.stacks),
             }
+            run.open = run.open.saturating_sub(1);
         });
     } else {
         super::run::with(|run| {
             run.fibers[thread].put_back(coroutine);
-            let Run { fibers, stacks, .. } = run;
-            fibers[thread].abandon(stacks);
+            run.fibers[thread].abandon();
+            run.open = run.open.saturating_sub(1);
         });
     }
 }
@@ -157,6 +180,7 @@ impl Guest for Native {
         self.finish();
         let number = RUNS.fetch_add(1, Ordering::Relaxed) % NUMBERS + 1;
         self.run().renew(number);
+        self.live.store(number, Ordering::Release);
     }
 
     fn spawn(&mut self, world: &mut World, thread: ThreadId, how: Option<Op>) -> Next {
@@ -180,7 +204,7 @@ impl Guest for Native {
 
     fn has_unfinished(&self) -> bool {
         // SAFETY: as in `run`.
-        unsafe { self.run.as_ref() }.fibers.iter().any(Fiber::is_open)
+        unsafe { self.run.as_ref() }.open > 0
     }
 
     fn leave(&mut self, world: &mut World, ended_well: bool) {

@@ -12,6 +12,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const ID_BITS: u32 = 24;
 const MOST_IDS: u32 = (1 << ID_BITS) - 1;
 
+// Objects of this process so far.
+static OBJECTS: AtomicU64 = AtomicU64::new(0);
+
 // Run number 0, which no run has.
 const ELSEWHERE: u64 = 1;
 
@@ -20,13 +23,16 @@ const ELSEWHERE: u64 = 1;
 #[derive(Debug)]
 pub(super) struct Handle {
     named: AtomicU64,
+    // Number of the object in this process; 0 before its first operation. It moves with the object, and reaches no
+    // result.
+    number: AtomicU64,
     at: &'static Location<'static>,
 }
 
 impl Handle {
     /// Creates the handle of an object that is made at this place.
     pub(super) const fn new(at: &'static Location<'static>) -> Self {
-        Self { named: AtomicU64::new(0), at }
+        Self { named: AtomicU64::new(0), number: AtomicU64::new(0), at }
     }
 
     /// Returns the id of the object in this run. `make` names it, with the words for its kind. Outside of a run it is
@@ -49,24 +55,34 @@ impl Handle {
         kind: impl FnOnce() -> String,
         make: impl FnOnce(&mut Run, MadeName) -> u32,
     ) -> u32 {
-        let address = std::ptr::from_ref(self) as usize;
-        // A new object may have the address of one that is gone. It has no name yet.
         if run.over {
             // No operation has an effect any more.
             return 0;
         }
+        let number = self.number();
         if named != 0
-            && let Some(id) = run.shared(address)
+            && let Some(id) = run.shared(number)
         {
             return id;
         }
         let name = run.name_of_next(&format!("{} at {}:{}", kind(), self.at.file(), self.at.line()));
         let id = make(run, name);
-        run.share(address, id);
+        run.share(number, id);
         // An object that does not fit is named by its address alone.
         let fits = id <= MOST_IDS;
         self.named.store(if fits { run.number << ID_BITS | u64::from(id) } else { ELSEWHERE }, Ordering::Relaxed);
         id
+    }
+}
+
+impl Handle {
+    fn number(&self) -> u64 {
+        let known = self.number.load(Ordering::Relaxed);
+        if known != 0 {
+            return known;
+        }
+        let new = OBJECTS.fetch_add(1, Ordering::Relaxed) + 1;
+        self.number.compare_exchange(0, new, Ordering::Relaxed, Ordering::Relaxed).map_or_else(|other| other, |_| new)
     }
 }
 

@@ -11,12 +11,16 @@ use std::time::Duration;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HandlerThread {
     looper: ThreadId,
+    // Number of the run that the looper belongs to.
+    run: u64,
 }
 
 /// Posts tasks to a looper.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Handler {
     looper: ThreadId,
+    // Number of the run that the looper belongs to.
+    run: u64,
 }
 
 impl HandlerThread {
@@ -25,13 +29,14 @@ impl HandlerThread {
     #[must_use]
     pub fn start() -> Self {
         let id = value(perform(Op::SpawnLooper, SiteKind::SpawnLooper, "", Location::caller()));
-        Self { looper: ThreadId(u32::try_from(id).unwrap_or(0)) }
+        let run = with(|run| run.number).unwrap_or(0);
+        Self { looper: ThreadId(u32::try_from(id).unwrap_or(0)), run }
     }
 
     /// Returns a handler that posts to the looper.
     #[must_use]
     pub fn handler(&self) -> Handler {
-        Handler { looper: self.looper }
+        Handler { looper: self.looper, run: self.run }
     }
 
     /// Ends the looper: messages that have not begun are dropped, and later ones are refused.
@@ -47,13 +52,15 @@ impl HandlerThread {
     }
 
     fn end(&self, safely: bool, at: &'static Location<'static>) {
-        perform(Op::Quit { looper: self.looper, safely }, SiteKind::Quit, "", at);
+        let quit = Op::Quit { looper: self.looper, safely };
+        perform(if is_of(self.run) { quit } else { Op::Skip }, SiteKind::Quit, "", at);
     }
 
     /// Waits for the end of the looper.
     #[track_caller]
     pub fn join(&self) {
-        perform(Op::Join(self.looper), SiteKind::Join, "", Location::caller());
+        let join = Op::Join(self.looper);
+        perform(if is_of(self.run) { join } else { Op::Skip }, SiteKind::Join, "", Location::caller());
     }
 }
 
@@ -79,7 +86,7 @@ impl Handler {
     fn send(&self, task: Box<dyn FnOnce()>, time: PostTime, at: &'static Location<'static>) -> bool {
         let mut task = Some(task);
         let op = with(|run| {
-            (!run.over).then(|| Op::Post {
+            (!run.over && run.number == self.run).then(|| Op::Post {
                 target: Target::Thread(self.looper),
                 body: run.body("task"),
                 args: run.keep(task.take().expect("it is kept once")),
@@ -91,6 +98,11 @@ impl Handler {
         });
         value(perform(op.flatten().unwrap_or(Op::Skip), SiteKind::Post, "", at)) != 0
     }
+}
+
+// Returns whether this run has the number: the looper of another one has ended with it.
+fn is_of(number: u64) -> bool {
+    with(|run| run.number == number).unwrap_or(false)
 }
 
 /// Runs the tasks of the looper that runs, until it quits.

@@ -18,7 +18,7 @@
 //! - `fiber`: coroutines and their stacks.
 //! - `guest`: the [`Guest`](crate::world::Guest) that runs them.
 //! - `known`, `program`: the statements that runs have met, and the [`Program`](crate::world::Program).
-//! - `handle`: what a lock or an atomic is called in a run.
+//! - `handle`: what a lock or an atomic is called in a run. `hold`: who uses its value.
 //! - `panics`: panics as failures.
 //! - `checker`, `report`: a check, and its result as text.
 
@@ -26,6 +26,7 @@ mod checker;
 mod fiber;
 mod guest;
 mod handle;
+mod hold;
 mod known;
 pub mod looper;
 mod panics;

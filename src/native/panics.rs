@@ -4,16 +4,11 @@
 //! ordinary operations. If it comes to the root of the thread, the run fails.
 
 use super::run::with;
+use crate::base::Id;
 use crate::event::{FailureKind, Outcome, SiteId};
 use std::any::Any;
-use std::cell::RefCell;
 use std::panic::PanicHookInfo;
 use std::sync::Once;
-
-thread_local! {
-    // The place of the last panic of the run at hand, and its message.
-    static LAST: RefCell<Option<(SiteId, String)>> = const { RefCell::new(None) };
-}
 
 /// Installs the hook, once for the process. It keeps the place of a panic in a run, which prints nothing then, and
 /// leaves every other panic to the hook that was there before.
@@ -34,9 +29,13 @@ fn note(info: &PanicHookInfo<'_>) -> bool {
     let message = text(info.payload());
     with(|run| {
         let thread = run.thread;
-        run.fibers[thread].panics += 1;
+        if let Some(fiber) = run.fibers.get_mut(thread.index()) {
+            fiber.panics += 1;
+        }
         let site = info.location().map_or(SiteId(0), |at| run.failing(at));
-        LAST.with(|last| *last.borrow_mut() = Some((site, message)));
+        if let Some(fiber) = run.fibers.get_mut(thread.index()) {
+            fiber.last = Some((site, message));
+        }
     })
     .is_some()
 }
@@ -49,13 +48,14 @@ fn text(payload: &dyn Any) -> String {
 /// Ends the run: a panic with this payload has come to the root of the thread that runs.
 #[cold]
 pub(super) fn failed(payload: &dyn Any) {
-    let last = LAST.with(|last| last.borrow_mut().take());
     with(|run| {
         if run.over {
             return;
         }
-        let (site, message) = last.unwrap_or_else(|| (SiteId(0), text(payload)));
-        let thread = run.thread;
+        let (thread, message) = (run.thread, text(payload));
+        // The last panic of the thread may be another one, which it has caught before it threw an older payload again.
+        let last = run.fibers[thread].last.take().filter(|(_, of)| *of == message);
+        let site = last.map_or(SiteId(0), |(site, _)| site);
         let failure = run.world().failure(FailureKind::Exception, thread, "panic", &message, Some(site));
         run.world().end(Outcome::Failure(failure));
     });
@@ -63,5 +63,5 @@ pub(super) fn failed(payload: &dyn Any) {
 
 /// Returns whether a panic unwinds the stack of the thread that runs.
 pub(super) fn unwinds() -> bool {
-    std::thread::panicking() && with(|run| run.fibers[run.thread].panics > 0).unwrap_or(true)
+    std::thread::panicking() && with(|run| run.unwinds()).unwrap_or(true)
 }

@@ -45,6 +45,24 @@ pub(super) fn failure(program: &NativeProgram, number: u64, token: &Token) -> Ch
     CheckFailure { run: number, what, token, text }
 }
 
+/// Reports runs that have reached the limit of steps.
+pub(super) fn limited(runs: u64, limit: u64) -> CheckFailure {
+    let what = format!("{runs} of the runs reached the limit of {limit} steps");
+    let text = format!(
+        "{what}.\nA thread may wait in a loop for something that never comes. `Checker::steps` sets another limit.\n"
+    );
+    CheckFailure { run: 0, what, token: String::new(), text }
+}
+
+/// Reports a failure that came once and never again.
+pub(super) fn lost(signature: &str) -> CheckFailure {
+    let what = format!("a run failed, and no later one did: {}", clean(signature));
+    let text = format!(
+        "{what}\nSomething that the scheduler does not control decides: the first use of a static, the order of a HashMap,\nthe time, or an address.\n"
+    );
+    CheckFailure { run: 0, what, token: String::new(), text }
+}
+
 /// Returns a statement in words: `write at src/pool.rs:12:9`.
 pub(super) fn place(setup: &Setup, site: SiteId) -> String {
     let site = &setup.sites[site];

@@ -7,13 +7,13 @@
 use super::fiber::{Fiber, Stacks};
 use super::known::{Known, Met};
 use crate::base::{Id, IndexVec};
-use crate::event::{Args, BodyId, Op, SiteId, SiteKind, ThreadId, Value};
+use crate::event::{Args, BodyId, FailureKind, Op, Outcome, SiteId, SiteKind, ThreadId, Value};
 use crate::world::{MadeName, Next, Reply, World};
 use corosensei::Yielder;
 use parking_lot::Mutex;
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
-use std::panic::{Location, resume_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use xxhash_rust::xxh3::Xxh3Builder;
 
@@ -45,8 +45,15 @@ pub(super) struct Run {
     known: Arc<Known>,
     met: Arc<Mutex<BTreeSet<Met>>>,
     sites: Vec<KnownSite>,
-    // Ids of objects that another run has named as well, by their addresses.
-    shared: HashMap<usize, u32, Xxh3Builder>,
+    // Ids of objects that another run has named as well, by their numbers in this process.
+    shared: HashMap<u64, u32, Xxh3Builder>,
+    /// Number of threads that have not come to their ends.
+    pub(super) open: usize,
+    // Whether the thread of the operating system was panicking when the run began: a stack that was given up halfway
+    // leaves it so.
+    tainted: bool,
+    // Operations that code which never started has tried while it was dropped.
+    tries: u32,
     // Number of objects of each class so far.
     made: Vec<u32>,
 }
@@ -86,6 +93,9 @@ impl Run {
             met,
             sites: vec![none; SITES],
             shared: HashMap::default(),
+            open: 0,
+            tainted: false,
+            tries: 0,
             made: Vec::new(),
         }
     }
@@ -93,7 +103,8 @@ impl Run {
     /// Begins a run with this number.
     pub(super) fn renew(&mut self, number: u64) {
         self.number = number;
-        (self.over, self.drops) = (false, false);
+        (self.over, self.drops, self.tries) = (false, false, 0);
+        self.tainted = std::thread::panicking();
         self.fibers.clear();
         self.jobs.clear();
         self.shared.clear();
@@ -152,13 +163,13 @@ impl Run {
     }
 
     /// Returns the id of an object that another run has named, if this run has named it too.
-    pub(super) fn shared(&self, address: usize) -> Option<u32> {
-        self.shared.get(&address).copied()
+    pub(super) fn shared(&self, number: u64) -> Option<u32> {
+        self.shared.get(&number).copied()
     }
 
-    /// Records the id of an object by its address.
-    pub(super) fn share(&mut self, address: usize, id: u32) {
-        self.shared.insert(address, id);
+    /// Records the id of an object by its number.
+    pub(super) fn share(&mut self, number: u64, id: u32) {
+        self.shared.insert(number, id);
     }
 
     /// Lets another thread run, from within the one that runs. Returns what [`leave`](Self::leave) needs.
@@ -171,6 +182,17 @@ impl Run {
     /// Lets the thread run that ran before.
     pub(super) fn leave(&mut self, before: (ThreadId, *const Give)) {
         (self.thread, self.give) = before;
+    }
+
+    /// Returns whether a panic unwinds the stack of the thread that runs. The standard library knows it of the thread of
+    /// the operating system alone, on which other stacks of the run may wait halfway.
+    pub(super) fn unwinds(&self) -> bool {
+        let other = || {
+            let fibers = self.fibers.enumerate();
+            fibers.into_iter().any(|(thread, fiber)| thread != self.thread && fiber.halfway && fiber.is_open())
+        };
+        let panics = self.fibers.get(self.thread.index()).is_some_and(|fiber| fiber.panics > 0);
+        std::thread::panicking() && (panics || !self.tainted && !other())
     }
 
     /// Keeps the code of a new thread or task. Returns the arguments that lead to it.
@@ -226,11 +248,21 @@ pub(super) unsafe fn within<R>(run: *mut Run, world: *mut World, thread: ThreadI
         ((*run).world, (*run).thread, (*run).give) = (world, thread, give_of(run, thread));
         before
     };
-    let result = f();
+    // Also a panic leaves the pointers as they were.
+    let result = catch_unwind(AssertUnwindSafe(f));
     // SAFETY: as above.
     unsafe { ((*run).world, (*run).give, (*run).thread) = (before.0, before.1, before.2) };
     RUN.set(before.3);
-    result
+    result.unwrap_or_else(|payload| resume_unwind(payload))
+}
+
+/// Calls `f`, which drops things of the code under test outside of every run: the operations of their destructors have
+/// no effect.
+pub(super) fn dropping(f: impl FnOnce()) {
+    let mut run = Run::new(Arc::default(), Arc::default());
+    (run.over, run.drops) = (true, true);
+    // SAFETY: the run is used by nothing else, and no operation of a run that is over reaches its world.
+    unsafe { within(&raw mut run, std::ptr::null_mut(), ThreadId(0), f) };
 }
 
 // SAFETY: the run must be valid.
@@ -276,8 +308,12 @@ pub(super) fn perform_quietly(
         let site = run.site(at, kind, place);
         let thread = run.thread;
         run.world().pend(thread, op, Some(site));
-        let fiber = &mut run.fibers[thread];
-        fiber.halfway = fiber.panics > 0 && std::thread::panicking();
+        if std::thread::panicking() {
+            run.fibers[thread].halfway = run.unwinds();
+        } else {
+            // Whatever has panicked before was caught.
+            run.fibers[thread].panics = 0;
+        }
         Some(run.give)
     })
     .unwrap_or_else(|| outside());
@@ -319,6 +355,28 @@ fn outside() -> ! {
     )
 }
 
+/// Ends the thread that runs because of a mistake in the code under test, which the run reports as a failure. A panic
+/// in a destructor that runs because of a panic would end the process: then the thread is given up instead.
+#[cold]
+pub(super) fn stop(message: &str) -> ! {
+    let give = with(|run| {
+        let thread = run.thread;
+        if !run.over {
+            let failure = run.world().failure(FailureKind::Exception, thread, "misuse", message, None);
+            run.world().end(Outcome::Failure(failure));
+        }
+        if run.drops { std::ptr::null() } else { run.give }
+    });
+    match give {
+        Some(give) if std::thread::panicking() && !give.is_null() => {
+            // SAFETY: as in `give_way`. The coroutine is never resumed again.
+            unsafe { (*give).suspend(Next::Ended) };
+            unreachable!("a thread that was given up goes on")
+        }
+        _ => panic!("{message}"),
+    }
+}
+
 // The run is over. A stack that unwinds is not disturbed. Any other one is unwound now. Code that catches that meets it
 // again, and is left alone for the third time.
 #[cold]
@@ -326,13 +384,16 @@ fn outside() -> ! {
 fn end_of_run() -> Option<Reply> {
     let (unwinds, gives_up, give) = with(|run| {
         if run.drops {
+            run.tries += 1;
+            // More of them are a destructor that waits for what never comes.
+            assert!(run.tries < MOST_TRIES, "a destructor waits for a thread of a run that is over");
             return None;
         }
         let thread = run.thread;
         let fiber = &mut run.fibers[thread];
         fiber.thrown += 1;
         // A stack that was given up halfway leaves its OS thread panicking.
-        let unwinds = std::thread::panicking() && (fiber.panics > 0 || fiber.thrown > 1);
+        let unwinds = std::thread::panicking() && (fiber.panics > 0 || fiber.thrown > 1 || fiber.halfway);
         Some((unwinds, fiber.thrown > if unwinds { MOST_TRIES } else { 3 }, run.give))
     })
     .flatten()?;

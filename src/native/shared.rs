@@ -2,18 +2,15 @@
 #![allow(unsafe_code, reason = "a mark keeps conflicting uses of the value apart")]
 
 use super::handle::{Handle, short_name};
-use super::run::{perform, with};
+use super::hold::{Held, Holds};
+use super::run::{perform, stop, with};
 use crate::event::{FailureKind, Location as Place, Op, Outcome, SiteKind};
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
 
 const PLACE: &str = "Shared";
-
-// Value of the mark while a closure may change the value; otherwise the number of closures that look at it.
-const CHANGED: i32 = -1;
 
 /// A value in plain memory: its accesses have no order of their own, so two of them race if nothing else orders them.
 /// Clones are handles of the same value.
@@ -26,7 +23,7 @@ pub struct Shared<T> {
 
 struct Memory<T> {
     handle: Handle,
-    mark: AtomicI32,
+    mark: Holds,
     value: UnsafeCell<T>,
 }
 
@@ -39,7 +36,7 @@ impl<T> Shared<T> {
     #[track_caller]
     pub fn new(value: T) -> Self {
         let handle = Handle::new(Location::caller());
-        Self { memory: Arc::new(Memory { handle, mark: AtomicI32::new(0), value: UnsafeCell::new(value) }) }
+        Self { memory: Arc::new(Memory { handle, mark: Holds::new(), value: UnsafeCell::new(value) }) }
     }
 
     fn at(&self) -> Place {
@@ -93,23 +90,27 @@ impl<T> Shared<T> {
     }
 
     fn look<R>(&self, at: &'static Location<'static>, f: impl FnOnce(&T) -> R) -> R {
-        let _mark = self.mark(at, |mark| (mark != CHANGED).then_some(mark + 1), -1);
+        let _mark = self.mark(at, false);
         // SAFETY: the mark says that all others look as well.
         f(unsafe { &*self.memory.value.get() })
     }
 
     fn change<R>(&self, at: &'static Location<'static>, f: impl FnOnce(&mut T) -> R) -> R {
-        let _mark = self.mark(at, |mark| (mark == 0).then_some(CHANGED), 1);
-        // SAFETY: the mark says that nobody else uses the value.
+        let _mark = self.mark(at, true);
+        // SAFETY: the mark says that no other thread uses the value.
         f(unsafe { &mut *self.memory.value.get() })
     }
 
-    fn mark(&self, at: &'static Location<'static>, to: fn(i32) -> Option<i32>, back: i32) -> Mark<'_> {
+    fn mark(&self, at: &'static Location<'static>, whole: bool) -> Mark<'_> {
         let mark = &self.memory.mark;
-        if mark.fetch_update(Ordering::Acquire, Ordering::Relaxed, to).is_err() {
-            conflict::<T>(at);
+        match mark.take(whole) {
+            Ok(()) => Mark { mark, whole },
+            Err(Held::Here) => conflict::<T>(at),
+            Err(Held::Elsewhere) => {
+                mark.take_granted(whole);
+                Mark { mark, whole }
+            }
         }
-        Mark { mark, back }
     }
 }
 
@@ -118,22 +119,24 @@ impl<T> Shared<T> {
 fn conflict<T>(at: &'static Location<'static>) -> ! {
     let message = format!("two accesses of Shared<{}> at the same time", short_name::<T>());
     with(|run| {
-        let (thread, site) = (run.thread, run.failing(at));
-        let failure = run.world().failure(FailureKind::Exception, thread, "race", &message, Some(site));
-        run.world().end(Outcome::Failure(failure));
+        if !run.over {
+            let (thread, site) = (run.thread, run.failing(at));
+            let failure = run.world().failure(FailureKind::Exception, thread, "race", &message, Some(site));
+            run.world().end(Outcome::Failure(failure));
+        }
     });
-    // The run has failed already, so that this panic is no other failure.
-    panic!("{message}")
+    // The run has failed already, so that what follows is no other failure.
+    stop(&message)
 }
 
 struct Mark<'m> {
-    mark: &'m AtomicI32,
-    back: i32,
+    mark: &'m Holds,
+    whole: bool,
 }
 
 impl Drop for Mark<'_> {
     fn drop(&mut self) {
-        self.mark.fetch_add(self.back, Ordering::Release);
+        self.mark.give(self.whole);
     }
 }
 

@@ -7,7 +7,6 @@ use super::run::{Job, is_live, perform, perform_quietly, with};
 use super::sync::{milliseconds, value};
 use crate::event::{Op, SiteKind, ThreadId};
 use std::any::Any;
-use std::cell::RefCell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
@@ -21,6 +20,8 @@ type Slot<T> = Arc<Mutex<Option<T>>>;
 /// Handle of a thread, as [`std::thread::JoinHandle`].
 pub struct JoinHandle<T> {
     thread: Option<ThreadId>,
+    // Number of the run that the thread belongs to.
+    run: u64,
     result: Slot<T>,
 }
 
@@ -35,7 +36,7 @@ pub struct Builder {
 pub fn spawn<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
     let result: Slot<T> = Arc::default();
     let thread = fork("thread", job(f, result.clone()), Location::caller());
-    JoinHandle { thread, result }
+    JoinHandle { thread, run: number(), result }
 }
 
 // The code of a thread that leaves its result in a slot.
@@ -86,7 +87,7 @@ impl Builder {
         let result: Slot<T> = Arc::default();
         let name = self.name.as_deref().unwrap_or("thread");
         let thread = fork(name, job(f, result.clone()), Location::caller());
-        Ok(JoinHandle { thread, result })
+        Ok(JoinHandle { thread, run: number(), result })
     }
 }
 
@@ -98,7 +99,8 @@ impl<T> JoinHandle<T> {
     /// The thread has panicked. The run has failed then, so that only destructors at its end see this.
     #[track_caller]
     pub fn join(self) -> Result<T> {
-        if let Some(thread) = self.thread {
+        // A thread of another run has ended with it.
+        if let Some(thread) = self.thread.filter(|_| number() == self.run) {
             join(thread, Location::caller());
         }
         let value = self.result.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -109,8 +111,13 @@ impl<T> JoinHandle<T> {
     #[must_use]
     pub fn is_finished(&self) -> bool {
         let ended = |thread| with(|run| run.fibers.get(thread as usize).is_none_or(|fiber| !fiber.is_open()));
-        self.thread.is_none_or(|thread| ended(thread.0).unwrap_or(true))
+        self.thread.is_none_or(|thread| number() != self.run || ended(thread.0).unwrap_or(true))
     }
+}
+
+// Returns the number of the run at hand.
+fn number() -> u64 {
+    with(|run| run.number).unwrap_or(0)
 }
 
 // Waits for the end of a thread. At the end of a run, a destructor that joins a thread lets it be unwound first.
@@ -147,7 +154,7 @@ pub fn panicking() -> bool {
 
 /// A scope for threads that borrow, as [`std::thread::Scope`].
 pub struct Scope<'scope, 'env: 'scope> {
-    threads: RefCell<Vec<ThreadId>>,
+    threads: Mutex<Vec<ThreadId>>,
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
 }
@@ -162,10 +169,11 @@ pub struct ScopedJoinHandle<'scope, T> {
 #[track_caller]
 pub fn scope<'env, R>(f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R) -> R {
     let at = Location::caller();
-    let scope = Scope { threads: RefCell::default(), scope: PhantomData, env: PhantomData };
+    let scope = Scope { threads: Mutex::default(), scope: PhantomData, env: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
     // Each thread has ended before this returns or unwinds further: by itself, or because its stack was unwound.
-    for thread in scope.threads.take() {
+    let threads = std::mem::take(&mut *scope.threads.lock().unwrap_or_else(PoisonError::into_inner));
+    for thread in threads {
         if !is_live() || perform_quietly(Op::Join(thread), SiteKind::Join, "", at).is_none() {
             guest::end(thread);
         }
@@ -183,8 +191,8 @@ impl<'scope> Scope<'scope, '_> {
         // given up instead, its code is never touched again.
         let job = unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'scope>, Job>(job) };
         let thread = fork("scoped", job, Location::caller());
-        self.threads.borrow_mut().extend(thread);
-        ScopedJoinHandle { handle: JoinHandle { thread, result }, scope: PhantomData }
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner).extend(thread);
+        ScopedJoinHandle { handle: JoinHandle { thread, run: number(), result }, scope: PhantomData }
     }
 }
 

@@ -193,7 +193,7 @@ impl<G: Guest> Machine<G> {
     }
 
     /// Brings the threads of a run that is over to their ends: they run on for as many steps as the run had, and at
-    /// least [`AFTERWARDS`] steps, in turn. Nobody observes that, and the world stays as it is. What is left then is
+    /// least [`AFTERWARDS`] steps, in turn. No observer sees that, and the world stays as it is. What is left then is
     /// given up.
     #[cold]
     pub(crate) fn close(&mut self) {

@@ -5,7 +5,7 @@
 
 use super::sync::{Barrier, RwLock, Semaphore};
 use super::{Prefer, Setup, World};
-use crate::base::{Id, Rare};
+use crate::base::Id;
 use crate::event::{BarrierId, ConditionId, LockId, RwLockId, SemaphoreId, Value};
 
 /// Name of what a guest has made: a class of the [`Setup`] and the ordinal among what this run has made of that class,
@@ -39,13 +39,6 @@ pub(super) struct MadeNames {
 
 crate::clone_in_place!(MadeNames { cells, locks, conditions, rwlocks, semaphores, barriers });
 
-impl Rare for MadeNames {
-    fn is_unused(&self) -> bool {
-        let Self { cells, locks, conditions, rwlocks, semaphores, barriers } = self;
-        [cells, locks, conditions, rwlocks, semaphores, barriers].into_iter().all(Vec::is_empty)
-    }
-}
-
 impl MadeNames {
     pub(super) fn clear(&mut self) {
         let Self { cells, locks, conditions, rwlocks, semaphores, barriers } = self;
@@ -53,41 +46,49 @@ impl MadeNames {
     }
 }
 
-// The name of the thing with this id, if the run has made it. `declared` is the number of those that the setup declares.
+// The name of the thing with this id, if the run has made it. The setup declares as many of its kind as `declared`.
 fn made(all: &[MadeName], declared: usize, id: usize, setup: &Setup) -> String {
     let made = id.checked_sub(declared).and_then(|i| all.get(i));
     made.map_or_else(|| format!("#{id}"), |name| name.text(setup))
 }
 
 impl World {
+    fn made_names(&mut self) -> &mut MadeNames {
+        self.made.get_or_insert_default()
+    }
+
+    fn names_of(&self, kind: fn(&MadeNames) -> &Vec<MadeName>) -> &[MadeName] {
+        self.made.as_deref().map_or(&[], |made| kind(made).as_slice())
+    }
+
     /// Adds a variable with its first value.
     pub fn make_cell(&mut self, name: MadeName, value: Value) -> u32 {
         self.memory.cells.push(value);
-        self.made.cells.push(name);
+        self.made_names().cells.push(name);
         (self.memory.cells.len() - 1) as u32
     }
 
     /// Adds a lock.
     pub fn make_lock(&mut self, name: MadeName, reentrant: bool) -> LockId {
-        self.made.locks.push(name);
+        self.made_names().locks.push(name);
         self.locks.add(|lock| lock.renew(reentrant, None))
     }
 
     /// Adds a condition.
     pub fn make_condition(&mut self, name: MadeName) -> ConditionId {
-        self.made.conditions.push(name);
+        self.made_names().conditions.push(name);
         self.conditions.add(Vec::new())
     }
 
     /// Adds a reader-writer lock.
     pub fn make_rwlock(&mut self, name: MadeName, prefer: Prefer) -> RwLockId {
-        self.made.rwlocks.push(name);
+        self.made_names().rwlocks.push(name);
         self.rwlocks.add(RwLock::new(prefer))
     }
 
     /// Adds a semaphore with this many permits.
     pub fn make_semaphore(&mut self, name: MadeName, count: i64) -> SemaphoreId {
-        self.made.semaphores.push(name);
+        self.made_names().semaphores.push(name);
         let id = self.semaphores.add(Semaphore::default());
         self.semaphores[id].renew(count);
         id
@@ -95,7 +96,7 @@ impl World {
 
     /// Adds a barrier for this many parties.
     pub fn make_barrier(&mut self, name: MadeName, parties: i64) -> BarrierId {
-        self.made.barriers.push(name);
+        self.made_names().barriers.push(name);
         let id = self.barriers.add(Barrier::default());
         self.barriers[id].renew(parties);
         id
@@ -109,7 +110,9 @@ impl World {
 
     /// Removes what the last run has made.
     pub(super) fn forget_made(&mut self) {
-        self.made.clear();
+        if let Some(made) = &mut self.made {
+            made.clear();
+        }
         self.conditions.truncate(self.setup.conditions.len());
         self.rwlocks.truncate(self.setup.rwlocks.len());
         self.semaphores.truncate(self.setup.semaphores.len());
@@ -120,7 +123,7 @@ impl World {
     #[must_use]
     pub fn cell_name(&self, cell: u32) -> String {
         let (declared, id) = (&self.setup.cell_names, cell as usize);
-        let other = || made(&self.made.cells, declared.len(), id, &self.setup);
+        let other = || made(self.names_of(|made| &made.cells), declared.len(), id, &self.setup);
         declared.get(id).cloned().unwrap_or_else(other)
     }
 
@@ -133,7 +136,7 @@ impl World {
         match self.setup.locks.get(lock.index()) {
             Some((name, reentrant)) => format!("{} {name}", if *reentrant { "lock" } else { "mutex" }),
             // No model has both locks that are made and objects with monitors.
-            None => made(&self.made.locks, self.setup.locks.len(), lock.index(), &self.setup),
+            None => made(self.names_of(|made| &made.locks), self.setup.locks.len(), lock.index(), &self.setup),
         }
     }
 
@@ -141,7 +144,7 @@ impl World {
     #[must_use]
     pub fn condition_name(&self, id: ConditionId) -> String {
         let declared = &self.setup.conditions;
-        let other = || made(&self.made.conditions, declared.len(), id.index(), &self.setup);
+        let other = || made(self.names_of(|made| &made.conditions), declared.len(), id.index(), &self.setup);
         declared.get(id.index()).cloned().unwrap_or_else(other)
     }
 
@@ -149,7 +152,7 @@ impl World {
     #[must_use]
     pub fn rwlock_name(&self, id: RwLockId) -> String {
         let declared = &self.setup.rwlocks;
-        let other = || made(&self.made.rwlocks, declared.len(), id.index(), &self.setup);
+        let other = || made(self.names_of(|made| &made.rwlocks), declared.len(), id.index(), &self.setup);
         declared.get(id.index()).map_or_else(other, |(name, _)| name.clone())
     }
 
@@ -157,7 +160,7 @@ impl World {
     #[must_use]
     pub fn semaphore_name(&self, id: SemaphoreId) -> String {
         let declared = &self.setup.semaphores;
-        let other = || made(&self.made.semaphores, declared.len(), id.index(), &self.setup);
+        let other = || made(self.names_of(|made| &made.semaphores), declared.len(), id.index(), &self.setup);
         declared.get(id.index()).map_or_else(other, |(name, _)| name.clone())
     }
 
@@ -165,7 +168,7 @@ impl World {
     #[must_use]
     pub fn barrier_name(&self, id: BarrierId) -> String {
         let declared = &self.setup.barriers;
-        let other = || made(&self.made.barriers, declared.len(), id.index(), &self.setup);
+        let other = || made(self.names_of(|made| &made.barriers), declared.len(), id.index(), &self.setup);
         declared.get(id.index()).map_or_else(other, |(name, _)| name.clone())
     }
 }

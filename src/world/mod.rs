@@ -168,7 +168,7 @@ pub struct World {
     // The pools of the program.
     pools: Vec<pools::PoolState>,
     // What a guest has made during the run, besides objects.
-    made: made::MadeNames,
+    made: Option<Box<made::MadeNames>>,
     // Threads that were forked or spawned in this step and have not run to their first operation yet.
     newborn: Vec<ThreadId>,
     memory_changed: bool,
@@ -273,7 +273,7 @@ impl World {
             jobs: jobs::Jobs::default(),
             pools: vec![pools::PoolState::default(); setup.pools.len()],
             newborn: Vec::new(),
-            made: made::MadeNames::default(),
+            made: None,
             memory_changed: false,
             changed: ANYTHING,
             refused_posts: 0,

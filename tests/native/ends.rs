@@ -55,7 +55,7 @@ fn a_destructor_may_join() {
     assert!(failure.what.contains("it was quick"), "{failure}");
 }
 
-// A thread that waits for ever is given up, also if it catches everything.
+// A thread that waits forever is given up, also if it catches everything.
 #[test]
 fn a_thread_that_waits_for_ever_is_given_up() {
     let failure = failure(|| {
@@ -151,6 +151,153 @@ fn real_locks_are_given_back() {
     });
     assert!(failure.what.contains("in the middle"), "{failure}");
     assert!(REAL.try_lock().is_ok());
+}
+
+// A stack that was given up may be borrowed from: real threads go on to read it.
+#[test]
+fn a_stack_that_was_given_up_is_not_used_again() {
+    let read = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let seen = read.clone();
+    let failure = failure(move || {
+        let local = AtomicU64::new(7);
+        let lock = Mutex::new(());
+        std::mem::forget(lock.lock());
+        let (local, seen) = (&local, &seen);
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                for _ in 0..20 {
+                    seen.lock().unwrap().push(local.load(std::sync::atomic::Ordering::SeqCst));
+                    std::thread::sleep(std::time::Duration::from_micros(200));
+                }
+            });
+            let _ = lock.lock();
+        });
+    });
+    assert!(failure.what.starts_with("deadlock"), "{failure}");
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    assert!(read.lock().unwrap().iter().all(|value| *value == 7));
+}
+
+// The code of a message that never runs is dropped with everything that it owns, whatever its destructors do.
+#[test]
+fn destructors_of_messages_that_never_run_have_no_effect() {
+    struct Adds(Arc<AtomicUsize>, Arc<Mutex<bool>>);
+    impl Drop for Adds {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, SEQ);
+            drop(self.1.lock());
+            raceflip::native::sync::Barrier::new(1).wait();
+            thread::yield_now();
+        }
+    }
+    passes(|| {
+        let adds = Adds(Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(false)));
+        let looper = raceflip::native::looper::HandlerThread::start();
+        looper.handler().post_delayed(std::time::Duration::from_secs(5), move || drop(adds));
+        looper.quit();
+    });
+}
+
+#[test]
+fn a_thread_that_spins_is_a_failure() {
+    let failure = Checker::new().name("test").runs(20).steps(500).try_check(|| {
+        loop {
+            thread::yield_now();
+        }
+    });
+    assert!(failure.unwrap_err().what.contains("reached the limit of 500 steps"));
+}
+
+// A failure that comes once is reported although its statements were not known then.
+#[test]
+fn a_failure_that_comes_once_is_told() {
+    static RUNS: AtomicU64 = AtomicU64::new(0);
+    let failure = failure(|| {
+        thread::spawn(|| ()).join().unwrap();
+        assert_ne!(RUNS.fetch_add(1, std::sync::atomic::Ordering::SeqCst), 3, "the fourth run");
+    });
+    assert!(failure.what.contains("no later one did"), "{failure}");
+}
+
+// A destructor that locks while a panic unwinds the stack poisons nothing, as in the standard library.
+#[test]
+fn a_lock_that_a_destructor_takes_is_not_poisoned() {
+    struct Adds<'l>(&'l Mutex<u32>);
+    impl Drop for Adds<'_> {
+        fn drop(&mut self) {
+            *self.0.lock().unwrap() += 1;
+        }
+    }
+    passes(|| {
+        let lock = Mutex::new(0);
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let _adds = (Adds(&lock), Adds(&lock));
+            panic!("it unwinds");
+        }));
+        assert!(caught.is_err() && !lock.is_poisoned());
+        assert_eq!(*lock.lock().unwrap(), 2);
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let _guard = lock.lock().unwrap();
+            std::panic::resume_unwind(Box::new(()));
+        }));
+        assert!(caught.is_err() && lock.is_poisoned());
+    });
+}
+
+// The locks of statics are free when the next run begins, also if a run has ended in a deadlock that holds them.
+#[test]
+fn a_deadlock_of_statics_is_told() {
+    static A: Mutex<u32> = Mutex::new(0);
+    static B: Mutex<u32> = Mutex::new(0);
+    let failure = failure(|| {
+        let other = thread::spawn(|| {
+            let _b = B.lock().unwrap();
+            *A.lock().unwrap() += 1;
+        });
+        {
+            let _a = A.lock().unwrap();
+            *B.lock().unwrap() += 1;
+        }
+        other.join().unwrap();
+    });
+    assert!(failure.what.starts_with("deadlock"), "{failure}");
+}
+
+#[test]
+fn handles_of_another_run_lead_nowhere() {
+    use raceflip::native::looper::{Handler, HandlerThread};
+    static OLD: std::sync::Mutex<Option<(thread::JoinHandle<()>, Handler)>> = std::sync::Mutex::new(None);
+    passes(|| {
+        let old = OLD.lock().unwrap().take();
+        if let Some((thread, handler)) = old {
+            assert!(thread.is_finished() && !handler.post(|| ()));
+            let _ = thread.join();
+        }
+        let looper = HandlerThread::start();
+        let handle = thread::spawn(|| ());
+        *OLD.lock().unwrap() = Some((handle, looper.handler()));
+        looper.quit();
+    });
+}
+
+// The closure is dropped after the check, with what it owns.
+#[test]
+fn what_the_closure_owns_is_dropped_quietly() {
+    let owned = Locks(Arc::new(Mutex::new(0)));
+    let failure = failure(move || {
+        let _borrowed = &owned;
+        counter();
+    });
+    assert!(failure.what.contains("an increment was lost"), "{failure}");
+}
+
+#[test]
+fn threads_have_room_for_a_large_frame() {
+    passes(|| {
+        let large = std::hint::black_box([1u8; 400_000]);
+        thread::yield_now();
+        assert_eq!(large.iter().map(|byte| u64::from(*byte)).sum::<u64>(), 400_000);
+    });
 }
 
 // What a run owns is freed at its end: all values that runs have made are dropped, but those of stacks that were given

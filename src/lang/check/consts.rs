@@ -233,8 +233,8 @@ impl Checker {
         Some(from..to)
     }
 
-    // Reports a range whose ends depend on a constant that has a range itself: which values are possible would depend on
-    // the other value.
+    // Reports a range whose ends depend on a constant that has a range itself: which values are possible would depend
+    // on the other value.
     fn refuse_open_ends(&mut self, name: &ast::Name, range: &ast::Range, consts: &IndexMap<&str, Constant<'_>>) {
         let mut open: Vec<&str> = [&range.from, &range.to].into_iter().flat_map(needs).collect();
         let mut seen = BTreeSet::new();

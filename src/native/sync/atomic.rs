@@ -2,7 +2,7 @@
 
 use crate::event::{Location as Place, Op, SiteKind};
 use crate::native::handle::Handle;
-use crate::native::run::{perform, with};
+use crate::native::run::{is_live, perform, with};
 use std::fmt;
 use std::panic::Location;
 pub use std::sync::atomic::{Ordering, compiler_fence};
@@ -52,8 +52,10 @@ impl Cell {
     // Tells the world the new value after an update.
     #[inline]
     fn updated(&self, kind: &'static str, new: i64) {
-        let cell = self.at(kind, new).cell;
-        with(|run| run.world().ride(cell, new));
+        if is_live() {
+            let cell = self.at(kind, new).cell;
+            with(|run| run.world().ride(cell, new));
+        }
     }
 }
 
@@ -180,7 +182,7 @@ macro_rules! atomic {
                 Err(old)
             }
 
-            /// Returns the value: nobody else can refer to it.
+            /// Returns the value: no other code can refer to it.
             pub fn get_mut(&mut self) -> &mut $value {
                 self.value.get_mut()
             }
@@ -348,7 +350,7 @@ impl<T> AtomicPtr<T> {
         self.compare_exchange(current, new, success, failure)
     }
 
-    /// Returns the pointer: nobody else can refer to it.
+    /// Returns the pointer: no other code can refer to it.
     pub fn get_mut(&mut self) -> &mut *mut T {
         self.value.get_mut()
     }

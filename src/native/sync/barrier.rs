@@ -44,7 +44,7 @@ impl Barrier {
         // A thread that had to wait has come back from the second half of the operation.
         let is_last = |run: &mut Run| {
             let thread = run.thread;
-            matches!(run.world().thread(thread).pending, Op::Arrive(_))
+            !run.over && matches!(run.world().thread(thread).pending, Op::Arrive(_))
         };
         BarrierWaitResult(with(is_last).unwrap_or(false))
     }

@@ -53,8 +53,9 @@ impl Poison {
     }
 
     // Sets it if a panic unwinds the stack of the thread that gives the lock back. The end of a run is no panic.
-    pub(super) fn note(&self) {
-        if is_live() && super::panics::unwinds() {
+    // A panic that unwound it already when the lock was acquired does not count.
+    pub(super) fn note(&self, unwound: bool) {
+        if !unwound && is_live() && super::panics::unwinds() {
             self.0.store(true, Ordering::Relaxed);
         }
     }

@@ -3,14 +3,14 @@
 
 use super::{LockResult, Poison, PoisonError, TryLockError, TryLockResult, value};
 use crate::event::{Acquisition, LockId, Op, SiteKind};
-use crate::native::guest;
 use crate::native::handle::{Handle, short_name};
-use crate::native::run::{is_live, perform, perform_quietly, with};
+use crate::native::hold::Holds;
+use crate::native::panics::unwinds;
+use crate::native::run::{is_live, perform, perform_quietly};
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 const PLACE: &str = "Mutex";
 
@@ -18,7 +18,7 @@ const PLACE: &str = "Mutex";
 pub struct Mutex<T: ?Sized> {
     handle: Handle,
     // Whether a guard exists. The world knows as well, but only of its own run.
-    held: AtomicBool,
+    held: Holds,
     poison: Poison,
     value: UnsafeCell<T>,
 }
@@ -33,6 +33,8 @@ unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 pub struct MutexGuard<'m, T: ?Sized> {
     lock: &'m Mutex<T>,
     at: &'static Location<'static>,
+    // Whether a panic unwound the stack already when the lock was acquired.
+    unwound: bool,
     // A guard stays on its thread.
     stays: std::marker::PhantomData<*const ()>,
 }
@@ -46,7 +48,7 @@ impl<T> Mutex<T> {
     pub const fn new(value: T) -> Self {
         Self {
             handle: Handle::new(Location::caller()),
-            held: AtomicBool::new(false),
+            held: Holds::new(),
             poison: Poison::new(),
             value: UnsafeCell::new(value),
         }
@@ -95,7 +97,7 @@ impl<T: ?Sized> Mutex<T> {
         let of = Acquisition::Lock(self.id());
         let taken = match perform(Op::AcquireFor { of, timeout: 0 }, SiteKind::Acquire, PLACE, at) {
             Some(reply) => value(Some(reply)) != 0,
-            None => !self.held.load(Ordering::Acquire),
+            None => self.held.is_free(true),
         };
         if !taken {
             return Err(TryLockError::WouldBlock);
@@ -103,7 +105,7 @@ impl<T: ?Sized> Mutex<T> {
         self.guard(at).map_err(TryLockError::Poisoned)
     }
 
-    /// Returns the value: nobody else can refer to it.
+    /// Returns the value: no other code can refer to it.
     ///
     /// # Errors
     ///
@@ -127,34 +129,16 @@ impl<T: ?Sized> Mutex<T> {
     // Takes the guard that the world has granted.
     #[inline]
     pub(super) fn guard(&self, at: &'static Location<'static>) -> LockResult<MutexGuard<'_, T>> {
-        if self.held.swap(true, Ordering::Acquire) {
-            self.is_taken();
-        }
-        self.poison.result(MutexGuard { lock: self, at, stays: std::marker::PhantomData })
-    }
-
-    // A guard exists although the world has granted another one. At the end of a run a destructor wants what another
-    // stack holds, which has not been unwound yet: it is unwound now. Otherwise two checks use one lock at a time.
-    #[cold]
-    fn is_taken(&self) {
-        if is_live() {
-            panic!("a lock is used by two checks at the same time: a static belongs to one check at a time");
-        }
-        let threads = with(|run| run.fibers.ids().rev().collect::<Vec<_>>()).unwrap_or_default();
-        for thread in threads {
-            guest::end(thread);
-            if !self.held.swap(true, Ordering::Acquire) {
-                return;
-            }
-        }
-        panic!("a destructor waits for itself at the end of a run");
+        self.held.take_granted(true);
+        let guard = MutexGuard { lock: self, at, unwound: unwinds(), stays: std::marker::PhantomData };
+        self.poison.result(guard)
     }
 
     /// Gives the guard back, for a wait: the world has given the lock back already, or will do so in the same step.
     pub(super) fn release_for_wait(guard: MutexGuard<'_, T>) -> &Self {
         let lock = guard.lock;
         std::mem::forget(guard);
-        lock.held.store(false, Ordering::Release);
+        lock.held.give(true);
         lock
     }
 }
@@ -180,13 +164,11 @@ impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.lock.poison.note();
-        }
+        self.lock.poison.note(self.unwound);
         if is_live() {
             perform_quietly(Op::Release(self.lock.id()), SiteKind::Release, PLACE, self.at);
         }
-        self.lock.held.store(false, Ordering::Release);
+        self.lock.held.give(true);
     }
 }
 

@@ -101,7 +101,7 @@ impl<T> OnceLock<T> {
     /// Returns the value, if it was written.
     #[track_caller]
     pub fn get(&self) -> Option<&T> {
-        // SAFETY: nobody writes the value after `once` is over.
+        // SAFETY: no thread writes the value after `once` is over.
         if self.once.is_completed() { unsafe { (*self.value.get()).as_ref() } } else { None }
     }
 
@@ -128,7 +128,7 @@ impl<T> OnceLock<T> {
         self.get().expect("it was initialized")
     }
 
-    /// Returns the value, if it was written: nobody else can refer to it.
+    /// Returns the value, if it was written: no other code can refer to it.
     pub fn get_mut(&mut self) -> Option<&mut T> {
         self.value.get_mut().as_mut()
     }

@@ -3,27 +3,24 @@
 
 use super::{LockResult, Poison, PoisonError, TryLockError, TryLockResult, value};
 use crate::event::{Acquisition, Op, RwLockId, SiteKind};
-use crate::native::guest;
 use crate::native::handle::{Handle, short_name};
-use crate::native::run::{is_live, perform, perform_quietly, with};
+use crate::native::hold::Holds;
+use crate::native::panics::unwinds;
+use crate::native::run::{is_live, perform, perform_quietly};
 use crate::world::Prefer;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
-use std::sync::atomic::{AtomicI32, Ordering};
 
 const PLACE: &str = "RwLock";
-
-// Value of `held` while a writer holds the lock; otherwise the number of readers.
-const WRITTEN: i32 = -1;
 
 /// A reader-writer lock, as [`std::sync::RwLock`]. It prefers neither side. A thread that reads twice while a writer
 /// waits is not blocked, as it may be with the lock of the standard library.
 pub struct RwLock<T: ?Sized> {
     handle: Handle,
-    held: AtomicI32,
+    held: Holds,
     poison: Poison,
     value: UnsafeCell<T>,
 }
@@ -46,6 +43,8 @@ pub struct RwLockReadGuard<'l, T: ?Sized> {
 pub struct RwLockWriteGuard<'l, T: ?Sized> {
     lock: &'l RwLock<T>,
     at: &'static Location<'static>,
+    // Whether a panic unwound the stack already when the lock was acquired.
+    unwound: bool,
     stays: PhantomData<*const ()>,
 }
 
@@ -60,7 +59,7 @@ impl<T> RwLock<T> {
     pub const fn new(value: T) -> Self {
         Self {
             handle: Handle::new(Location::caller()),
-            held: AtomicI32::new(0),
+            held: Holds::new(),
             poison: Poison::new(),
             value: UnsafeCell::new(value),
         }
@@ -117,7 +116,7 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
         let at = Location::caller();
-        if !self.tries(Acquisition::Read(self.id()), SiteKind::ReadLock, at, |held| held != WRITTEN) {
+        if !self.tries(Acquisition::Read(self.id()), SiteKind::ReadLock, at) {
             return Err(TryLockError::WouldBlock);
         }
         self.reader(at).map_err(TryLockError::Poisoned)
@@ -131,20 +130,20 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
         let at = Location::caller();
-        if !self.tries(Acquisition::Write(self.id()), SiteKind::WriteLock, at, |held| held == 0) {
+        if !self.tries(Acquisition::Write(self.id()), SiteKind::WriteLock, at) {
             return Err(TryLockError::WouldBlock);
         }
         self.writer(at).map_err(TryLockError::Poisoned)
     }
 
-    fn tries(&self, of: Acquisition, kind: SiteKind, at: &'static Location<'static>, free: fn(i32) -> bool) -> bool {
+    fn tries(&self, of: Acquisition, kind: SiteKind, at: &'static Location<'static>) -> bool {
         match perform(Op::AcquireFor { of, timeout: 0 }, kind, PLACE, at) {
             Some(reply) => value(Some(reply)) != 0,
-            None => free(self.held.load(Ordering::Acquire)),
+            None => self.held.is_free(matches!(of, Acquisition::Write(_))),
         }
     }
 
-    /// Returns the value: nobody else can refer to it.
+    /// Returns the value: no other code can refer to it.
     ///
     /// # Errors
     ///
@@ -166,32 +165,13 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     fn reader(&self, at: &'static Location<'static>) -> LockResult<RwLockReadGuard<'_, T>> {
-        self.take(|held| (held != WRITTEN).then_some(held + 1));
+        self.held.take_granted(false);
         self.poison.result(RwLockReadGuard { lock: self, at, stays: PhantomData })
     }
 
     fn writer(&self, at: &'static Location<'static>) -> LockResult<RwLockWriteGuard<'_, T>> {
-        self.take(|held| (held == 0).then_some(WRITTEN));
-        self.poison.result(RwLockWriteGuard { lock: self, at, stays: PhantomData })
-    }
-
-    // Takes the guard that the world has granted. At the end of a run the stacks that hold the lock are unwound first.
-    fn take(&self, to: fn(i32) -> Option<i32>) {
-        let take = || self.held.fetch_update(Ordering::Acquire, Ordering::Relaxed, to).is_ok();
-        if take() {
-            return;
-        }
-        if is_live() {
-            panic!("a lock is used by two checks at the same time: a static belongs to one check at a time");
-        }
-        let threads = with(|run| run.fibers.ids().rev().collect::<Vec<_>>()).unwrap_or_default();
-        for thread in threads {
-            guest::end(thread);
-            if take() {
-                return;
-            }
-        }
-        panic!("a destructor waits for itself at the end of a run");
+        self.held.take_granted(true);
+        self.poison.result(RwLockWriteGuard { lock: self, at, unwound: unwinds(), stays: PhantomData })
     }
 }
 
@@ -225,19 +205,17 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
         if is_live() {
             perform_quietly(Op::ReadUnlock(self.lock.id()), SiteKind::ReadUnlock, PLACE, self.at);
         }
-        self.lock.held.fetch_sub(1, Ordering::Release);
+        self.lock.held.give(false);
     }
 }
 
 impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.lock.poison.note();
-        }
+        self.lock.poison.note(self.unwound);
         if is_live() {
             perform_quietly(Op::WriteUnlock(self.lock.id()), SiteKind::WriteUnlock, PLACE, self.at);
         }
-        self.lock.held.store(0, Ordering::Release);
+        self.lock.held.give(true);
     }
 }
 
