@@ -8,7 +8,7 @@ use super::{ClockMode, SearchPlan};
 use crate::event::{Actor, Choice, LimitKind, Outcome};
 use crate::sched::{RawChoices, Steady, View};
 use crate::world::{Canonicalizer, Guest, Machine, Program, Question, Scale, Snapshot};
-use std::collections::HashMap;
+use indexmap::IndexMap;
 use xxhash_rust::xxh3::Xxh3Builder;
 
 /// A run, given by its choices.
@@ -80,12 +80,12 @@ struct Place<G, M> {
     // The choices of this state that were not tried yet, the next one last; `None` if they were not listed.
     open: Option<Vec<Choice>>,
     // What the tried choices lead to, and the first choice that does.
-    known: HashMap<u128, Choice, Xxh3Builder>,
+    known: IndexMap<u128, Choice, Xxh3Builder>,
 }
 
 impl<G: Snapshot, M: Monitor> WayFinder<G, M> {
     pub(super) fn new(first: &ProductState<G, M>, digest: u128, clock: ClockMode) -> Self {
-        let first = Place { digest, node: first.clone(), choice: None, open: None, known: HashMap::default() };
+        let first = Place { digest, node: first.clone(), choice: None, open: None, known: IndexMap::default() };
         Self {
             clock,
             places: vec![first],
@@ -102,7 +102,7 @@ impl<G: Snapshot, M: Monitor> WayFinder<G, M> {
             let choice = place.choice_to(*digest, self.clock, &mut self.scratch)?;
             let mut node = place.node.clone();
             node.follow(choice);
-            let known = HashMap::default();
+            let known = IndexMap::default();
             self.places.push(Place { digest: *digest, node, choice: Some(choice), open: None, known });
         }
         Some(self.places.iter().filter_map(|place| place.choice).collect())

@@ -209,7 +209,6 @@ impl Checker {
     pub fn check(self, f: impl Fn() + Send + Sync + 'static) -> CheckReport {
         let name = self.name_at(Location::caller());
         if let Ok(token) = std::env::var("RACEFLIP_REPLAY") {
-            eprintln!("raceflip: RACEFLIP_REPLAY is set, so that run alone is performed");
             match self.replay_named(&name, &token, f) {
                 Ok(()) => return CheckReport { runs: 1, pairs: Vec::new() },
                 Err(failure) => panic!("{failure}"),
@@ -351,8 +350,8 @@ impl Checker {
         }
     }
 
-    // Meets the statements of a program by random runs. The result is the number and the token of the first of them that
-    // fails.
+    // Meets the statements of a program by random runs. The result is the number and the token of the first of them
+    // that fails.
     fn met(&self, program: NativeProgram) -> Settled<Option<(u64, Token)>> {
         let stop = AtomicBool::new(false);
         let first = |failed: &Option<(u64, Token)>| failed.as_ref().map(|(_, token)| token.signature.clone());

@@ -1,7 +1,7 @@
 //! Who uses a value now: some threads that look at it, or one that changes it.
 //!
-//! The world knows who holds a lock in its own run. A value may also be used by two checks at once, and a stack that was
-//! given up holds what it held for ever. So each hold has the number of its run.
+//! The world knows who holds a lock in its own run. A value may also be used by two checks at once, and a stack that
+//! was given up holds what it held forever. So each hold has the number of its run.
 
 use super::guest;
 use super::run::with;

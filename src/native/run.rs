@@ -10,9 +10,10 @@ use crate::base::{Id, IndexVec};
 use crate::event::{Args, BodyId, FailureKind, Op, Outcome, SiteId, SiteKind, ThreadId, Value};
 use crate::world::{MadeName, Next, Reply, World};
 use corosensei::Yielder;
+use indexmap::IndexMap;
 use parking_lot::Mutex;
 use std::cell::Cell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use xxhash_rust::xxh3::Xxh3Builder;
@@ -46,7 +47,7 @@ pub(super) struct Run {
     met: Arc<Mutex<BTreeSet<Met>>>,
     sites: Vec<KnownSite>,
     // Ids of objects that another run has named as well, by their numbers in this process.
-    shared: HashMap<u64, u32, Xxh3Builder>,
+    shared: IndexMap<u64, u32, Xxh3Builder>,
     /// Number of threads that have not come to their ends.
     pub(super) open: usize,
     // Whether the thread of the operating system was panicking when the run began: a stack that was given up halfway
@@ -92,7 +93,7 @@ impl Run {
             known,
             met,
             sites: vec![none; SITES],
-            shared: HashMap::default(),
+            shared: IndexMap::default(),
             open: 0,
             tainted: false,
             tries: 0,
@@ -184,8 +185,8 @@ impl Run {
         (self.thread, self.give) = before;
     }
 
-    /// Returns whether a panic unwinds the stack of the thread that runs. The standard library knows it of the thread of
-    /// the operating system alone, on which other stacks of the run may wait halfway.
+    /// Returns whether a panic unwinds the stack of the thread that runs. The standard library knows it of the thread
+    /// of the operating system alone, on which other stacks of the run may wait halfway.
     pub(super) fn unwinds(&self) -> bool {
         let other = || {
             let fibers = self.fibers.enumerate();

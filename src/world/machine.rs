@@ -119,9 +119,6 @@ pub trait Guest {
     }
 }
 
-// Minimum number of steps for which the threads of a run may go on when it is over.
-const AFTERWARDS: u64 = 1_000;
-
 /// A world together with its guest: a running app.
 ///
 /// # Examples
@@ -190,31 +187,6 @@ impl<G: Guest> Machine<G> {
         // Properties must also hold in the first state.
         self.world.anything_changed();
         self.after_step(None);
-    }
-
-    /// Brings the threads of a run that is over to their ends: they run on for as many steps as the run had, and at
-    /// least [`AFTERWARDS`] steps, in turn. No observer sees that, and the world stays as it is. What is left then is
-    /// given up.
-    #[cold]
-    pub(crate) fn close(&mut self) {
-        let ended_well = matches!(self.world.outcome, Some(Outcome::Ok));
-        let kept = self.world.clone();
-        self.world.outcome = None;
-        self.world.recording = false;
-        for turn in 0..self.world.steps.max(AFTERWARDS) {
-            let openings = self.world.openings();
-            if openings.total() == 0 || openings.stop() || !self.guest.has_unfinished() {
-                break;
-            }
-            let actor = self.world.open_actor(&openings, (turn % openings.total() as u64) as usize);
-            let argument = if actor == Actor::Clock { self.world.next_deadline() } else { 0 };
-            self.step(Choice { actor, argument });
-            if self.world.outcome.is_some() {
-                break;
-            }
-        }
-        self.guest.leave(&mut self.world, ended_well);
-        self.world = kept;
     }
 
     /// Performs one choice. Its actor must be open, and its argument valid ([`World::is_open`], [`World::question`]).

@@ -17,6 +17,7 @@
 //! The other items serve strategies and guests.
 
 mod acts;
+mod afterwards;
 mod canonical;
 mod canonical_jobs;
 mod canonical_sync;

@@ -64,7 +64,8 @@ impl ReportFormat {
     }
 
     /// Renders a whole campaign with any number of reports, with the judgment of its gate, the status of its command
-    /// and the errors of what it could not read. `None` for the formats that this module does not render: text and JSON.
+    /// and the errors of what it could not read. `None` for the formats that this module does not render: text and
+    /// JSON.
     pub(in crate::cli) fn render(
         self,
         reports: &[ConfirmReport],
