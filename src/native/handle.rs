@@ -68,7 +68,7 @@ impl Handle {
         let name = run.name_of_next(&format!("{} at {}:{}", kind(), self.at.file(), self.at.line()));
         let id = make(run, name);
         run.share(number, id);
-        // An object that does not fit is named by its address alone.
+        // An object that does not fit is found by its number alone.
         let fits = id <= MOST_IDS;
         self.named.store(if fits { run.number << ID_BITS | u64::from(id) } else { ELSEWHERE }, Ordering::Relaxed);
         id

@@ -4,7 +4,7 @@
 //! was given up holds what it held forever. So each hold has the number of its run.
 
 use super::guest;
-use super::run::with;
+use super::run::{number, with};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 // The number of the run has the upper bits, the number of holds the lower ones.
@@ -32,7 +32,7 @@ impl Holds {
     /// Holds the value as a whole, or shares it with others that do. What a run holds that was given up counts as free.
     #[inline]
     pub(super) fn take(&self, whole: bool) -> Result<(), Held> {
-        let here = with(|run| run.number).unwrap_or(0);
+        let here = number();
         let mut now = self.0.load(Ordering::Acquire);
         loop {
             let (run, count) = (now >> COUNT_BITS, now & WHOLE);

@@ -1,6 +1,6 @@
 //! Looper threads and their queues, as on Android: messages in order of their time, delayed and front-posted ones.
 
-use super::run::{begin, perform, with};
+use super::run::{begin, number, perform, with};
 use super::sync::{milliseconds, value};
 use crate::event::{Op, PostOptions, PostTime, SiteKind, Target, ThreadId};
 use crate::world::Reply;
@@ -29,8 +29,7 @@ impl HandlerThread {
     #[must_use]
     pub fn start() -> Self {
         let id = value(perform(Op::SpawnLooper, SiteKind::SpawnLooper, "", Location::caller()));
-        let run = with(|run| run.number).unwrap_or(0);
-        Self { looper: ThreadId(u32::try_from(id).unwrap_or(0)), run }
+        Self { looper: ThreadId(u32::try_from(id).unwrap_or(0)), run: number() }
     }
 
     /// Returns a handler that posts to the looper.
@@ -53,14 +52,15 @@ impl HandlerThread {
 
     fn end(&self, safely: bool, at: &'static Location<'static>) {
         let quit = Op::Quit { looper: self.looper, safely };
-        perform(if is_of(self.run) { quit } else { Op::Skip }, SiteKind::Quit, "", at);
+        // The looper of another run has ended with it.
+        perform(if number() == self.run { quit } else { Op::Skip }, SiteKind::Quit, "", at);
     }
 
     /// Waits for the end of the looper.
     #[track_caller]
     pub fn join(&self) {
         let join = Op::Join(self.looper);
-        perform(if is_of(self.run) { join } else { Op::Skip }, SiteKind::Join, "", Location::caller());
+        perform(if number() == self.run { join } else { Op::Skip }, SiteKind::Join, "", Location::caller());
     }
 }
 
@@ -98,11 +98,6 @@ impl Handler {
         });
         value(perform(op.flatten().unwrap_or(Op::Skip), SiteKind::Post, "", at)) != 0
     }
-}
-
-// Returns whether this run has the number: the looper of another one has ended with it.
-fn is_of(number: u64) -> bool {
-    with(|run| run.number == number).unwrap_or(false)
 }
 
 /// Runs the tasks of the looper that runs, until it quits.

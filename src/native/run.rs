@@ -231,6 +231,11 @@ pub(super) fn with<R>(f: impl FnOnce(&mut Run) -> R) -> Option<R> {
     if run.is_null() { None } else { Some(f(unsafe { &mut *run })) }
 }
 
+/// Returns the number of the run that this code belongs to; 0 if it belongs to none.
+pub(super) fn number() -> u64 {
+    with(|run| run.number).unwrap_or(0)
+}
+
 /// Returns whether this code belongs to a run that is not over.
 pub(super) fn is_live() -> bool {
     with(|run| !run.over).unwrap_or(false)
@@ -352,7 +357,7 @@ pub(super) fn begin() -> Option<Reply> {
 #[inline(never)]
 fn outside() -> ! {
     panic!(
-        "this operation of raceflip was performed outside of a check: call it in the closure of `raceflip::check`, or in a thread that the closure has spawned with `raceflip::thread`"
+        "this operation of raceflip was performed outside of a check: call it in the closure of `raceflip::native::check`, or in a thread that the closure has spawned with `raceflip::native::thread`"
     )
 }
 

@@ -3,7 +3,7 @@
 
 use super::guest;
 use super::handle::short_name;
-use super::run::{Job, is_live, perform, perform_quietly, with};
+use super::run::{Job, is_live, number, perform, perform_quietly, with};
 use super::sync::{milliseconds, value};
 use crate::event::{Op, SiteKind, ThreadId};
 use std::any::Any;
@@ -113,11 +113,6 @@ impl<T> JoinHandle<T> {
         let ended = |thread| with(|run| run.fibers.get(thread as usize).is_none_or(|fiber| !fiber.is_open()));
         self.thread.is_none_or(|thread| number() != self.run || ended(thread.0).unwrap_or(true))
     }
-}
-
-// Returns the number of the run at hand.
-fn number() -> u64 {
-    with(|run| run.number).unwrap_or(0)
 }
 
 // Waits for the end of a thread. At the end of a run, a destructor that joins a thread lets it be unwound first.

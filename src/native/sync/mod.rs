@@ -17,8 +17,11 @@ pub use once::{Once, OnceLock, OnceState};
 pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use std::sync::{Arc, LockResult, PoisonError, TryLockError, TryLockResult, Weak};
 
-use super::run::is_live;
+use super::hold::Holds;
+use super::run::{is_live, perform};
+use crate::event::{Acquisition, Op, SiteKind};
 use crate::world::Reply;
+use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -27,6 +30,18 @@ pub(super) fn value(reply: Option<Reply>) -> i64 {
     match reply {
         Some(Reply::Value(value) | Reply::Awaited(value)) => value,
         _ => 0,
+    }
+}
+
+/// Tries to acquire a lock, and returns whether it did. At the end of a run, whether it could.
+pub(super) fn acquires(
+    of: Acquisition,
+    held: &Holds,
+    (kind, place, at): (SiteKind, &'static str, &'static Location<'static>),
+) -> bool {
+    match perform(Op::AcquireFor { of, timeout: 0 }, kind, place, at) {
+        Some(reply) => value(Some(reply)) != 0,
+        None => held.is_free(!matches!(of, Acquisition::Read(_))),
     }
 }
 

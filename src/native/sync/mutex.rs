@@ -1,7 +1,7 @@
 //! Mutual exclusion.
 #![allow(unsafe_code, reason = "the value of a lock is used by the one thread that holds it")]
 
-use super::{LockResult, Poison, PoisonError, TryLockError, TryLockResult, value};
+use super::{LockResult, Poison, TryLockError, TryLockResult, acquires};
 use crate::event::{Acquisition, LockId, Op, SiteKind};
 use crate::native::handle::{Handle, short_name};
 use crate::native::hold::Holds;
@@ -60,9 +60,7 @@ impl<T> Mutex<T> {
     ///
     /// The lock is poisoned; the error has the value.
     pub fn into_inner(self) -> LockResult<T> {
-        let poisoned = self.poison.is_set();
-        let value = self.value.into_inner();
-        if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
+        self.poison.result(self.value.into_inner())
     }
 }
 
@@ -94,12 +92,7 @@ impl<T: ?Sized> Mutex<T> {
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         let at = Location::caller();
-        let of = Acquisition::Lock(self.id());
-        let taken = match perform(Op::AcquireFor { of, timeout: 0 }, SiteKind::Acquire, PLACE, at) {
-            Some(reply) => value(Some(reply)) != 0,
-            None => self.held.is_free(true),
-        };
-        if !taken {
+        if !acquires(Acquisition::Lock(self.id()), &self.held, (SiteKind::Acquire, PLACE, at)) {
             return Err(TryLockError::WouldBlock);
         }
         self.guard(at).map_err(TryLockError::Poisoned)
@@ -111,9 +104,7 @@ impl<T: ?Sized> Mutex<T> {
     ///
     /// The lock is poisoned; the error has the value.
     pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        let poisoned = self.poison.is_set();
-        let value = self.value.get_mut();
-        if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
+        self.poison.result(self.value.get_mut())
     }
 
     /// Returns whether the lock is poisoned.

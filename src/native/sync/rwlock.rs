@@ -1,7 +1,7 @@
 //! Reader-writer locks.
 #![allow(unsafe_code, reason = "the value of a lock is used by its readers, or by the one thread that writes")]
 
-use super::{LockResult, Poison, PoisonError, TryLockError, TryLockResult, value};
+use super::{LockResult, Poison, TryLockError, TryLockResult, acquires};
 use crate::event::{Acquisition, Op, RwLockId, SiteKind};
 use crate::native::handle::{Handle, short_name};
 use crate::native::hold::Holds;
@@ -71,9 +71,7 @@ impl<T> RwLock<T> {
     ///
     /// The lock is poisoned; the error has the value.
     pub fn into_inner(self) -> LockResult<T> {
-        let poisoned = self.poison.is_set();
-        let value = self.value.into_inner();
-        if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
+        self.poison.result(self.value.into_inner())
     }
 }
 
@@ -116,7 +114,7 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
         let at = Location::caller();
-        if !self.tries(Acquisition::Read(self.id()), SiteKind::ReadLock, at) {
+        if !acquires(Acquisition::Read(self.id()), &self.held, (SiteKind::ReadLock, PLACE, at)) {
             return Err(TryLockError::WouldBlock);
         }
         self.reader(at).map_err(TryLockError::Poisoned)
@@ -130,17 +128,10 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
         let at = Location::caller();
-        if !self.tries(Acquisition::Write(self.id()), SiteKind::WriteLock, at) {
+        if !acquires(Acquisition::Write(self.id()), &self.held, (SiteKind::WriteLock, PLACE, at)) {
             return Err(TryLockError::WouldBlock);
         }
         self.writer(at).map_err(TryLockError::Poisoned)
-    }
-
-    fn tries(&self, of: Acquisition, kind: SiteKind, at: &'static Location<'static>) -> bool {
-        match perform(Op::AcquireFor { of, timeout: 0 }, kind, PLACE, at) {
-            Some(reply) => value(Some(reply)) != 0,
-            None => self.held.is_free(matches!(of, Acquisition::Write(_))),
-        }
     }
 
     /// Returns the value: no other code can refer to it.
@@ -149,9 +140,7 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// The lock is poisoned; the error has the value.
     pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        let poisoned = self.poison.is_set();
-        let value = self.value.get_mut();
-        if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
+        self.poison.result(self.value.get_mut())
     }
 
     /// Returns whether the lock is poisoned.
