@@ -277,8 +277,7 @@ impl Checker {
         let (program, found) = (fuzzed.program, fuzzed.result);
         lost = lost.or(fuzzed.lost);
         if let Some(failure) = found.failures.first() {
-            let token = failure.report.evidence.token.parse().expect("a campaign writes tokens that can be read");
-            return Err(Box::new(self.failure(&program, failure.run, &token)));
+            return Err(Box::new(self.failure(&program, failure.run, &token_of(&failure.report))));
         }
         if let Some(((_, limit), runs)) = found.limits.iter().next() {
             return Err(Box::new(report::limited(*runs, *limit)));
@@ -291,8 +290,7 @@ impl Checker {
             None => Vec::new(),
             Some(Settled { program, result, lost: more }) => {
                 if let Some(failure) = failures(&result).next() {
-                    let token = failure.evidence.token.parse().expect("a campaign writes tokens that can be read");
-                    return Err(Box::new(self.failure(&program, found.runs, &token)));
+                    return Err(Box::new(self.failure(&program, found.runs, &token_of(failure))));
                 }
                 lost = lost.or(more);
                 result.pairs.iter().map(|pair| checked_pair(&program, pair)).collect()
@@ -408,6 +406,10 @@ fn settled<R>(
     }
     let result = work(&program);
     Settled { program, result, lost }
+}
+
+fn token_of(failure: &FailureReport) -> Token {
+    failure.evidence.token.parse().expect("a campaign writes tokens that can be read")
 }
 
 // Returns the failures of a campaign.

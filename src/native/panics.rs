@@ -29,11 +29,9 @@ fn note(info: &PanicHookInfo<'_>) -> bool {
     let message = text(info.payload());
     with(|run| {
         let thread = run.thread;
-        if let Some(fiber) = run.fibers.get_mut(thread.index()) {
-            fiber.panics += 1;
-        }
         let site = info.location().map_or(SiteId(0), |at| run.failing(at));
         if let Some(fiber) = run.fibers.get_mut(thread.index()) {
+            fiber.panics += 1;
             fiber.last = Some((site, message));
         }
     })

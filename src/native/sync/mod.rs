@@ -33,6 +33,50 @@ pub(super) fn value(reply: Option<Reply>) -> i64 {
     }
 }
 
+// What every lock has: a value to begin with, and a text that does not look at the value, which may be in use.
+macro_rules! lock_traits {
+    ($lock:ident) => {
+        impl<T: Default> Default for $lock<T> {
+            #[track_caller]
+            fn default() -> Self {
+                Self::new(T::default())
+            }
+        }
+
+        impl<T> From<T> for $lock<T> {
+            #[track_caller]
+            fn from(value: T) -> Self {
+                Self::new(value)
+            }
+        }
+
+        impl<T: ?Sized> std::fmt::Debug for $lock<T> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($lock)).field("poisoned", &self.is_poisoned()).finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+// What every guard has: the texts of its value.
+macro_rules! guard_traits {
+    ($guard:ident) => {
+        impl<T: ?Sized + std::fmt::Debug> std::fmt::Debug for $guard<'_, T> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+
+        impl<T: ?Sized + std::fmt::Display> std::fmt::Display for $guard<'_, T> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+    };
+}
+
+use {guard_traits, lock_traits};
+
 /// Tries to acquire a lock, and returns whether it did. At the end of a run, whether it could.
 pub(super) fn acquires(
     of: Acquisition,

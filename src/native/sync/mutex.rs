@@ -1,14 +1,13 @@
 //! Mutual exclusion.
 #![allow(unsafe_code, reason = "the value of a lock is used by the one thread that holds it")]
 
-use super::{LockResult, Poison, TryLockError, TryLockResult, acquires};
+use super::{LockResult, Poison, TryLockError, TryLockResult, acquires, guard_traits, lock_traits};
 use crate::event::{Acquisition, LockId, Op, SiteKind};
 use crate::native::handle::{Handle, short_name};
 use crate::native::hold::Holds;
 use crate::native::panics::unwinds;
 use crate::native::run::{is_live, perform, perform_quietly};
 use std::cell::UnsafeCell;
-use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 
@@ -163,35 +162,5 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     }
 }
 
-impl<T: Default> Default for Mutex<T> {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
-
-impl<T> From<T> for Mutex<T> {
-    #[track_caller]
-    fn from(value: T) -> Self {
-        Self::new(value)
-    }
-}
-
-impl<T: ?Sized> fmt::Debug for Mutex<T> {
-    // The value may be in use, and looking at it is no operation.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mutex").field("poisoned", &self.is_poisoned()).finish_non_exhaustive()
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
-
-impl<T: ?Sized + fmt::Display> fmt::Display for MutexGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
+lock_traits!(Mutex);
+guard_traits!(MutexGuard);

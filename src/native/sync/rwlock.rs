@@ -1,7 +1,7 @@
 //! Reader-writer locks.
 #![allow(unsafe_code, reason = "the value of a lock is used by its readers, or by the one thread that writes")]
 
-use super::{LockResult, Poison, TryLockError, TryLockResult, acquires};
+use super::{LockResult, Poison, TryLockError, TryLockResult, acquires, guard_traits, lock_traits};
 use crate::event::{Acquisition, Op, RwLockId, SiteKind};
 use crate::native::handle::{Handle, short_name};
 use crate::native::hold::Holds;
@@ -9,7 +9,6 @@ use crate::native::panics::unwinds;
 use crate::native::run::{is_live, perform, perform_quietly};
 use crate::world::Prefer;
 use std::cell::UnsafeCell;
-use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
@@ -208,34 +207,6 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
     }
 }
 
-impl<T: Default> Default for RwLock<T> {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
-
-impl<T> From<T> for RwLock<T> {
-    #[track_caller]
-    fn from(value: T) -> Self {
-        Self::new(value)
-    }
-}
-
-impl<T: ?Sized> fmt::Debug for RwLock<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RwLock").field("poisoned", &self.is_poisoned()).finish_non_exhaustive()
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLockReadGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLockWriteGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
+lock_traits!(RwLock);
+guard_traits!(RwLockReadGuard);
+guard_traits!(RwLockWriteGuard);
