@@ -1,8 +1,9 @@
 //! Searches for a state that a monitor accepts, from the start of the program or from another state.
 
 use super::monitor::Monitor;
+use super::path::way;
 use super::searched::SearchStorage;
-use super::{OrderResult, SearchContext, SearchPlan, search, way};
+use super::{OrderResult, SearchContext, SearchPlan, search};
 use crate::event::{SemaphoreId, ThreadId};
 use crate::world::{Guest, Machine, Program, Snapshot};
 

@@ -67,7 +67,7 @@ use crate::detect::Pair;
 use crate::event::{Actor, Choice, GlobalId};
 use crate::vm::Model;
 use crate::world::{Limits, Program, Scale, Snapshot, Symmetry, divisor};
-use finds::{Finds, Sight};
+use finds::Finds;
 use monitor::ProductState;
 use searched::{SearchState, SearchStorage};
 use std::collections::{BTreeMap, BTreeSet};
@@ -318,8 +318,7 @@ fn explored<P: Program<Guest: Snapshot>, M: Monitor>(
     context: SearchContext<'_>,
 ) -> SearchReport {
     let ends = symmetry::ends(plan, scale, &searched);
-    let adjacent = searched.finds.adjacent.iter();
-    let adjacent = adjacent.map(|(pair, seen)| (*pair, way(plan, scale, &searched, *seen))).collect();
+    let adjacent = path::ways(plan, scale, &searched, &searched.finds.adjacent);
     let work = searched.finds.transitions.saturating_mul(searched.largest.max(searched.first.bytes()));
     let cut = searched.cut.filter(|_| plan.symmetry.is_none());
     let estimate =
@@ -340,18 +339,6 @@ fn explored<P: Program<Guest: Snapshot>, M: Monitor>(
         table_bytes: table.bytes(),
         memory,
     }
-}
-
-// Returns a shortest run to a visited state, continued to an end.
-fn way<P: Program<Guest: Snapshot>, M: Monitor>(
-    plan: &SearchPlan<'_, P>,
-    scale: Scale,
-    searched: &SearchState<P::Guest, M>,
-    to: Sight,
-) -> RunChoices {
-    let choices = path::through(&searched.first, &searched.table.way(to.at), plan.clock);
-    let choices = choices.expect("a search finds its way again to what it has visited");
-    path::complete(plan, scale, &choices).expect("a way in units of the clock is one in milliseconds")
 }
 
 /// Returns the state at which a search starts.

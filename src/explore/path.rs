@@ -2,13 +2,16 @@
 
 use super::choices::OpenChoices;
 use super::ends::{EndCondition, SearchEnd, end_condition};
+use super::finds::Sight;
 use super::monitor::{Monitor, ProductState};
+use super::searched::SearchState;
 use super::sleep::bit;
 use super::{ClockMode, SearchPlan};
 use crate::event::{Actor, Choice, LimitKind, Outcome};
 use crate::sched::{RawChoices, Steady, View};
 use crate::world::{Canonicalizer, Guest, Machine, Program, Question, Scale, Snapshot};
 use indexmap::IndexMap;
+use std::collections::BTreeMap;
 use xxhash_rust::xxh3::Xxh3Builder;
 
 /// A run, given by its choices.
@@ -22,6 +25,38 @@ pub struct RunChoices {
     pub steps: u64,
     /// Stall: milliseconds that pass in the run while some thread could run.
     pub stall: u64,
+}
+
+/// Returns a shortest run to a visited state, continued to an end.
+pub(super) fn way<P: Program<Guest: Snapshot>, M: Monitor>(
+    plan: &SearchPlan<'_, P>,
+    scale: Scale,
+    searched: &SearchState<P::Guest, M>,
+    to: Sight,
+) -> RunChoices {
+    let found = BTreeMap::from([((), to)]);
+    ways(plan, scale, searched, &found).into_values().next().expect("one thing was found")
+}
+
+/// Returns for each thing that was found a shortest run to its state, continued to an end.
+pub(super) fn ways<K: Ord + Clone, P: Program<Guest: Snapshot>, M: Monitor>(
+    plan: &SearchPlan<'_, P>,
+    scale: Scale,
+    searched: &SearchState<P::Guest, M>,
+    found: &BTreeMap<K, Sight>,
+) -> BTreeMap<K, RunChoices> {
+    // What was found in one state, or in neighbours, comes one after the other, so that the ways begin alike.
+    let mut found: Vec<(&K, Sight)> = found.iter().map(|(what, at)| (what, *at)).collect();
+    found.sort_by_key(|(_, sight)| (searched.table.parent(sight.at), *sight));
+    let Some((_, first)) = found.first() else { return BTreeMap::new() };
+    let start = searched.table.way(first.at)[0];
+    let mut finder = WayFinder::new(&searched.first, start, plan.clock);
+    let mut way = |to: Sight| {
+        let choices = finder.way(&searched.table.way(to.at));
+        let choices = choices.expect("a search finds its way again to what it has visited");
+        complete(plan, scale, &choices).expect("a way in units of the clock is one in milliseconds")
+    };
+    found.into_iter().map(|(what, sight)| (what.clone(), way(sight))).collect()
 }
 
 /// Returns choices, in units of the clock, that lead through states with these digests: at each state the first

@@ -289,18 +289,7 @@ pub(super) fn ends<P: Program<Guest: Snapshot>, M: Monitor>(
     searched: &SearchState<P::Guest, M>,
 ) -> BTreeMap<SearchEnd, RunChoices> {
     if plan.symmetry.is_none() {
-        // Ends of one state, or of neighbours, come one after the other, so that their ways begin alike.
-        let mut ends: Vec<(&SearchEnd, Sight)> = searched.finds.ends.iter().map(|(end, at)| (end, *at)).collect();
-        ends.sort_by_key(|(_, sight)| (searched.table.parent(sight.at), *sight));
-        let Some((_, first)) = ends.first() else { return BTreeMap::new() };
-        let start = searched.table.way(first.at)[0];
-        let mut finder = path::WayFinder::new(&searched.first, start, plan.clock);
-        let mut way = |sight: Sight| {
-            let choices = finder.way(&searched.table.way(sight.at));
-            let choices = choices.expect("a search finds its way again to what it has visited");
-            path::complete(plan, scale, &choices).expect("a way in units of the clock is one in milliseconds")
-        };
-        return ends.into_iter().map(|(end, sight)| (end.clone(), way(sight))).collect();
+        return super::path::ways(plan, scale, searched, &searched.finds.ends);
     }
     let mut sights: Vec<Sight> = searched.finds.ends.values().copied().collect();
     sights.sort();

@@ -1,11 +1,11 @@
 //! Makes the result of `fuzz` a campaign without pairs, so that it has all forms of the results of `confirm`: each
 //! failure is a finding of its own, with the run that shows it.
 
-use super::super::campaign::{About, ConfirmReport, Risk, VERSION};
+use super::super::campaign::{About, ConfirmReport};
 use super::super::fuzz::FuzzReport;
+use crate::campaign::{CampaignPlan, Confirmation};
 use crate::vm::Model;
 use std::collections::BTreeMap;
-use xxhash_rust::xxh3::xxh3_64;
 
 /// Name of the command, in the field `format` of its reports.
 pub(super) const FUZZ: &str = "raceflip-fuzz";
@@ -37,33 +37,9 @@ pub fn campaigns(found: &FuzzReport, complete: bool, model: &Model, shown: &[&Mo
 }
 
 fn empty(found: &FuzzReport, complete: bool, model: &Model) -> ConfirmReport {
-    let about = About {
-        file: found.file.clone(),
-        program: format!("{:016x}", model.digest()),
-        source: format!("{:016x}", xxh3_64(model.source.text().as_bytes())),
-        defines: model.defines.iter().cloned().collect(),
-        seed: found.seed,
-        runs: u32::try_from(found.runs).unwrap_or(u32::MAX),
-        trials: 0,
-        detectors: Vec::new(),
-        risk: Risk { once: 0, walks: 0 },
-        left_out: Vec::new(),
-        bounds: model.program.components.bounds.iter().cloned().collect(),
-        complete,
-    };
-    ConfirmReport {
-        format: FUZZ.to_owned(),
-        version: VERSION,
-        about,
-        searched: None,
-        pairs: Vec::new(),
-        order_pairs: Vec::new(),
-        rings: Vec::new(),
-        detection_failures: Vec::new(),
-        detection_limits: found.limits.clone(),
-        unexplained: Vec::new(),
-        livelocks: None,
-        atomicity: None,
-        gate: None,
-    }
+    let plan = CampaignPlan { seed: found.seed, ..CampaignPlan::new(model) };
+    let report = ConfirmReport::new(&found.file, model.digest(), &plan, &Confirmation::empty());
+    let runs = u32::try_from(found.runs).unwrap_or(u32::MAX);
+    let about = About { runs, trials: 0, detectors: Vec::new(), complete, ..report.about };
+    ConfirmReport { format: FUZZ.to_owned(), about, detection_limits: found.limits.clone(), ..report }
 }
