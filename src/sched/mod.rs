@@ -13,6 +13,7 @@
 //! | [`Pos`] | by random priorities, drawn anew for operations that conflict with the last one |
 //! | [`Surw`] | such that each order of the interesting statements is equally likely |
 //! | [`DelayBounded`] | by a deterministic schedule with a few delays |
+//! | [`Exhaustive`] | every run, one after the other |
 //! | [`Directed`] | as RaceFuzzer: it brings two racing statements side by side |
 //! | [`Holding`] | at random, but holds one operation until another one has been performed, to force an order |
 //! | [`Asked`] | as a random walk or POS, but prefers that one statement reads what another one has written |
@@ -35,6 +36,7 @@ mod decompose;
 mod delay;
 mod directed;
 mod error;
+mod exhaustive;
 mod guide;
 mod hold;
 mod hold_spec;
@@ -65,6 +67,7 @@ pub use counts::{EventCounter, ProfileCounts, SurwSpec};
 pub use delay::{DelayBounded, DelaySpec};
 pub use directed::{Directed, DirectedSpec, Hit};
 pub use error::{MissingSite, SpecError};
+pub use exhaustive::Exhaustive;
 pub use guide::{Guide, GuideRecorder};
 pub use hold::{Hold, HoldOrders, Holding};
 pub use hold_spec::HoldSpec;

@@ -35,15 +35,35 @@ pub(crate) fn independent(world: &World, a: Actor, b: Actor) -> bool {
 /// threads or the clock. A step of
 /// the clock or an event is quiet if it did not end the run.
 pub(crate) fn is_quiet(before: &World, after: &World, actor: Actor) -> bool {
-    if mutant::is(Mutant::AllStepsQuiet) {
-        return true;
+    StepMark::of(before).is_quiet(after, actor)
+}
+
+/// What is compared of the states before and after a step, to decide whether the step was quiet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StepMark {
+    threads: usize,
+    jobs: u64,
+    platform: Option<u64>,
+}
+
+impl StepMark {
+    /// Returns the mark of the state before a step.
+    pub(crate) fn of(before: &World) -> Self {
+        let platform = before.platform().map(|p| p.uses);
+        Self { threads: before.threads().len(), jobs: before.jobs.changes(), platform }
     }
-    let Actor::Thread(thread) = actor else { return after.outcome().is_none() };
-    after.outcome().is_none()
-        && before.threads().len() == after.threads().len()
-        && before.jobs.changes() == after.jobs.changes()
-        && before.platform().map(|p| p.uses) == after.platform().map(|p| p.uses)
-        && stands_quietly(after, thread)
+
+    /// Returns whether the step of this actor was [quiet](is_quiet). `after` is the state after it.
+    pub(crate) fn is_quiet(self, after: &World, actor: Actor) -> bool {
+        if mutant::is(Mutant::AllStepsQuiet) {
+            return true;
+        }
+        let Actor::Thread(thread) = actor else { return after.outcome().is_none() };
+        let Self { threads, jobs, platform } = Self::of(after);
+        after.outcome().is_none()
+            && (self.threads, self.jobs, self.platform) == (threads, jobs, platform)
+            && stands_quietly(after, thread)
+    }
 }
 
 /// Returns whether a thread is alive and pending at an operation that does not matter to other threads or the clock

@@ -81,7 +81,7 @@ pub use enabled::Openings;
 pub use footprint::{Facts, Keeps, Meets};
 pub use future::{ActSet, Futures, SharedFutures};
 pub use in_place::Alone;
-pub(crate) use independent::{independent, is_quiet};
+pub(crate) use independent::{StepMark, independent, is_quiet};
 pub use inspect::SyncObjectState;
 pub use jobs::{Job, JobEnd, JobStage};
 pub use kind::WordKind;

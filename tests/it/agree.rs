@@ -1,10 +1,12 @@
 //! Compares the exhaustive search with the enumeration of all runs.
 
 use crate::stateless::{End, Facts, words};
+use raceflip::detect::Pair;
 use raceflip::event::{EventKind, Outcome};
-use raceflip::exec::{Observer, RunResult, run};
+use raceflip::exec::{NoObserver, Observer, RunResult, run};
 use raceflip::explore::{self, NoSearchProgress, RunChoices, SearchPlan, SearchReport};
-use raceflip::sched::Rerun;
+use raceflip::lang::program::GlobalId;
+use raceflip::sched::{Exhaustive, Rerun};
 use raceflip::vm::Model;
 use raceflip::world::{Limits, World};
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,7 +45,44 @@ pub(crate) fn compare(model: &Model, facts: &Facts) -> Result<u64, String> {
     }
     let pairs = search(&SearchPlan { pairs: true, ..plan.clone() });
     same("adjacent", pairs.adjacent.keys(), facts.adjacent.iter())?;
+    every_run(model, &plan.observe, facts)?;
     Ok(plain.states)
+}
+
+// Compares the runs that are performed one after the other, without those that only swap independent steps.
+fn every_run(model: &Model, observe: &BTreeSet<GlobalId>, facts: &Facts) -> Result<(), String> {
+    let (mut machine, mut all) = (model.machine(Limits::default()), Exhaustive::new(None));
+    let mut ends = BTreeSet::new();
+    loop {
+        let summary = run(&mut machine, &mut all, 0, &mut NoObserver, &AtomicBool::new(false));
+        match summary.outcome() {
+            Some(outcome) => _ = ends.insert(end_of(model, observe, outcome, &machine.world)),
+            None if all.is_redundant() => {}
+            None => return Err(format!("every run: {:?}", summary.end)),
+        }
+        if !all.advance() {
+            break;
+        }
+    }
+    let adjacent: BTreeSet<Pair> = all.adjacent().iter().map(|(a, b)| Pair::new(*a, *b)).collect();
+    if all.is_complete() {
+        same("ends of every run", ends.iter(), facts.ends.keys())?;
+        return same("neighbours in every run", adjacent.iter(), facts.adjacent.iter());
+    }
+    // It leaves out instants of the clock, and finds nothing that is not there.
+    let surplus = ends.iter().find(|end| !facts.ends.contains_key(end));
+    surplus.map_or(Ok(()), |end| Err(format!("no run ends with {end:?}")))?;
+    let surplus = adjacent.iter().find(|pair| !facts.adjacent.contains(pair));
+    surplus.map_or(Ok(()), |pair| Err(format!("no run has {pair:?} side by side")))
+}
+
+fn end_of(model: &Model, observe: &BTreeSet<GlobalId>, outcome: &Outcome, world: &World) -> End {
+    let mut blocked: Vec<_> = match outcome {
+        Outcome::Deadlock(report) => report.blocked.iter().map(|b| b.site).collect(),
+        _ => Vec::new(),
+    };
+    blocked.sort_unstable();
+    (RunResult::new(&model.program, observe, outcome, world), blocked)
 }
 
 fn same_ends(name: &str, found: &SearchReport, facts: &Facts) -> Result<(), String> {
@@ -80,22 +119,12 @@ impl Observer for Ticks {
 
 /// Reruns a path: it must have the end, the steps and the stall that the search reports. Returns its number of steps,
 /// with consecutive advances of the clock counted as one.
-pub(crate) fn rerun(
-    model: &Model,
-    observe: &BTreeSet<raceflip::lang::program::GlobalId>,
-    end: &End,
-    way: &RunChoices,
-) -> Result<u64, String> {
+pub(crate) fn rerun(model: &Model, observe: &BTreeSet<GlobalId>, end: &End, way: &RunChoices) -> Result<u64, String> {
     let mut machine = model.machine(Limits::default());
     let (mut strategy, mut ticks) = (Rerun::new(Arc::new(way.choices.clone())), Ticks::default());
     let summary = run(&mut machine, &mut strategy, 0, &mut ticks, &AtomicBool::new(false));
     let Some(outcome) = summary.outcome() else { return Err(format!("{end:?}: {:?}", summary.end)) };
-    let mut blocked: Vec<_> = match outcome {
-        Outcome::Deadlock(report) => report.blocked.iter().map(|b| b.site).collect(),
-        _ => Vec::new(),
-    };
-    blocked.sort_unstable();
-    let came_to = (RunResult::new(&model.program, observe, outcome, &machine.world), blocked);
+    let came_to = end_of(model, observe, outcome, &machine.world);
     if came_to != *end || outcome != &way.outcome || summary.steps != way.steps || summary.stall != way.stall {
         return Err(format!("{way:?} of {end:?} comes to {came_to:?} by {summary:?}"));
     }
