@@ -85,19 +85,19 @@ pub(super) fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
         Op::ReadInterrupt(t) => (row.place, row.value) = (Some(world.thread_name(*t)), Some(value)),
         Op::Now => row.value = Some(value),
         Op::Send { channel, value } => {
-            (row.place, row.detail) = (Some(world.channel_name(*channel).to_owned()), Some(value.to_string()));
+            (row.place, row.detail) = (Some(world.channel_name(*channel)), Some(value.to_string()));
         }
         Op::Receive { channel, .. } => {
-            (row.place, row.value) = (Some(world.channel_name(*channel).to_owned()), Some(value));
+            (row.place, row.value) = (Some(world.channel_name(*channel)), Some(value));
         }
         Op::Received { channel, .. } | Op::ChannelRead { channel, .. } => {
-            (row.place, row.value) = (Some(world.channel_name(Some(*channel)).to_owned()), Some(value));
+            (row.place, row.value) = (Some(world.channel_name(Some(*channel))), Some(value));
         }
         Op::Sent { channel } | Op::Close(channel) => {
-            row.place = Some(world.channel_name(Some(*channel)).to_owned());
+            row.place = Some(world.channel_name(Some(*channel)));
         }
         Op::Select { cases, .. } | Op::Selected { cases } => {
-            row.place = world.case(*cases, value).map(|case| world.channel_name(case.channel).to_owned());
+            row.place = world.case(*cases, value).map(|case| world.channel_name(case.channel));
             row.value = Some(value);
         }
         Op::Await { timeout } => (row.delay, row.value) = (*timeout, Some(value)),

@@ -1,30 +1,15 @@
 //! A check: many runs of a closure, the pairs of accesses that race, and the first failure, shrunk.
 
+use super::checked::{CheckFailure, CheckReport};
 use super::program::NativeProgram;
-use super::report;
 use super::run::dropping;
-use crate::base::mix;
-use crate::campaign::{
-    CampaignContext, CampaignPlan, Confirmation, FailureReport, FuzzPlan, FuzzReport, NoProgress, PairFacts,
-    PairReport, Verdict, confirm, fuzz,
-};
-use crate::event::Outcome;
-use crate::exec::{LoopEnd, NoObserver, run};
-use crate::sched::{RandomWalk, Replay, ScheduleRecorder};
-use crate::shrink::{Effort, shrink};
+use crate::sched::StrategySpec;
 use crate::token::Token;
-use crate::world::{Limits, Program, signature};
-use std::fmt;
+use crate::world::{Limits, Program};
+use parking_lot::{Condvar, Mutex};
 use std::panic::Location;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
-// Number of random runs with which the statements of a program are met first.
-const FIRST_RUNS: u64 = 16;
-
-// Maximum number of times that a campaign is begun anew because its runs have met new statements. A program that
-// computes its statements, as from a table of functions, may go on forever.
-const MOST_TABLES: usize = 32;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// How a closure is checked.
 ///
@@ -46,66 +31,25 @@ const MOST_TABLES: usize = 32;
 #[derive(Clone, Debug)]
 pub struct Checker {
     name: Option<String>,
-    runs: u64,
-    seed: u64,
-    jobs: usize,
-    confirms: bool,
-    limits: Limits,
+    pub(super) kind: RunKind,
+    pub(super) runs: u64,
+    pub(super) seed: u64,
+    pub(super) jobs: usize,
+    pub(super) confirms: bool,
+    pub(super) repeats: bool,
+    pub(super) limits: Limits,
+    time: Option<Duration>,
 }
 
-/// The result of a check without a failure.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct CheckReport {
-    /// Number of runs that looked for a failure.
-    pub runs: u64,
-    /// Pairs of accesses that race, with their verdicts; empty if none were looked for.
-    pub pairs: Vec<CheckedPair>,
-}
-
-/// Two accesses that race.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct CheckedPair {
-    /// The first access: `write at src/pool.rs:12:9`.
-    pub a: String,
-    /// The second access.
-    pub b: String,
-    /// The value that both access.
-    pub object: String,
-    /// The verdict on the pair.
-    pub verdict: Verdict,
-    /// Tokens of runs that prove it.
-    pub tokens: Vec<String>,
-}
-
-/// A failure of a check.
+/// How the runs are made that look for a failure.
 #[derive(Clone, Debug)]
-pub struct CheckFailure {
-    /// Number of the run that failed, from 1; 0 if it was replayed.
-    pub run: u64,
-    /// How the run ended: `panic: left != right at src/pool.rs:12:9`.
-    pub what: String,
-    /// Token of the smallest run that fails in this way.
-    pub token: String,
-    /// The report: how the run ended, its steps, and how to replay it.
-    pub text: String,
-}
-
-impl fmt::Display for CheckFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl std::error::Error for CheckFailure {}
-
-impl fmt::Display for CheckReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} runs, no failure", self.runs)?;
-        for pair in &self.pairs {
-            write!(f, "\n{} race on {}: {} ~ {}", pair.verdict, pair.object, pair.a, pair.b)?;
-        }
-        Ok(())
-    }
+pub(super) enum RunKind {
+    /// They learn from the runs before them.
+    Learning,
+    /// A strategy draws them.
+    Drawn(StrategySpec),
+    /// Every run is performed, or every one with few preemptions.
+    Every { preemptions: Option<u32> },
 }
 
 /// Checks a closure with the default [`Checker`]: the closure runs under the scheduler many times.
@@ -160,14 +104,66 @@ impl Checker {
     /// Creates a checker with the default options: [`RUNS`](Self::RUNS) runs, seed 0, one worker.
     #[must_use]
     pub fn new() -> Self {
-        let limits = Limits::default();
-        Self { name: None, runs: Self::RUNS, seed: 0, jobs: 1, confirms: true, limits }
+        Self {
+            name: None,
+            kind: RunKind::Learning,
+            runs: Self::RUNS,
+            seed: 0,
+            jobs: 1,
+            confirms: true,
+            repeats: true,
+            limits: Limits::default(),
+            time: None,
+        }
     }
 
     /// Sets the name of the program, which its tokens carry. By default it is the name of the test.
     #[must_use]
     pub fn name(self, name: &str) -> Self {
         Self { name: Some(name.to_owned()), ..self }
+    }
+
+    /// Lets a strategy draw the runs, instead of runs that learn from those before them: `pct:3`, `pos`, `random`. The
+    /// manual's page on strategies has all of them.
+    ///
+    /// # Panics
+    ///
+    /// The text names no strategy.
+    #[must_use]
+    pub fn strategy(self, strategy: &str) -> Self {
+        let spec = strategy.parse().unwrap_or_else(|e| panic!("{e}"));
+        Self { kind: RunKind::Drawn(spec), ..self }
+    }
+
+    /// Performs every run, one after the other, up to the [number of runs](Self::runs). If none is left and none has
+    /// failed, no run of the closure fails ([`CheckReport::complete`]), and pairs of accesses that are never side by
+    /// side are refuted. Runs that only swap independent steps of other runs are left out.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use raceflip::native::{Checker, sync::{Arc, Mutex}, thread};
+    ///
+    /// let report = Checker::new().every_run().try_check(|| {
+    ///     let total = Arc::new(Mutex::new(0));
+    ///     let other = total.clone();
+    ///     let adder = thread::spawn(move || *other.lock().unwrap() += 1);
+    ///     *total.lock().unwrap() += 1;
+    ///     adder.join().unwrap();
+    ///     assert_eq!(*total.lock().unwrap(), 2);
+    /// });
+    /// assert!(report.unwrap().complete);
+    /// ```
+    #[must_use]
+    pub fn every_run(self) -> Self {
+        Self { kind: RunKind::Every { preemptions: None }, ..self }
+    }
+
+    /// Performs every run with at most this many preemptions: steps of one thread while the thread before it could go
+    /// on.
+    #[must_use]
+    pub fn preemptions(self, most: u32) -> Self {
+        Self { kind: RunKind::Every { preemptions: Some(most) }, ..self }
     }
 
     /// Sets the number of runs that look for a failure.
@@ -194,6 +190,19 @@ impl Checker {
         Self { confirms, ..self }
     }
 
+    /// Sets whether a few runs are performed twice, with the same choices. If the second one differs, something decides
+    /// that the scheduler does not control, and the check fails.
+    #[must_use]
+    pub fn repeats(self, repeats: bool) -> Self {
+        Self { repeats, ..self }
+    }
+
+    /// Sets a limit of time for the check. What was not performed by then is left out; no failure comes of it.
+    #[must_use]
+    pub fn time_limit(self, time: Duration) -> Self {
+        Self { time: Some(time), ..self }
+    }
+
     /// Sets the maximum number of steps of a run.
     #[must_use]
     pub fn steps(self, steps: u64) -> Self {
@@ -210,7 +219,7 @@ impl Checker {
         let name = self.name_at(Location::caller());
         if let Ok(token) = std::env::var("RACEFLIP_REPLAY") {
             match self.replay_named(&name, &token, f) {
-                Ok(()) => return CheckReport { runs: 1, pairs: Vec::new() },
+                Ok(()) => return CheckReport { runs: 1, complete: false, pairs: Vec::new() },
                 Err(failure) => panic!("{failure}"),
             }
         }
@@ -251,61 +260,11 @@ impl Checker {
     fn check_named(&self, name: &str, f: impl Fn() + Send + Sync + 'static) -> Result<CheckReport, Box<CheckFailure>> {
         let program = NativeProgram::new(name, f);
         on_thread(|| {
-            let result = self.checked(&program);
+            let result = within(self.time, |stop| self.checked(&program, stop));
             // What the closure owns may have destructors with operations.
             dropping(|| drop(program));
             result
         })
-    }
-
-    fn checked(&self, program: &NativeProgram) -> Result<CheckReport, Box<CheckFailure>> {
-        let stop = AtomicBool::new(false);
-        let context = || CampaignContext { stop: &stop, progress: &NoProgress };
-        let plan = |program: &Arc<NativeProgram>| CampaignPlan {
-            limits: self.limits,
-            seed: self.seed,
-            jobs: self.jobs,
-            ..CampaignPlan::of(program.clone())
-        };
-        let Settled { program, result, mut lost } = self.met(program.clone());
-        if let Some((number, token)) = result {
-            return Err(Box::new(self.failure(&program, number, &token)));
-        }
-        let fuzzing = FuzzPlan { runs: self.runs, keeps_going: false };
-        let first = |found: &FuzzReport| found.failures.first().map(|failure| failure.report.signature.clone());
-        let fuzzed = settled((*program).clone(), first, |program| fuzz(&plan(program), &fuzzing, context()));
-        let (program, found) = (fuzzed.program, fuzzed.result);
-        lost = lost.or(fuzzed.lost);
-        if let Some(failure) = found.failures.first() {
-            return Err(Box::new(self.failure(&program, failure.run, &token_of(&failure.report))));
-        }
-        if let Some(((_, limit), runs)) = found.limits.iter().next() {
-            return Err(Box::new(report::limited(*runs, *limit)));
-        }
-        let confirmed = self.confirms.then(|| {
-            let first = |found: &Confirmation| failures(found).next().map(|failure| failure.signature.clone());
-            settled((*program).clone(), first, |program| confirm(&plan(program), context()))
-        });
-        let pairs = match confirmed {
-            None => Vec::new(),
-            Some(Settled { program, result, lost: more }) => {
-                if let Some(failure) = failures(&result).next() {
-                    return Err(Box::new(self.failure(&program, found.runs, &token_of(failure))));
-                }
-                lost = lost.or(more);
-                result.pairs.iter().map(|pair| checked_pair(&program, pair)).collect()
-            }
-        };
-        // A run has failed when its statements were not known yet, and no run has failed since.
-        lost.map_or(Ok(CheckReport { runs: found.runs, pairs }), |what| Err(Box::new(report::lost(&what))))
-    }
-
-    // Shrinks a failing run, performs it once more, and reports it.
-    fn failure(&self, program: &NativeProgram, number: u64, token: &Token) -> CheckFailure {
-        let stop = AtomicBool::new(false);
-        let shrunk = shrink(program, token, Effort::QUICK, &stop).ok();
-        let token = shrunk.map_or_else(|| token.clone(), |shrunk| shrunk.token);
-        report::failure(program, number, &token)
     }
 
     fn replay_named(
@@ -326,96 +285,23 @@ impl Checker {
             result
         })
     }
+}
 
-    fn replayed(&self, program: &NativeProgram, token: &Token) -> Result<(), Box<CheckFailure>> {
-        let stop = AtomicBool::new(false);
-        let met = self.met(program.clone()).program;
-        let none = |_: &LoopEnd| None;
-        let again = settled((*met).clone(), none, |program| {
-            let mut replay = Replay::new(Arc::new(token.schedule.clone()));
-            let mut machine = program.machine(token.limits);
-            run(&mut machine, &mut replay, token.seed, &mut NoObserver, &stop).end
+// Calls `f` with a flag that is set after this time.
+fn within<R>(time: Option<Duration>, f: impl FnOnce(&AtomicBool) -> R) -> R {
+    let (stop, ended, ends) = (AtomicBool::new(false), Mutex::new(false), Condvar::new());
+    let Some(time) = time else { return f(&stop) };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut ended = ended.lock();
+            ends.wait_while_for(&mut ended, |ended| !*ended, time);
+            stop.store(true, Ordering::Relaxed);
         });
-        match again.result {
-            LoopEnd::Diverged(divergence) => {
-                panic!("the run cannot be replayed, because the code has changed: {divergence}")
-            }
-            LoopEnd::Outcome(outcome) if outcome != Outcome::Ok => {
-                let token = Token { signature: signature(again.program.setup(), &outcome), ..token.clone() };
-                Err(Box::new(report::failure(&again.program, 0, &token)))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    // Meets the statements of a program by random runs. The result is the number and the token of the first of them
-    // that fails.
-    fn met(&self, program: NativeProgram) -> Settled<Option<(u64, Token)>> {
-        let stop = AtomicBool::new(false);
-        let first = |failed: &Option<(u64, Token)>| failed.as_ref().map(|(_, token)| token.signature.clone());
-        settled(program, first, |program| {
-            let mut machine = program.machine(self.limits);
-            let mut failed = None;
-            for number in 0..FIRST_RUNS {
-                let (seed, mut recorder) = (mix(self.seed, number), ScheduleRecorder::new());
-                let summary = run(&mut machine, &mut RandomWalk::new(), seed, &mut recorder, &stop);
-                let fails = summary.outcome().filter(|end| !matches!(end, Outcome::Ok | Outcome::Limit(..)));
-                if let (None, Some(outcome)) = (&failed, fails) {
-                    let token = Token {
-                        program: program.digest(),
-                        defines: Vec::new(),
-                        limits: self.limits,
-                        strategy: "random".to_owned(),
-                        seed,
-                        signature: signature(program.setup(), outcome),
-                        schedule: recorder.schedule(&machine.world),
-                    };
-                    failed = Some((number + 1, token));
-                }
-            }
-            failed
-        })
-    }
-}
-
-// The result of work with a program whose statements are all known.
-struct Settled<R> {
-    program: Arc<NativeProgram>,
-    result: R,
-    // A failure of earlier work, whose result was not used.
-    lost: Option<String>,
-}
-
-// Performs work with a program, and performs it anew with all statements that it has met, until it meets no new ones.
-// `fails` returns the failure that a result has.
-fn settled<R>(
-    program: NativeProgram,
-    fails: impl Fn(&R) -> Option<String>,
-    work: impl Fn(&Arc<NativeProgram>) -> R,
-) -> Settled<R> {
-    let (mut program, mut lost) = (Arc::new(program), None);
-    for _ in 0..MOST_TABLES {
-        let result = work(&program);
-        match program.grown() {
-            None => return Settled { program, result, lost },
-            Some(grown) => {
-                lost = lost.or_else(|| fails(&result));
-                program = Arc::new(grown);
-            }
-        }
-    }
-    let result = work(&program);
-    Settled { program, result, lost }
-}
-
-fn token_of(failure: &FailureReport) -> Token {
-    failure.evidence.token.parse().expect("a campaign writes tokens that can be read")
-}
-
-// Returns the failures of a campaign.
-fn failures(found: &Confirmation) -> impl Iterator<Item = &FailureReport> {
-    let of_pairs = found.pairs.iter().flat_map(PairFacts::failures);
-    found.phase1.failures.iter().chain(of_pairs).chain(&found.unexplained)
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| f(&stop)));
+        *ended.lock() = true;
+        ends.notify_all();
+        result.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
+    })
 }
 
 // Calls `f` on a thread of its own: a run that was given up in the middle of unwinding leaves its thread panicking.
@@ -424,15 +310,4 @@ fn on_thread<R: Send>(f: impl FnOnce() -> R + Send) -> R {
         Ok(result) => result,
         Err(payload) => std::panic::resume_unwind(payload),
     })
-}
-
-fn checked_pair(program: &NativeProgram, pair: &PairReport) -> CheckedPair {
-    let site = |site| report::place(program.setup(), site);
-    CheckedPair {
-        a: site(pair.pair.a),
-        b: site(pair.pair.b),
-        object: pair.discovery.place.clone(),
-        verdict: pair.verdict(),
-        tokens: pair.evidence.iter().map(|run| run.token.clone()).collect(),
-    }
 }

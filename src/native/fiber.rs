@@ -1,10 +1,12 @@
 //! Coroutines, one for each thread of a run, and their stacks.
 
+use super::local::Local;
 use super::run::Give;
 use crate::event::SiteId;
 use crate::world::{Next, Reply};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
+use std::sync::Arc;
 
 type Switching = Coroutine<Reply, Next, (), DefaultStack>;
 
@@ -43,11 +45,24 @@ pub(super) struct Fiber {
     pub(super) thrown: u32,
     /// Whether the stack waits in the middle of unwinding.
     pub(super) halfway: bool,
+    /// Name that the code under test has given to the thread.
+    pub(super) name: Option<Arc<str>>,
+    /// Variables of which each thread has its own.
+    pub(super) locals: Vec<Local>,
 }
 
 impl Default for Fiber {
     fn default() -> Self {
-        Self { switching: None, give: std::ptr::null(), panics: 0, last: None, thrown: 0, halfway: false }
+        Self {
+            switching: None,
+            give: std::ptr::null(),
+            panics: 0,
+            last: None,
+            thrown: 0,
+            halfway: false,
+            name: None,
+            locals: Vec::new(),
+        }
     }
 }
 
@@ -78,6 +93,7 @@ impl Fiber {
     pub(super) fn abandon(&mut self) {
         if let Some(switching) = self.switching.take() {
             std::mem::forget(switching);
+            std::mem::forget(std::mem::take(&mut self.locals));
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::fiber::Fiber;
 use super::known::{Known, Met};
 use super::run::{Ending, Job, Run, started, within};
-use super::{looper, panics};
+use super::{local, looper, panics};
 use crate::base::Id;
 use crate::event::{Op, ThreadId};
 use crate::world::{Guest, Next, Reply, Setup, World};
@@ -70,13 +70,8 @@ impl Native {
         run.open += 1;
         run.fibers[thread] = Fiber::new(&mut run.stacks, move |give| {
             started(give);
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(job)) {
-                if !payload.is::<Ending>() {
-                    panics::failed(&*payload);
-                }
-                // Its destructor is code of the user as well.
-                let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
-            }
+            contained(job);
+            contained(local::end);
         });
         self.go(world, thread, Reply::Value(0))
     }
@@ -141,6 +136,17 @@ impl Native {
     }
 }
 
+// Runs code at the root of a thread. A panic that comes here fails the run.
+fn contained(code: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(code)) {
+        if !payload.is::<Ending>() {
+            panics::failed(&*payload);
+        }
+        // Its destructor is code of the user as well.
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
+    }
+}
+
 /// Unwinds the stack of a thread whose run is over. It may be called from a destructor on another stack of the run,
 /// which waits for that thread.
 pub(super) fn end(thread: ThreadId) {
@@ -200,6 +206,12 @@ impl Guest for Native {
     #[inline]
     fn resume(&mut self, world: &mut World, thread: ThreadId, reply: Reply) -> Next {
         self.go(world, thread, reply)
+    }
+
+    // No other thread can end a thread of Rust code. It waits forever instead, where it stands.
+    fn abandon(&mut self, world: &mut World, thread: ThreadId) -> Next {
+        world.pend(thread, Op::Receive { channel: None, iterates: false }, None);
+        Next::Pending
     }
 
     fn has_unfinished(&self) -> bool {

@@ -35,6 +35,11 @@ impl Handle {
         Self { named: AtomicU64::new(0), number: AtomicU64::new(0), at }
     }
 
+    /// Returns the place where the object was made.
+    pub(super) const fn made_at(&self) -> &'static Location<'static> {
+        self.at
+    }
+
     /// Returns the id of the object in this run. `make` names it, with the words for its kind. Outside of a run it is
     /// 0, and no operation can follow.
     #[inline]

@@ -19,26 +19,32 @@
 //! - `guest`: the [`Guest`](crate::world::Guest) that runs them.
 //! - `known`, `program`: the statements that runs have met, and the [`Program`](crate::world::Program).
 //! - `handle`: what a lock or an atomic is called in a run. `hold`: who uses its value.
-//! - `panics`: panics as failures.
-//! - `checker`, `report`: a check, and its result as text.
+//! - `panics`: panics as failures. `park`, `local`: handles and variables of threads.
+//! - `checker`, `work`: a check and its phases. `same`: whether runs can be repeated. `checked`, `report`: its result.
 
+mod checked;
 mod checker;
 mod fiber;
 mod guest;
 mod handle;
 mod hold;
 mod known;
+mod local;
 pub mod looper;
 mod panics;
+mod park;
 mod program;
 mod report;
 mod run;
+mod same;
 mod shared;
 pub mod sync;
 pub mod thread;
 pub mod time;
+mod work;
 
-pub use checker::{CheckFailure, CheckReport, Checker, check, replay};
+pub use checked::{CheckFailure, CheckReport, CheckedPair};
+pub use checker::{Checker, check, replay};
 pub use guest::Native;
 pub use program::NativeProgram;
 pub use shared::Shared;

@@ -29,7 +29,9 @@ fn note(info: &PanicHookInfo<'_>) -> bool {
     let message = text(info.payload());
     with(|run| {
         let thread = run.thread;
-        let site = info.location().map_or(SiteId(0), |at| run.failing(at));
+        // What panics when the run is over is no statement of it.
+        let at = info.location().filter(|_| !run.over);
+        let site = at.map_or(SiteId(0), |at| run.failing(at));
         if let Some(fiber) = run.fibers.get_mut(thread.index()) {
             fiber.panics += 1;
             fiber.last = Some((site, message));

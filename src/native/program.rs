@@ -40,6 +40,11 @@ impl NativeProgram {
         Some(Self::with(self.name.clone(), self.body.clone(), known))
     }
 
+    /// Returns whether runs have met something that is not in the table.
+    pub(super) fn has_grown(&self) -> bool {
+        !self.met.lock().is_empty()
+    }
+
     /// Returns the name of the program.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -1,6 +1,6 @@
 //! The report of a failing run: how it ended, its steps, and how to replay it.
 
-use super::checker::CheckFailure;
+use super::checked::CheckFailure;
 use super::program::NativeProgram;
 use crate::base::clean;
 use crate::event::{Event, EventKind, Outcome, Site, SiteId};
@@ -15,6 +15,10 @@ use std::sync::atomic::AtomicBool;
 // Maximum number of steps that are printed; the last ones are, and the first few.
 const MOST_STEPS: usize = 60;
 const FIRST_STEPS: usize = 10;
+
+// Why a run may differ from run to run.
+const UNCONTROLLED: &str = "Something that the scheduler does not control decides: the order of a HashMap or HashSet, the time, a random number,
+an address, or a static that keeps its contents from run to run.";
 
 /// Performs the run of a token again, and reports its failure.
 pub(super) fn failure(program: &NativeProgram, number: u64, token: &Token) -> CheckFailure {
@@ -34,8 +38,8 @@ pub(super) fn failure(program: &NativeProgram, number: u64, token: &Token) -> Ch
         number => line(&mut text, &format!("run {number} fails: {what}")),
     }
     if !again {
-        line(&mut text, "The run ended otherwise when it was performed again. Something that the scheduler does not");
-        line(&mut text, "control decides: the order of a HashMap, the time, an address, or a static.");
+        line(&mut text, "The run ended otherwise when it was performed again.");
+        line(&mut text, UNCONTROLLED);
     }
     line(&mut text, "");
     steps.print(&mut text);
@@ -54,12 +58,19 @@ pub(super) fn limited(runs: u64, limit: u64) -> CheckFailure {
     CheckFailure { run: 0, what, token: String::new(), text }
 }
 
+/// Reports that a run was another one when its choices were repeated: the first operation that differs.
+pub(super) fn differs(number: u64, at: usize, before: &str, now: &str) -> CheckFailure {
+    let what = format!("run {number} is another one when its choices are repeated, from operation {at} on");
+    let text = format!(
+        "{what}.\n  the first time:  {before}\n  the second time: {now}\n{UNCONTROLLED}\nUntil then no failure can be replayed. `Checker::repeats(false)` leaves this test out.\n"
+    );
+    CheckFailure { run: number, what, token: String::new(), text }
+}
+
 /// Reports a failure that came once and never again.
 pub(super) fn lost(signature: &str) -> CheckFailure {
     let what = format!("a run failed, and no later one did: {}", clean(signature));
-    let text = format!(
-        "{what}\nSomething that the scheduler does not control decides: the first use of a static, the order of a HashMap,\nthe time, or an address.\n"
-    );
+    let text = format!("{what}\n{UNCONTROLLED}\n");
     CheckFailure { run: 0, what, token: String::new(), text }
 }
 
@@ -95,33 +106,55 @@ fn ending(setup: &Setup, outcome: &Outcome) -> String {
     }
 }
 
-// The steps of a run, each with its thread, its operation and its place.
+// The steps of a run.
 #[derive(Default)]
 struct Steps {
-    all: Vec<[String; 4]>,
+    all: Vec<Step>,
+}
+
+/// A step: its number, its thread, its operation and its place.
+pub(super) struct Step([String; 4]);
+
+impl Step {
+    /// Returns the step of an event. `None` if no thread has performed an operation.
+    pub(super) fn of(world: &World, event: &Event) -> Option<Self> {
+        let (Some(thread), EventKind::Performed { op, value, .. }) = (event.thread, &event.what) else { return None };
+        let touches =
+            world.selected_effects(op, *value).unwrap_or_else(|| world.effects(thread, op).touches().collect());
+        let things: Vec<String> = touches.iter().map(|(thing, _)| thing.name(world)).collect();
+        let word = event.site.map_or(op.word(), |site| world.setup().sites[site].kind.word());
+        let context = event.context.unwrap_or(world.thread(thread).context);
+        let place = event.site.map_or(String::new(), |site| at(world.setup(), &world.setup().sites[site]));
+        Some(Self([
+            event.step.to_string(),
+            clean(&world.contexts().name(world.setup(), context)),
+            clean(format!("{word} {}", things.join(", ")).trim()),
+            place,
+        ]))
+    }
+}
+
+impl Step {
+    /// Returns the step in words.
+    pub(super) fn text(&self) -> String {
+        let Self([_, thread, what, place]) = self;
+        format!("{thread}: {what}  {place}")
+    }
 }
 
 impl Observer for Steps {
     fn event(&mut self, world: &World, event: &Event) {
-        let (Some(thread), EventKind::Performed { op, .. }) = (event.thread, &event.what) else { return };
-        let things: Vec<String> = world.effects(thread, op).touches().map(|(thing, _)| thing.name(world)).collect();
-        let context = event.context.unwrap_or(world.thread(thread).context);
-        let place = event.site.map_or(String::new(), |site| at(world.setup(), &world.setup().sites[site]));
-        self.all.push([
-            event.step.to_string(),
-            clean(&world.contexts().name(world.setup(), context)),
-            clean(format!("{} {}", op.word(), things.join(", ")).trim()),
-            place,
-        ]);
+        self.all.extend(Step::of(world, event));
     }
 }
 
 impl Steps {
     fn print(&self, text: &mut String) {
-        let widths: Vec<usize> =
-            (0..3).map(|column| self.all.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)).collect();
+        let widths: Vec<usize> = (0..3)
+            .map(|column| self.all.iter().map(|Step(row)| row[column].chars().count()).max().unwrap_or(0))
+            .collect();
         let left_out = self.all.len().saturating_sub(MOST_STEPS);
-        for (i, [step, thread, what, place]) in self.all.iter().enumerate() {
+        for (i, Step([step, thread, what, place])) in self.all.iter().enumerate() {
             if left_out > 0 && i == FIRST_STEPS {
                 writeln!(text, "  ... {left_out} steps left out").expect("a string takes all");
             }

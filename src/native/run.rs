@@ -7,13 +7,13 @@
 use super::fiber::{Fiber, Stacks};
 use super::known::{Known, Met};
 use crate::base::{Id, IndexVec};
-use crate::event::{Args, BodyId, FailureKind, Op, Outcome, SiteId, SiteKind, ThreadId, Value};
+use crate::event::{Args, BodyId, FailureKind, Op, Outcome, SemaphoreId, SiteId, SiteKind, ThreadId, Value};
 use crate::world::{MadeName, Next, Reply, World};
 use corosensei::Yielder;
 use indexmap::IndexMap;
 use parking_lot::Mutex;
 use std::cell::Cell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use xxhash_rust::xxh3::Xxh3Builder;
@@ -57,6 +57,8 @@ pub(super) struct Run {
     tries: u32,
     // Number of objects of each class so far.
     made: Vec<u32>,
+    // The semaphores on which threads park.
+    parking: BTreeMap<ThreadId, SemaphoreId>,
 }
 
 // An entry of the cache of sites: of one place in the code and one kind.
@@ -98,6 +100,7 @@ impl Run {
             tainted: false,
             tries: 0,
             made: Vec::new(),
+            parking: BTreeMap::new(),
         }
     }
 
@@ -110,6 +113,7 @@ impl Run {
         self.jobs.clear();
         self.shared.clear();
         self.made.clear();
+        self.parking.clear();
     }
 
     /// Returns the world of the run.
@@ -161,6 +165,18 @@ impl Run {
         }
         self.made[class as usize] += 1;
         MadeName { class, nth: self.made[class as usize] }
+    }
+
+    /// Returns the semaphore on which a thread parks.
+    pub(super) fn parking(&mut self, thread: ThreadId) -> SemaphoreId {
+        if let Some(id) = self.parking.get(&thread) {
+            return *id;
+        }
+        let class = format!("for unpark of {}", self.world().thread_name(thread));
+        let name = self.name_of_next(&class);
+        let id = self.world().make_semaphore(name, 0);
+        self.parking.insert(thread, id);
+        id
     }
 
     /// Returns the id of an object that another run has named, if this run has named it too.

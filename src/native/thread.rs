@@ -3,9 +3,12 @@
 
 use super::guest;
 use super::handle::short_name;
+pub use super::local::{AccessError, LocalKey, thread_local};
+use super::park;
+pub use super::park::{Thread, ThreadId, current, park, park_timeout};
 use super::run::{Job, is_live, number, perform, perform_quietly, with};
 use super::sync::{milliseconds, value};
-use crate::event::{Op, SiteKind, ThreadId};
+use crate::event::{Op, SiteKind, ThreadId as Number};
 use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
@@ -19,9 +22,11 @@ type Slot<T> = Arc<Mutex<Option<T>>>;
 
 /// Handle of a thread, as [`std::thread::JoinHandle`].
 pub struct JoinHandle<T> {
-    thread: Option<ThreadId>,
+    // `None` if the run was over already.
+    started: Option<Number>,
     // Number of the run that the thread belongs to.
     run: u64,
+    thread: Thread,
     result: Slot<T>,
 }
 
@@ -35,8 +40,7 @@ pub struct Builder {
 #[track_caller]
 pub fn spawn<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
     let result: Slot<T> = Arc::default();
-    let thread = fork("thread", job(f, result.clone()), Location::caller());
-    JoinHandle { thread, run: number(), result }
+    JoinHandle::of(None, "thread", job(f, result.clone()), result, Location::caller())
 }
 
 // The code of a thread that leaves its result in a slot.
@@ -47,15 +51,30 @@ fn job<'f, T: 'f>(f: impl FnOnce() -> T + 'f, result: Slot<T>) -> Box<dyn FnOnce
     })
 }
 
-// Forks a thread. `None` if the run is over: then the code does not run.
-fn fork(name: &str, job: Job, at: &'static Location<'static>) -> Option<ThreadId> {
-    let mut job = Some(job);
-    let op = with(|run| {
-        (!run.over).then(|| Op::Fork { body: run.body(name), args: run.keep(job.take().expect("it is kept once")) })
-    });
-    let op = op.flatten().unwrap_or(Op::Skip);
-    let id = value(perform(op, SiteKind::Fork, "", at));
-    u32::try_from(id).ok().filter(|_| op != Op::Skip).map(ThreadId)
+impl<T> JoinHandle<T> {
+    // Forks a thread, which does not start if the run is over. `kind` is its name in reports if it has none.
+    fn of(name: Option<String>, kind: &str, job: Job, result: Slot<T>, at: &'static Location<'static>) -> Self {
+        let name: Option<Arc<str>> = name.map(Arc::from);
+        let own = name.clone();
+        let mut named: Option<Job> = Some(Box::new(move || {
+            park::begin(own);
+            job();
+        }));
+        let op = with(|run| {
+            let body = run.body(name.as_deref().unwrap_or(kind));
+            (!run.over).then(|| Op::Fork { body, args: run.keep(named.take().expect("it is kept once")) })
+        });
+        let op = op.flatten().unwrap_or(Op::Skip);
+        let id = value(perform(op, SiteKind::Fork, "", at));
+        let started = u32::try_from(id).ok().filter(|_| op != Op::Skip).map(Number);
+        Self { started, run: number(), thread: Thread::of(started.unwrap_or(Number(u32::MAX)), name), result }
+    }
+
+    /// Returns the handle of the thread.
+    #[must_use]
+    pub fn thread(&self) -> &Thread {
+        &self.thread
+    }
 }
 
 impl Builder {
@@ -85,9 +104,23 @@ impl Builder {
     #[track_caller]
     pub fn spawn<T: Send + 'static>(self, f: impl FnOnce() -> T + Send + 'static) -> std::io::Result<JoinHandle<T>> {
         let result: Slot<T> = Arc::default();
-        let name = self.name.as_deref().unwrap_or("thread");
-        let thread = fork(name, job(f, result.clone()), Location::caller());
-        Ok(JoinHandle { thread, run: number(), result })
+        Ok(JoinHandle::of(self.name, "thread", job(f, result.clone()), result, Location::caller()))
+    }
+
+    /// Spawns the thread in a scope.
+    ///
+    /// # Errors
+    ///
+    /// None: the signature is that of the standard library.
+    #[track_caller]
+    pub fn spawn_scoped<'scope, T: Send + 'scope>(
+        self,
+        scope: &'scope Scope<'scope, '_>,
+        f: impl FnOnce() -> T + Send + 'scope,
+    ) -> std::io::Result<ScopedJoinHandle<'scope, T>> {
+        let result: Slot<T> = Arc::default();
+        let job = job(f, result.clone());
+        Ok(scope.start(self.name, job, result, Location::caller()))
     }
 }
 
@@ -100,7 +133,7 @@ impl<T> JoinHandle<T> {
     #[track_caller]
     pub fn join(self) -> Result<T> {
         // A thread of another run has ended with it.
-        if let Some(thread) = self.thread.filter(|_| number() == self.run) {
+        if let Some(thread) = self.started.filter(|_| number() == self.run) {
             join(thread, Location::caller());
         }
         let value = self.result.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -111,12 +144,12 @@ impl<T> JoinHandle<T> {
     #[must_use]
     pub fn is_finished(&self) -> bool {
         let ended = |thread| with(|run| run.fibers.get(thread as usize).is_none_or(|fiber| !fiber.is_open()));
-        self.thread.is_none_or(|thread| number() != self.run || ended(thread.0).unwrap_or(true))
+        self.started.is_none_or(|thread| number() != self.run || ended(thread.0).unwrap_or(true))
     }
 }
 
 // Waits for the end of a thread. At the end of a run, a destructor that joins a thread lets it be unwound first.
-fn join(thread: ThreadId, at: &'static Location<'static>) {
+fn join(thread: Number, at: &'static Location<'static>) {
     if perform(Op::Join(thread), SiteKind::Join, "", at).is_none() {
         guest::end(thread);
     }
@@ -149,7 +182,7 @@ pub fn panicking() -> bool {
 
 /// A scope for threads that borrow, as [`std::thread::Scope`].
 pub struct Scope<'scope, 'env: 'scope> {
-    threads: Mutex<Vec<ThreadId>>,
+    threads: Mutex<Vec<Number>>,
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
 }
@@ -181,13 +214,23 @@ impl<'scope> Scope<'scope, '_> {
     #[track_caller]
     pub fn spawn<T: Send + 'scope>(&'scope self, f: impl FnOnce() -> T + Send + 'scope) -> ScopedJoinHandle<'scope, T> {
         let result: Slot<T> = Arc::default();
-        let job: Box<dyn FnOnce() + 'scope> = job(f, result.clone());
+        let job = job(f, result.clone());
+        self.start(None, job, result, Location::caller())
+    }
+
+    fn start<T>(
+        &self,
+        name: Option<String>,
+        job: Box<dyn FnOnce() + 'scope>,
+        result: Slot<T>,
+        at: &'static Location<'static>,
+    ) -> ScopedJoinHandle<'scope, T> {
         // SAFETY: `scope` does not return before the thread has ended or its stack was unwound, and where the run is
         // given up instead, its code is never touched again.
         let job = unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'scope>, Job>(job) };
-        let thread = fork("scoped", job, Location::caller());
-        self.threads.lock().unwrap_or_else(PoisonError::into_inner).extend(thread);
-        ScopedJoinHandle { handle: JoinHandle { thread, run: number(), result }, scope: PhantomData }
+        let handle = JoinHandle::of(name, "scoped", job, result, at);
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner).extend(handle.started);
+        ScopedJoinHandle { handle, scope: PhantomData }
     }
 }
 
@@ -200,6 +243,18 @@ impl<T> ScopedJoinHandle<'_, T> {
     #[track_caller]
     pub fn join(self) -> Result<T> {
         self.handle.join()
+    }
+
+    /// Returns the handle of the thread.
+    #[must_use]
+    pub fn thread(&self) -> &Thread {
+        self.handle.thread()
+    }
+
+    /// Returns whether the thread has come to its end.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.handle.is_finished()
     }
 }
 

@@ -21,6 +21,7 @@ use super::clock::due;
 use super::effects::{How, Thing, ThingEffect};
 use super::kind::WordKind;
 use super::sync::ThreadSet;
+use crate::base::Id;
 use crate::event::{Args, CANCELLED, ChannelId, NULL, Op, Suspension, ThreadId, Transfer, Value};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
@@ -127,6 +128,15 @@ impl World {
             .map(|words| SelectCase { channel: channel_of(words[0]), sends: (words[1] != 0).then_some(words[2]) })
     }
 
+    /// Keeps the cases of a select until the end of the run.
+    pub fn keep_cases(&mut self, cases: &[SelectCase]) -> Args {
+        let words = |case: &SelectCase| {
+            let channel = case.channel.map_or(NULL, |channel| Value::from(channel.0));
+            [channel, Value::from(case.sends.is_some()), case.sends.unwrap_or(0)]
+        };
+        self.keep_args(&cases.iter().flat_map(words).collect::<SmallVec<[Value; CASE]>>())
+    }
+
     /// Returns the case of a select at an index. `None` for the deadline and the `else`.
     #[must_use]
     pub fn case(&self, cases: Args, index: Value) -> Option<SelectCase> {
@@ -198,7 +208,10 @@ impl World {
     /// Returns the size of the channel's buffer.
     #[must_use]
     pub fn capacity(&self, channel: ChannelId) -> Capacity {
-        self.setup.channels[channel].capacity
+        match self.setup.channels.get(channel.index()) {
+            Some(declared) => declared.capacity,
+            None => self.made_capacity(channel),
+        }
     }
 
     pub(super) fn handover(&self, thread: ThreadId) -> Option<Handover> {
@@ -212,7 +225,7 @@ impl World {
             Op::Selected { cases } => self.case(cases, i64::from(case)).and_then(|case| case.channel),
             _ => None,
         };
-        channel.map_or(WordKind::Word, |channel| self.setup.channels[channel].kind)
+        channel.map_or(WordKind::Word, |channel| self.setup.channel_kind(channel))
     }
 
     /// Returns the first parked thread of a list that `own` can complete. One whose deadline has passed is not among
@@ -326,7 +339,7 @@ impl super::CanonicalWriter<'_> {
     /// Writes a channel.
     pub(super) fn channel(&mut self, id: ChannelId) {
         let world = self.world;
-        let (channel, kind) = (&world.channels[id], world.setup.channels[id].kind);
+        let (channel, kind) = (&world.channels[id], world.setup.channel_kind(id));
         self.word(u64::from(channel.closed));
         self.word(channel.items.len() as u64);
         for item in &channel.items {

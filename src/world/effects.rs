@@ -357,7 +357,7 @@ impl Thing {
             Thing::Token(object) => format!("the token {}", world.object_name(object)),
             Thing::Numbers => "the numbers of threads and handlers".to_owned(),
             Thing::Group(id) => format!("waitgroup {}", setup.groups[id.0 as usize]),
-            Thing::Channel(id) => format!("channel {}", setup.channels[id].name),
+            Thing::Channel(id) => format!("channel {}", world.name_of_channel(id)),
             Thing::ChannelsOfSelect => "the channels of a select".to_owned(),
         }
     }

@@ -236,7 +236,7 @@ impl World {
 
     /// Returns the name of a channel: `c`, `null`.
     #[must_use]
-    pub fn channel_name(&self, channel: Option<ChannelId>) -> &str {
-        channel.map_or("null", |channel| &self.setup.channels[channel].name)
+    pub fn channel_name(&self, channel: Option<ChannelId>) -> String {
+        channel.map_or_else(|| "null".to_owned(), |channel| self.name_of_channel(channel))
     }
 }

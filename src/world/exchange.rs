@@ -137,7 +137,7 @@ impl World {
         match what {
             Exchanged::Received(value) => Reply::Value(value),
             _ if iterates => Reply::Exhausted,
-            _ => Reply::Value(self.setup.channels[channel].zero),
+            _ => Reply::Value(self.setup.channel_zero(channel)),
         }
     }
 
@@ -221,7 +221,7 @@ impl World {
     }
 
     fn selected(&self, channel: Option<ChannelId>, case: u32, what: Exchanged) -> Reply {
-        let zero = channel.map_or(0, |channel| self.setup.channels[channel].zero);
+        let zero = channel.map_or(0, |channel| self.setup.channel_zero(channel));
         match what {
             Exchanged::Received(value) => Reply::Selected { case, value, received: true },
             Exchanged::Sent | Exchanged::Closed | Exchanged::Parked => {

@@ -164,7 +164,7 @@ impl World {
                 count: channel.items.len() as i64,
                 blocked: blocked(&channel.pending_set),
                 waiters: [parked(&channel.receivers), parked(&channel.senders)].concat(),
-                ..plain(format!("{}channel {}", if channel.closed { "closed " } else { "" }, setup.channels[id].name))
+                ..plain(format!("{}channel {}", if channel.closed { "closed " } else { "" }, self.name_of_channel(id)))
             });
         }
         all

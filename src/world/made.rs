@@ -3,10 +3,11 @@
 //! A program in the modeled language declares all of them ([`Setup`]). Other guests meet them one after the other. What
 //! they make comes after what is declared, and is gone when the next run starts.
 
+use super::channels::Channel;
 use super::sync::{Barrier, RwLock, Semaphore};
-use super::{Prefer, Setup, World};
+use super::{Capacity, Prefer, Setup, World};
 use crate::base::Id;
-use crate::event::{BarrierId, ConditionId, LockId, RwLockId, SemaphoreId, Value};
+use crate::event::{BarrierId, ChannelId, ConditionId, LockId, RwLockId, SemaphoreId, Value};
 
 /// Name of what a guest has made: a class of the [`Setup`] and the ordinal among what this run has made of that class,
 /// from 1.
@@ -35,14 +36,18 @@ pub(super) struct MadeNames {
     rwlocks: Vec<MadeName>,
     semaphores: Vec<MadeName>,
     barriers: Vec<MadeName>,
+    channels: Vec<MadeName>,
+    // Sizes of the buffers of the channels.
+    capacities: Vec<Capacity>,
 }
 
-crate::clone_in_place!(MadeNames { cells, locks, conditions, rwlocks, semaphores, barriers });
+crate::clone_in_place!(MadeNames { cells, locks, conditions, rwlocks, semaphores, barriers, channels, capacities });
 
 impl MadeNames {
     pub(super) fn clear(&mut self) {
-        let Self { cells, locks, conditions, rwlocks, semaphores, barriers } = self;
-        [cells, locks, conditions, rwlocks, semaphores, barriers].into_iter().for_each(Vec::clear);
+        let Self { cells, locks, conditions, rwlocks, semaphores, barriers, channels, capacities } = self;
+        [cells, locks, conditions, rwlocks, semaphores, barriers, channels].into_iter().for_each(Vec::clear);
+        capacities.clear();
     }
 }
 
@@ -94,12 +99,32 @@ impl World {
         id
     }
 
+    /// Takes permits of a semaphore away, in the step that is being performed: at most `most` are left.
+    pub fn limit_permits(&mut self, id: SemaphoreId, most: i64) {
+        let count = &mut self.semaphores[id].count;
+        *count = most.min(*count);
+    }
+
     /// Adds a barrier for this many parties.
     pub fn make_barrier(&mut self, name: MadeName, parties: i64) -> BarrierId {
         self.made_names().barriers.push(name);
         let id = self.barriers.add(Barrier::default());
         self.barriers[id].renew(parties);
         id
+    }
+
+    /// Adds a channel.
+    pub fn make_channel(&mut self, name: MadeName, capacity: Capacity) -> ChannelId {
+        let made = self.made_names();
+        made.channels.push(name);
+        made.capacities.push(capacity);
+        self.channels.add(Channel::default())
+    }
+
+    /// Returns the size of the buffer of a channel that the run has made.
+    pub(super) fn made_capacity(&self, channel: ChannelId) -> Capacity {
+        let made = self.made.as_deref().expect("the channel is declared or was made");
+        made.capacities[channel.index() - self.setup.channels.len()]
     }
 
     /// Writes a cell in the step that is being performed, after its operation: the guest has computed the value.
@@ -117,14 +142,27 @@ impl World {
         self.rwlocks.truncate(self.setup.rwlocks.len());
         self.semaphores.truncate(self.setup.semaphores.len());
         self.barriers.truncate(self.setup.barriers.len());
+        self.channels.truncate(self.setup.channels.len());
+    }
+
+    // Returns the name of a thing: that of its declaration, or that with which the run has made it.
+    fn name_of<T>(
+        &self,
+        id: usize,
+        declared: &[T],
+        name: fn(&T) -> &str,
+        kind: fn(&MadeNames) -> &Vec<MadeName>,
+    ) -> String {
+        match declared.get(id) {
+            Some(declared) => name(declared).to_owned(),
+            None => made(self.names_of(kind), declared.len(), id, &self.setup),
+        }
     }
 
     /// Returns the name of a cell that belongs to no object: `x`, `a[2]`.
     #[must_use]
     pub fn cell_name(&self, cell: u32) -> String {
-        let (declared, id) = (&self.setup.cell_names, cell as usize);
-        let other = || made(self.names_of(|made| &made.cells), declared.len(), id, &self.setup);
-        declared.get(id).cloned().unwrap_or_else(other)
+        self.name_of(cell as usize, &self.setup.cell_names, String::as_str, |made| &made.cells)
     }
 
     /// Returns the name of a lock: `lock m`, `mutex m`, or `the monitor of main/onCreate#1/Node#1`.
@@ -133,42 +171,41 @@ impl World {
         if let Some(object) = self.locks[lock].object {
             return format!("the monitor of {}", self.object_name(object));
         }
+        let name = self.name_of(lock.index(), &self.setup.locks, |(name, _)| name, |made| &made.locks);
+        // No model has both locks that are made and objects with monitors.
         match self.setup.locks.get(lock.index()) {
-            Some((name, reentrant)) => format!("{} {name}", if *reentrant { "lock" } else { "mutex" }),
-            // No model has both locks that are made and objects with monitors.
-            None => made(self.names_of(|made| &made.locks), self.setup.locks.len(), lock.index(), &self.setup),
+            Some((_, true)) => format!("lock {name}"),
+            Some((_, false)) => format!("mutex {name}"),
+            None => name,
         }
     }
 
     /// Returns the name of a condition, without the word for it.
     #[must_use]
     pub fn condition_name(&self, id: ConditionId) -> String {
-        let declared = &self.setup.conditions;
-        let other = || made(self.names_of(|made| &made.conditions), declared.len(), id.index(), &self.setup);
-        declared.get(id.index()).cloned().unwrap_or_else(other)
+        self.name_of(id.index(), &self.setup.conditions, String::as_str, |made| &made.conditions)
     }
 
     /// Returns the name of a reader-writer lock, without the word for it.
     #[must_use]
     pub fn rwlock_name(&self, id: RwLockId) -> String {
-        let declared = &self.setup.rwlocks;
-        let other = || made(self.names_of(|made| &made.rwlocks), declared.len(), id.index(), &self.setup);
-        declared.get(id.index()).map_or_else(other, |(name, _)| name.clone())
+        self.name_of(id.index(), &self.setup.rwlocks, |(name, _)| name, |made| &made.rwlocks)
     }
 
     /// Returns the name of a semaphore, without the word for it.
     #[must_use]
     pub fn semaphore_name(&self, id: SemaphoreId) -> String {
-        let declared = &self.setup.semaphores;
-        let other = || made(self.names_of(|made| &made.semaphores), declared.len(), id.index(), &self.setup);
-        declared.get(id.index()).map_or_else(other, |(name, _)| name.clone())
+        self.name_of(id.index(), &self.setup.semaphores, |(name, _)| name, |made| &made.semaphores)
+    }
+
+    /// Returns the name of a channel, without the word for it.
+    pub(super) fn name_of_channel(&self, id: ChannelId) -> String {
+        self.name_of(id.index(), &self.setup.channels, |channel| &channel.name, |made| &made.channels)
     }
 
     /// Returns the name of a barrier, without the word for it.
     #[must_use]
     pub fn barrier_name(&self, id: BarrierId) -> String {
-        let declared = &self.setup.barriers;
-        let other = || made(self.names_of(|made| &made.barriers), declared.len(), id.index(), &self.setup);
-        declared.get(id.index()).map_or_else(other, |(name, _)| name.clone())
+        self.name_of(id.index(), &self.setup.barriers, |(name, _)| name, |made| &made.barriers)
     }
 }

@@ -2,8 +2,9 @@
 //! share them.
 
 use super::channels::ChannelSetup;
+use super::kind::WordKind;
 use super::{MixedAtomics, PlatformSetup, PoolSetup};
-use crate::base::IndexVec;
+use crate::base::{Id, IndexVec};
 use crate::event::{BodyId, ChannelId, EventId, HandlerId, ListenerId, Outcome, Site, SiteId, ThreadId, Uses, Value};
 
 /// Declarations of a program, as its guest provides them.
@@ -126,6 +127,18 @@ impl std::fmt::Debug for Setup {
             text.field("pools", &self.pools);
         }
         text.finish()
+    }
+}
+
+impl Setup {
+    /// Returns the kind of the values of a channel. Those of a channel that a guest has made are words.
+    pub(super) fn channel_kind(&self, channel: ChannelId) -> WordKind {
+        self.channels.get(channel.index()).map_or(WordKind::Word, |declared| declared.kind)
+    }
+
+    /// Returns the value of a receive from a closed channel without values.
+    pub(super) fn channel_zero(&self, channel: ChannelId) -> Value {
+        self.channels.get(channel.index()).map_or(0, |declared| declared.zero)
     }
 }
 

@@ -1,8 +1,11 @@
 //! Tests of real Rust code under the scheduler.
 
+mod channels;
 mod ends;
+mod every;
 mod finds;
 mod programs;
 mod replays;
 mod sets;
 mod support;
+mod threads;

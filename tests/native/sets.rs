@@ -1,30 +1,12 @@
 //! Outcomes of small programs: the set that the runs show is exactly the set that the standard library allows.
 
-use crate::support::{failure, passes};
-use raceflip::exec::{NoObserver, run};
+use crate::support::{failure, outcomes, passes};
 use raceflip::native::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, Ordering};
 use raceflip::native::sync::{Arc, Barrier, Mutex, Once, OnceLock, RwLock};
-use raceflip::native::{NativeProgram, thread};
-use raceflip::sched::RandomWalk;
-use raceflip::world::{Limits, Program};
+use raceflip::native::thread;
 use std::collections::BTreeSet;
 
 const SEQ: Ordering = Ordering::SeqCst;
-
-/// Returns the results of many random runs of a program.
-fn outcomes<R: Ord + Send + 'static>(f: impl Fn() -> R + Send + Sync + 'static) -> BTreeSet<R> {
-    let all = std::sync::Arc::new(std::sync::Mutex::new(BTreeSet::new()));
-    let seen = all.clone();
-    let program = NativeProgram::new("outcomes", move || _ = seen.lock().unwrap().insert(f()));
-    let mut machine = program.machine(Limits::default());
-    let never = std::sync::atomic::AtomicBool::new(false);
-    for seed in 0..500 {
-        run(&mut machine, &mut RandomWalk::new(), seed, &mut NoObserver, &never);
-    }
-    drop(machine);
-    drop(program);
-    std::sync::Arc::into_inner(all).unwrap().into_inner().unwrap()
-}
 
 #[test]
 fn an_increment_in_two_steps_may_be_lost() {

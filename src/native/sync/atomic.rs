@@ -264,6 +264,11 @@ fetches! {
 }
 
 impl AtomicBool {
+    /// Gives the atomic a value before the first operation of a run.
+    pub(super) fn renew(&self, value: bool) {
+        self.value.store(value, SEQ);
+    }
+
     /// Negates the value. Returns the old one.
     #[track_caller]
     pub fn fetch_not(&self, _: Ordering) -> bool {

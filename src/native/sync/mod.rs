@@ -6,14 +6,17 @@
 pub mod atomic;
 mod barrier;
 mod condvar;
+pub mod mpsc;
 mod mutex;
 mod once;
+mod once_lock;
 mod rwlock;
 
 pub use barrier::{Barrier, BarrierWaitResult};
 pub use condvar::{Condvar, WaitTimeoutResult};
 pub use mutex::{Mutex, MutexGuard};
-pub use once::{Once, OnceLock, OnceState};
+pub use once::{Once, OnceState};
+pub use once_lock::{LazyLock, OnceLock};
 pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use std::sync::{Arc, LockResult, PoisonError, TryLockError, TryLockResult, Weak};
 
@@ -49,6 +52,10 @@ macro_rules! lock_traits {
                 Self::new(value)
             }
         }
+
+        // A panic while a guard exists poisons the lock.
+        impl<T: ?Sized> std::panic::UnwindSafe for $lock<T> {}
+        impl<T: ?Sized> std::panic::RefUnwindSafe for $lock<T> {}
 
         impl<T: ?Sized> std::fmt::Debug for $lock<T> {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
