@@ -6,7 +6,8 @@
 //!
 //! - [`Checker`]: how many runs, with which seed and strategy, and what becomes of a failure.
 //! - [`sync`], [`thread`], [`time`], [`looper`]: what a test uses instead of the standard library.
-//! - [`Shared`]: plain memory, whose accesses race.
+//! - [`Shared`], [`cell`]: plain memory, whose accesses race. [`rand`]: choices that belong to the run.
+//! - [`compat`]: the names that users of other tools know.
 //!
 //! The manual's page on it:
 //!
@@ -22,18 +23,23 @@
 //! - `panics`: panics as failures. `park`, `local`: handles and variables of threads.
 //! - `checker`, `work`: a check and its phases. `same`: whether runs can be repeated. `checked`, `report`: its result.
 
+pub mod cell;
 mod checked;
 mod checker;
+pub mod compat;
 mod fiber;
 mod guest;
 mod handle;
+pub mod hint;
 mod hold;
 mod known;
 mod local;
 pub mod looper;
+mod memory;
 mod panics;
 mod park;
 mod program;
+pub mod rand;
 mod report;
 mod run;
 mod same;

@@ -5,9 +5,12 @@
 //! (Godefroid, *Partial-Order Methods*, chapter 5). They lead to the same states, so ends and neighbours are the same.
 
 use super::{Divergence, Strategy, View};
-use crate::event::{Actor, Choice, SiteId, ThreadId};
+use crate::event::{Actor, Choice, Op, SiteId, ThreadId};
 use crate::world::{Question, StepMark, ThreadStage, World, independent};
 use std::collections::BTreeSet;
+
+// Maximum number of answers to one question that are tried. A random number of 32 bits has four billion.
+const MOST_ANSWERS: u64 = 10_000;
 
 /// A strategy that performs another run of a program each time, until there is none left.
 ///
@@ -57,12 +60,24 @@ struct Frame {
     mark: StepMark,
     // Preemptions of the run so far.
     preempted: u32,
-    // Thread of the step before this one.
-    last: Option<ThreadId>,
+    // The steps of the thread that has acted last.
+    stretch: Stretch,
     // Whether the step of the choice that the run makes is quiet.
     is_quiet: bool,
+    // The site of the choice that the run makes, if the thread only yields there.
+    yields: Option<SiteId>,
     // Actors of earlier choices whose steps are not quiet: they do more than their operations, so their order matters.
     loud: Vec<Actor>,
+}
+
+// The steps of one thread since another one has acted.
+#[derive(Clone, Copy, Default, Debug)]
+struct Stretch {
+    thread: Option<ThreadId>,
+    // Where it has yielded last.
+    yielded: Option<SiteId>,
+    // Whether it has yielded there twice: it waits for another thread in a loop.
+    spins: bool,
 }
 
 impl Exhaustive {
@@ -103,8 +118,9 @@ impl Exhaustive {
         self.is_redundant
     }
 
-    /// Returns whether nothing was left out so far: no preemptions, and no instants of the clock but those at which
-    /// something falls due while no thread could go on.
+    /// Returns whether nothing was left out so far. What is left out: preemptions above the bound, answers to a question
+    /// with more than 10,000 of them, instants of the clock at which a thread could go on, and further rounds of a loop
+    /// that yields while other threads could act.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.is_complete
@@ -137,32 +153,29 @@ impl Exhaustive {
     fn frame(&mut self, view: &View<'_>) -> Frame {
         self.note_adjacent(view.world);
         let mark = StepMark::of(view.world);
-        let (mut asleep, mut preempted, mut last) = (Vec::new(), 0, None);
+        let (mut asleep, mut preempted, mut stretch) = (Vec::new(), 0, Stretch::default());
         if let Some(before) = self.frames.last_mut() {
             let actor = before.choices[before.now].actor;
             before.is_quiet = before.mark.is_quiet(view.world, actor);
             if before.is_quiet {
                 asleep.clone_from(&self.drowsy);
             }
-            (preempted, last) = before.after(actor);
+            (preempted, stretch) = before.after(actor);
         }
-        let choices = self.choices(view, &asleep, (preempted, last));
-        Frame { choices, now: 0, asleep, mark, preempted, last, is_quiet: false, loud: Vec::new() }
+        let choices = self.choices(view, &asleep, (preempted, stretch));
+        Frame { choices, now: 0, asleep, mark, preempted, stretch, is_quiet: false, yields: None, loud: Vec::new() }
     }
 
-    fn choices(
-        &mut self,
-        view: &View<'_>,
-        asleep: &[Actor],
-        (preempted, last): (u32, Option<ThreadId>),
-    ) -> Vec<Choice> {
+    fn choices(&mut self, view: &View<'_>, asleep: &[Actor], (preempted, stretch): (u32, Stretch)) -> Vec<Choice> {
         let (world, mut all) = (view.world, Vec::new());
-        let only = match last.map(Actor::Thread) {
-            Some(last) if self.preemptions.is_some_and(|most| preempted >= most) && world.is_open(last) => Some(last),
-            _ => None,
-        };
+        let last = stretch.thread.map(Actor::Thread).filter(|last| world.is_open(*last));
+        let is_bound = !stretch.spins && self.preemptions.is_some_and(|most| preempted >= most);
+        let only = last.filter(|_| is_bound);
+        // A thread that waits in a loop lets others act first.
+        let spinning = last.filter(|_| stretch.spins && view.openings.total() > 1);
+        self.is_complete &= spinning.is_none();
         for actor in world.open_actors(view.openings) {
-            if asleep.contains(&actor) || only.is_some_and(|only| only != actor) {
+            if asleep.contains(&actor) || spinning == Some(actor) || only.is_some_and(|only| only != actor) {
                 continue;
             }
             match world.question(actor) {
@@ -173,7 +186,8 @@ impl Exhaustive {
                 }
                 Some(question) => {
                     let answers = question.answers().expect("only the clock has no number of answers");
-                    all.extend((0..answers).map(|argument| Choice { actor, argument }));
+                    self.is_complete &= answers <= MOST_ANSWERS;
+                    all.extend((0..answers.min(MOST_ANSWERS)).map(|argument| Choice { actor, argument }));
                 }
             }
         }
@@ -208,12 +222,16 @@ impl Exhaustive {
 }
 
 impl Frame {
-    // Returns the number of preemptions after the choice of this frame, and the thread that has acted last.
-    fn after(&self, actor: Actor) -> (u32, Option<ThreadId>) {
-        let Actor::Thread(thread) = actor else { return (self.preempted, self.last) };
+    // Returns the number of preemptions after the choice of this frame, and the steps of the thread that has acted.
+    fn after(&self, actor: Actor) -> (u32, Stretch) {
+        let Actor::Thread(thread) = actor else { return (self.preempted, self.stretch) };
+        let goes_on = self.stretch.thread == Some(thread);
         let could_go_on = |last| self.choices.iter().any(|choice| choice.actor == Actor::Thread(last));
-        let leaves = self.last.is_some_and(|last| last != thread && could_go_on(last));
-        (self.preempted + u32::from(leaves), Some(thread))
+        let leaves = !goes_on && self.stretch.thread.is_some_and(could_go_on);
+        let before = self.stretch.yielded.filter(|_| goes_on);
+        let spins = self.yields.is_some() && self.yields == before;
+        let stretch = Stretch { thread: Some(thread), yielded: self.yields.or(before), spins };
+        (self.preempted + u32::from(leaves), stretch)
     }
 }
 
@@ -239,6 +257,13 @@ impl Strategy for Exhaustive {
         self.at += 1;
         if self.at == self.frames.len() {
             self.fall_asleep(view.world);
+            let frame = self.frames.last_mut().expect("a choice is being made");
+            frame.yields = match actor {
+                Actor::Thread(thread) if view.world.thread(thread).pending == Op::Yield => {
+                    view.world.thread(thread).site
+                }
+                _ => None,
+            };
         }
         Ok(actor)
     }

@@ -1,6 +1,7 @@
 //! Tests of real Rust code under the scheduler.
 
 mod channels;
+mod compat;
 mod ends;
 mod every;
 mod finds;
