@@ -6,6 +6,7 @@ use crate::event::SiteId;
 use crate::world::{Next, Reply};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
+use std::panic::Location;
 use std::sync::Arc;
 
 type Switching = Coroutine<Reply, Next, (), DefaultStack>;
@@ -47,6 +48,8 @@ pub(super) struct Fiber {
     pub(super) halfway: bool,
     /// Name that the code under test has given to the thread.
     pub(super) name: Option<Arc<str>>,
+    /// Where the task waits that the thread polls.
+    pub(super) waits_at: Option<&'static Location<'static>>,
     /// Variables of which each thread has its own.
     pub(super) locals: Vec<Local>,
 }
@@ -61,6 +64,7 @@ impl Default for Fiber {
             thrown: 0,
             halfway: false,
             name: None,
+            waits_at: None,
             locals: Vec::new(),
         }
     }

@@ -7,7 +7,7 @@
 //! - [`Checker`]: how many runs, with which seed and strategy, and what becomes of a failure.
 //! - [`sync`], [`thread`], [`time`], [`looper`]: what a test uses instead of the standard library.
 //! - [`Shared`], [`cell`]: plain memory, whose accesses race. [`rand`]: choices that belong to the run.
-//! - [`compat`]: the names that users of other tools know.
+//! - [`future`]: async code. [`compat`]: the names that users of other tools know.
 //!
 //! The manual's page on it:
 //!
@@ -28,6 +28,7 @@ mod checked;
 mod checker;
 pub mod compat;
 mod fiber;
+pub mod future;
 mod guest;
 mod handle;
 pub mod hint;

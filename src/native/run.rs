@@ -167,6 +167,14 @@ impl Run {
         MadeName { class, nth: self.made[class as usize] }
     }
 
+    /// Makes the semaphore at which the thread that runs waits until a waker of it was called.
+    pub(super) fn signal(&mut self) -> SemaphoreId {
+        let thread = self.thread;
+        let class = format!("for a waker of {}", self.world().thread_name(thread));
+        let name = self.name_of_next(&class);
+        self.world().make_semaphore(name, 0)
+    }
+
     /// Returns the semaphore on which a thread parks.
     pub(super) fn parking(&mut self, thread: ThreadId) -> SemaphoreId {
         if let Some(id) = self.parking.get(&thread) {

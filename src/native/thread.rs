@@ -170,7 +170,17 @@ pub fn yield_now() {
 /// Sleeps on the virtual clock.
 #[track_caller]
 pub fn sleep(duration: Duration) {
-    perform(Op::Sleep(milliseconds(duration)), SiteKind::Sleep, "", Location::caller());
+    sleep_at(duration, Location::caller());
+}
+
+/// Sleeps for code at this place.
+pub(super) fn sleep_at(duration: Duration, at: &'static Location<'static>) {
+    perform(Op::Sleep(milliseconds(duration)), SiteKind::Sleep, "", at);
+}
+
+/// Starts a thread for code at this place, which nothing joins. `kind` is its name in reports.
+pub(super) fn start(kind: &str, f: impl FnOnce() + Send + 'static, at: &'static Location<'static>) {
+    JoinHandle::<()>::of(None, kind, Box::new(f), Arc::default(), at);
 }
 
 /// Returns whether a panic unwinds the stack of this thread. [`std::thread::panicking`] does not tell: all threads of a

@@ -16,7 +16,12 @@ impl Instant {
     #[track_caller]
     #[must_use]
     pub fn now() -> Self {
-        let now = value(perform(Op::Now, SiteKind::Now, "clock", Location::caller()));
+        Self::now_at(Location::caller())
+    }
+
+    /// Reads the clock for code at this place.
+    pub(super) fn now_at(at: &'static Location<'static>) -> Self {
+        let now = value(perform(Op::Now, SiteKind::Now, "clock", at));
         Self(Duration::from_millis(u64::try_from(now).unwrap_or(0)))
     }
 

@@ -7,7 +7,7 @@ use super::channels::Channel;
 use super::sync::{Barrier, RwLock, Semaphore};
 use super::{Capacity, Prefer, Setup, World};
 use crate::base::Id;
-use crate::event::{BarrierId, ChannelId, ConditionId, LockId, RwLockId, SemaphoreId, Value};
+use crate::event::{BarrierId, ChannelId, ConditionId, LockId, RwLockId, SemaphoreId, ThreadId, Value};
 
 /// Name of what a guest has made: a class of the [`Setup`] and the ordinal among what this run has made of that class,
 /// from 1.
@@ -97,6 +97,13 @@ impl World {
         let id = self.semaphores.add(Semaphore::default());
         self.semaphores[id].renew(count);
         id
+    }
+
+    /// Makes a thread a daemon, which does not keep the run going.
+    pub fn make_daemon(&mut self, thread: ThreadId) {
+        self.threads[thread].daemon = true;
+        self.daemons.set(thread, true);
+        self.workers.set(thread, false);
     }
 
     /// Takes permits of a semaphore away, in the step that is being performed: at most `most` are left.

@@ -179,8 +179,21 @@ const SIGNALS: [&str; 8] = ["KILL", "KILL", "KILL", "KILL", "INT", "TERM", "HUP"
 
 #[cfg(unix)]
 #[test]
+fn a_campaign_that_is_killed_loses_nothing() {
+    kill("killed", 20);
+}
+
+#[cfg(unix)]
+#[test]
+#[ignore = "the long version of the one above"]
 fn a_campaign_that_is_killed_a_hundred_times_loses_nothing() {
-    let folder = scratch("killed");
+    kill("killed_often", 100);
+}
+
+// Kills campaigns until so many processes were killed.
+#[cfg(unix)]
+fn kill(folder: &str, most: u32) {
+    let folder = scratch(folder);
     let at = |name: &str| folder.join(name).display().to_string();
     let start = Instant::now();
     let outputs = ["--trials-out", &at("expected.jsonl"), "--out", &at("expected.json")];
@@ -191,7 +204,7 @@ fn a_campaign_that_is_killed_a_hundred_times_loses_nothing() {
     let journal = folder.join("a.journal");
     let mut rng = raceflip::base::Rng::seeded(6);
     let mut kills = 0;
-    while kills < 100 {
+    while kills < most {
         let _ = fs::remove_file(&journal);
         let mut known = Vec::new();
         loop {
@@ -206,7 +219,7 @@ fn a_campaign_that_is_killed_a_hundred_times_loses_nothing() {
                 .spawn()
                 .unwrap();
             // Some processes are killed before they have read anything, some after the last variant.
-            let until = (kills < 100).then(|| Instant::now() + Duration::from_millis(u64::from(rng.below(span))));
+            let until = (kills < most).then(|| Instant::now() + Duration::from_millis(u64::from(rng.below(span))));
             let ended = loop {
                 if let Some(status) = child.try_wait().unwrap() {
                     break Some(status.code().expect("an exit status"));

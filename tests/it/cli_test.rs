@@ -67,7 +67,7 @@ fn the_number_of_workers_changes_nothing() {
     for format in ["text", "json"] {
         let with = |jobs| {
             let paths = ["harnesses/papers", "harnesses/racefuzzer"];
-            let options = ["--no-save", "--runs", "300", "--format", format, "--jobs", jobs];
+            let options = ["--no-save", "--runs", "100", "--format", format, "--jobs", jobs];
             call(&[&["test"][..], &paths, &options].concat())
         };
         let (one, two, nine) = (with("1"), with("2"), with("9"));

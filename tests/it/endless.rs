@@ -8,7 +8,7 @@ use raceflip::sched::RandomWalk;
 use raceflip::world::Limits;
 use std::sync::atomic::AtomicBool;
 
-const STEPS: u64 = 5_000;
+const STEPS: u64 = 2_000;
 
 const CASES: [(&str, &str, Option<LimitKind>); 11] = [
     ("a loop without a step", "thread t { loop { } }", Some(LimitKind::LocalSteps)),

@@ -4,7 +4,7 @@
 //! This is an independent way to the result of shrinking. It does not use recorded runs, lists of deviations, or
 //! passes.
 
-use crate::enumerate::choices;
+use crate::stateless::choices;
 use raceflip::base::Digester;
 use raceflip::event::{Actor, Choice, ThreadId};
 use raceflip::sched::{Steady, View};

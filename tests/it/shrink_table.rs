@@ -1,5 +1,5 @@
 //! Generates `docs/results/shrinking.md` by shrinking failures of all harnesses:
-//! `BLESS=1 cargo test --release --test it shrink_table -- --ignored` rewrites it.
+//! `BLESS=1 cargo test --release --test optimized shrink_table -- --ignored` rewrites it.
 
 use crate::load::{Model, models};
 use crate::optimum::fewest_deviations;
@@ -14,7 +14,7 @@ const HEAD: &str = "\
 # Shrinking
 
 Failing random walks of all harnesses, shrunk as `raceflip run` does it (at most 1,000 runs and 500,000 steps each). This table is made by
-`BLESS=1 cargo test --release --test it shrink_table -- --ignored`.
+`BLESS=1 cargo test --release --test optimized shrink_table -- --ignored`.
 
 For each model, variant and failure (by its signature) the first failing walks of the seeds 0 to 1,999, 20 at most: how many these are, their *steps* and *deviations* from the default
 scheduler before and after, and the *runs* that were tried, as means. *Fewest* is the optimum: the fewest deviations of any run with this signature, by a 0-1 breadth-first search over states,

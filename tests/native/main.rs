@@ -1,5 +1,6 @@
 //! Tests of real Rust code under the scheduler.
 
+mod asynchronous;
 mod channels;
 mod compat;
 mod ends;

@@ -4,6 +4,7 @@
 //!
 #![doc = include_str!("../../../docs/shuttle.md")]
 
+use crate::native::{CheckFailure, Checker};
 pub use crate::native::{hint, sync, thread};
 pub use crate::native_thread_local as thread_local;
 use scheduler::Scheduler;
