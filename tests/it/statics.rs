@@ -81,10 +81,10 @@ fn no_claim_about_small_models_is_wrong(seeds: Range<u64>, make: fn(u64) -> Stri
 
 #[test]
 fn no_claim_about_async_tasks_is_wrong() {
-    let all = no_claim_about_models_is_wrong(0..600, small_jobs::model);
-    assert!(all.programs > 500 && all.claims > 2_000 && all.recall() > 0.25, "{}", all.counts());
-    let all = no_claim_about_models_is_wrong(0..6, truth_jobs::model);
-    assert!(all.programs > 3 && all.claims > 50, "{}", all.counts());
+    let all = no_claim_about_models_is_wrong(0..200, small_jobs::model);
+    assert!(all.programs > 150 && all.claims > 600 && all.recall() > 0.25, "{}", all.counts());
+    let all = no_claim_about_models_is_wrong(0..3, truth_jobs::model);
+    assert!(all.programs > 1 && all.claims > 25, "{}", all.counts());
 }
 
 #[test]

@@ -11,3 +11,4 @@ mod replays;
 mod sets;
 mod support;
 mod threads;
+mod twins;
