@@ -9,6 +9,9 @@ pub struct CheckReport {
     /// Number of runs that looked for a failure. A search through all runs leaves out those that only swap independent
     /// steps of other runs.
     pub runs: u64,
+    /// Number of these runs that reached the limit of steps. A random walk of the program reaches none, or the check
+    /// fails: it lets every thread act again and again. Other strategies may leave a thread alone that waits in a loop.
+    pub cut: u64,
     /// Whether these are all runs of the program, so that no run fails: a search through all runs has come to its end,
     /// without a bound, a limit, or time that passes while a thread could go on.
     pub complete: bool,
@@ -56,6 +59,9 @@ impl fmt::Display for CheckReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = if self.complete { ": these are all runs" } else { "" };
         write!(f, "{} runs, no failure{all}", self.runs)?;
+        if self.cut > 0 {
+            write!(f, " ({} of them were cut at the limit of steps)", self.cut)?;
+        }
         for pair in &self.pairs {
             write!(f, "\n{} race on {}: {} ~ {}", pair.verdict, pair.object, pair.a, pair.b)?;
         }

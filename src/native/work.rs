@@ -16,7 +16,7 @@ use crate::exec::{LoopEnd, NoObserver, run};
 use crate::sched::{Exhaustive, RandomWalk, Replay, ScheduleRecorder, Strategy, StrategySpec};
 use crate::shrink::{Effort, shrink};
 use crate::token::Token;
-use crate::world::{Program, signature};
+use crate::world::{Limits, Program, signature};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,6 +28,10 @@ const FIRST_RUNS: u64 = 16;
 // computes its statements, as from a table of functions, may go on forever.
 const MOST_TABLES: usize = 32;
 
+// A run may be so many times as long as the longest random walk, and has at least so many steps.
+const MOST_TIMES: u64 = 50;
+const LEAST_STEPS: u64 = 5_000;
+
 // Number of a run, from 1, and its token.
 type Failed = (u64, Token);
 
@@ -38,6 +42,8 @@ struct Found {
     failed: Option<Failed>,
     // Number of runs that reached a limit, and the limit.
     limited: Option<(u64, u64)>,
+    // Number of steps of the longest run.
+    longest: u64,
     complete: bool,
     // Pairs of sites that were side by side, if all runs were performed.
     adjacent: Option<BTreeSet<(SiteId, SiteId)>>,
@@ -46,24 +52,47 @@ struct Found {
 impl Checker {
     /// Checks a program, until `stop` is set.
     pub(super) fn checked(&self, program: &NativeProgram, stop: &AtomicBool) -> Result<CheckReport, Box<CheckFailure>> {
-        let failed = |failed: &Option<Failed>| failed.as_ref().map(|(_, token)| token.signature.clone());
+        let failed = |found: &Found| found.failed.as_ref().map(|(_, token)| token.signature.clone());
         let first = settled(program.clone(), failed, |program| self.met(program, stop));
         let (program, mut lost) = (first.program, first.lost);
-        if let Some((number, token)) = first.result {
-            return Err(self.failure(&program, number, &token));
+        if let Some((number, token)) = &first.result.failed {
+            return Err(self.failure(&program, *number, token));
+        }
+        // A random walk lets every thread act again and again, so this is no matter of the schedule.
+        if let Some((runs, limit)) = first.result.limited {
+            return Err(Box::new(report::limited(runs, limit)));
         }
         if self.repeats && !stop.load(Ordering::Relaxed) {
             same::repeats(&program, self.limits, self.seed)?;
         }
+        let patient = self.within_reason(first.result.longest);
+        patient.looked(program, &mut lost, stop).and_then(|report| match lost {
+            // A run has failed when its statements were not known yet, and no run has failed since.
+            Some(what) => Err(Box::new(report::lost(&what))),
+            None => Ok(report),
+        })
+    }
+
+    // Returns the checker with a limit of steps that fits a program whose random walks are so long. Other strategies may
+    // leave a thread alone that waits in a loop.
+    fn within_reason(&self, longest: u64) -> Self {
+        let steps = self.limits.steps.min(LEAST_STEPS.max(longest.saturating_mul(MOST_TIMES)));
+        Self { limits: Limits { steps, ..self.limits }, ..self.clone() }
+    }
+
+    // Looks for a failure, and for pairs that race. `lost` is a failure that came once.
+    fn looked(
+        &self,
+        program: Arc<NativeProgram>,
+        lost: &mut Option<String>,
+        stop: &AtomicBool,
+    ) -> Result<CheckReport, Box<CheckFailure>> {
         let failed = |found: &Found| found.failed.as_ref().map(|(_, token)| token.signature.clone());
         let looked = settled((*program).clone(), failed, |program| self.look(program, stop));
         let (program, mut found) = (looked.program, looked.result);
-        lost = lost.or(looked.lost);
+        *lost = lost.take().or(looked.lost);
         if let Some((number, token)) = &found.failed {
             return Err(self.failure(&program, *number, token));
-        }
-        if let Some((runs, limit)) = found.limited {
-            return Err(Box::new(report::limited(runs, limit)));
         }
         let mut pairs = Vec::new();
         if self.confirms && !stop.load(Ordering::Relaxed) {
@@ -78,13 +107,12 @@ impl Checker {
             if !Arc::ptr_eq(&confirmed.first, &confirmed.program) {
                 (found.adjacent, found.complete) = (None, false);
             }
-            lost = lost.or(confirmed.lost);
+            *lost = lost.take().or(confirmed.lost);
             let pair = |pair| checked_pair(&confirmed.program, pair, found.adjacent.as_ref());
             pairs = confirmed.result.pairs.iter().map(pair).collect();
         }
-        // A run has failed when its statements were not known yet, and no run has failed since.
-        let report = CheckReport { runs: found.runs, complete: found.complete, pairs };
-        lost.map_or(Ok(report), |what| Err(Box::new(report::lost(&what))))
+        let cut = found.limited.map_or(0, |(runs, _)| runs);
+        Ok(CheckReport { runs: found.runs, cut, complete: found.complete, pairs })
     }
 
     /// Replays the run of a token. Fails if the run does.
@@ -94,7 +122,7 @@ impl Checker {
     /// The token does not fit the program.
     pub(super) fn replayed(&self, program: &NativeProgram, token: &Token) -> Result<(), Box<CheckFailure>> {
         let stop = AtomicBool::new(false);
-        let met = settled(program.clone(), |_| None, |program| self.met(program, &stop)).program;
+        let met = settled(program.clone(), |_: &Found| None, |program| self.met(program, &stop)).program;
         let again = settled(
             (*met).clone(),
             |_: &LoopEnd| None,
@@ -189,13 +217,13 @@ impl Checker {
     }
 
     // Meets the statements of a program by random runs. The result is the first of them that fails.
-    fn met(&self, program: &NativeProgram, stop: &AtomicBool) -> Option<Failed> {
+    fn met(&self, program: &NativeProgram, stop: &AtomicBool) -> Found {
         let mut runs = Runs::new(self, program, "random".to_owned());
         // A failing run does not end this: the others meet statements too.
         while runs.performed < FIRST_RUNS && !stop.load(Ordering::Relaxed) {
             runs.next(&mut RandomWalk::new(), stop);
         }
-        runs.found.failed
+        runs.found
     }
 }
 
@@ -230,6 +258,7 @@ impl<'c> Runs<'c> {
             LoopEnd::Interrupted => return false,
         };
         self.found.runs += 1;
+        self.found.longest = self.found.longest.max(summary.steps);
         match outcome {
             Outcome::Ok => return true,
             Outcome::Limit(_, limit) => {

@@ -3,6 +3,7 @@
 mod asynchronous;
 mod channels;
 mod compat;
+mod crates;
 mod ends;
 mod every;
 mod finds;
