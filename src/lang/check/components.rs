@@ -175,7 +175,15 @@ impl Checker {
                 self.error(name.at, message, "an instance holds numbers, truth values and references");
             }
         }
-        let fields = instances.state.iter().filter_map(|field| self.state_variable(field)).collect();
+        for (Param { name, .. }, (_, ty)) in instances.params.iter().zip(&params) {
+            self.note_field(class, name, Some(ty).filter(|ty| **ty != Type::Void));
+        }
+        let mut fields = Vec::new();
+        for field in &instances.state {
+            let lowered = self.state_variable(field);
+            self.note_field(class, &field.name, lowered.as_ref().map(|state| &state.ty));
+            fields.extend(lowered);
+        }
         if let Some(host) = instances.host.as_ref().and_then(|host| self.component_of(host)) {
             self.components.hosts.insert(id, host);
         }
