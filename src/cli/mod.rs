@@ -5,6 +5,7 @@
 //! - `run`: one run, drawn, replayed or shrunk;
 //! - `models`: files of models, their variants, saved failures;
 //! - `confirm`, `explore`, `fuzz`, `test`, `trace`: campaigns, searches, learning campaigns, tests, recorded traces;
+//! - `lsp`: the language server;
 //! - `command`: the table of all commands.
 //!
 //! This is the only module that uses files, the environment and printing. A command is a file with `Args` and `run`,
@@ -17,6 +18,7 @@ mod confirm;
 mod explore;
 mod fuzz;
 mod io;
+mod lsp;
 mod models;
 mod run;
 mod test;

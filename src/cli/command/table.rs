@@ -3,7 +3,7 @@
 use super::{completions, man};
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::output::Colour;
-use crate::cli::{CommandContext, Refusal, confirm, explore, fuzz, models, run, test, trace};
+use crate::cli::{CommandContext, Refusal, confirm, explore, fuzz, lsp, models, run, test, trace};
 use clap::{Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 
@@ -88,6 +88,7 @@ commands! {
     Fuzz = fuzz,
     Fmt = models::fmt,
     New = models::new,
+    Lsp = lsp,
     Completions = completions,
     Man = man,
 }

@@ -405,6 +405,23 @@ impl Write for LogStream {
     }
 }
 
+/// Stdout for messages of a protocol, each with its length before it. Their texts are JSON, which escapes control
+/// characters.
+pub(in crate::cli) struct ProtocolStream(io::Stdout);
+
+impl ProtocolStream {
+    pub(in crate::cli) fn new() -> Self {
+        Self(io::stdout())
+    }
+
+    /// Writes a message.
+    pub(in crate::cli) fn message(&mut self, json: &str) -> io::Result<()> {
+        let text = clean_json(json);
+        write!(self.0, "Content-Length: {}\r\n\r\n{text}", text.len())?;
+        self.0.flush()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
