@@ -68,8 +68,10 @@ impl Client {
     /// Starts a server that can be asked about texts.
     pub(crate) fn start() -> Self {
         let mut client = Self::spawn();
-        let abilities = json!({ "window": { "workDoneProgress": true }, "workspace": { "inlayHint": { "refreshSupport": true } } });
-        let answer = client.request("initialize", json!({ "processId": null, "rootUri": null, "capabilities": abilities }));
+        let abilities =
+            json!({ "window": { "workDoneProgress": true }, "workspace": { "inlayHint": { "refreshSupport": true } } });
+        let answer =
+            client.request("initialize", json!({ "processId": null, "rootUri": null, "capabilities": abilities }));
         assert_eq!(answer.unwrap()["serverInfo"]["name"], "raceflip");
         client.notify("initialized", json!({}));
         client
@@ -151,10 +153,16 @@ impl Client {
         let until = Instant::now() + LONG;
         let mut last = None;
         while Instant::now() < until {
-            let is_of = |message: &Value| message["method"] == "textDocument/publishDiagnostics" && message["params"]["uri"] == uri;
+            let is_of = |message: &Value| {
+                message["method"] == "textDocument/publishDiagnostics" && message["params"]["uri"] == uri
+            };
             let message = match self.kept.iter().position(is_of) {
                 Some(at) => self.kept.remove(at),
-                None => match self.messages.recv_timeout(Duration::from_millis(if last.is_some() { 20_000 } else { 120_000 })) {
+                None => match self.messages.recv_timeout(Duration::from_millis(if last.is_some() {
+                    20_000
+                } else {
+                    120_000
+                })) {
                     Ok(message) if is_of(&message) => message,
                     Ok(message) => {
                         self.kept.push(message);

@@ -81,7 +81,11 @@ fn nothing_in_comments_and_texts() {
 #[test]
 fn a_client_replaces_the_word() {
     let mut client = Client::start();
-    let (text, at) = marked("// \u{1f600}\nvar counter = 0\nthread t { /* \u{1f600} */ cou|nt = 1 }".replace("/* \u{1f600} */ ", "").as_str());
+    let (text, at) = marked(
+        "// \u{1f600}\nvar counter = 0\nthread t { /* \u{1f600} */ cou|nt = 1 }"
+            .replace("/* \u{1f600} */ ", "")
+            .as_str(),
+    );
     let uri = "file:///c.race";
     client.open(uri, &text);
     let found = client.at("textDocument/completion", uri, place(&text, at)).unwrap();

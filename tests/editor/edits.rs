@@ -9,8 +9,32 @@ use serde_json::{Value, json};
 
 /// What is likely to cause trouble.
 const TROUBLE: [&str; 26] = [
-    "0", "-1", "null", "{", "}", "(", "\"", "@", "@a:", ".", ":", "=", "while", "thread t {", "expect", "\u{1f600}", "\n", "\r\n",
-    "// \u{e9}\n", "post", "x", "var x = 0", "kind", "use android", "9223372036854775808", " ",
+    "0",
+    "-1",
+    "null",
+    "{",
+    "}",
+    "(",
+    "\"",
+    "@",
+    "@a:",
+    ".",
+    ":",
+    "=",
+    "while",
+    "thread t {",
+    "expect",
+    "\u{1f600}",
+    "\n",
+    "\r\n",
+    "// \u{e9}\n",
+    "post",
+    "x",
+    "var x = 0",
+    "kind",
+    "use android",
+    "9223372036854775808",
+    " ",
 ];
 
 // A place that is the start of a character.
@@ -21,7 +45,8 @@ fn somewhere(rng: &mut Rng, text: &str) -> usize {
 // Changes a text a little.
 fn edit(rng: &mut Rng, text: &str) -> (usize, usize, String) {
     let start = somewhere(rng, text);
-    let end = if rng.chance(50) { start } else { text.floor_char_boundary((start + rng.below(30) as usize).min(text.len())) };
+    let end =
+        if rng.chance(50) { start } else { text.floor_char_boundary((start + rng.below(30) as usize).min(text.len())) };
     let new = if rng.chance(30) { String::new() } else { rng.pick(&TROUBLE).to_owned() };
     (start, end.max(start), new)
 }
@@ -82,7 +107,7 @@ fn diagnostics_are_those_of_check() {
     let file = folder.path().join("edited.race");
     let all = models(&["tests/models", "harnesses/bugs"]);
     let (mut clean, mut wrong) = (0, 0);
-    for case in 0..14 {
+    for case in 0..30 {
         let uri = format!("file:///edited{case}.race");
         let mut text = read(&all[rng.below(all.len() as u32) as usize]);
         client.open(&uri, &text);
@@ -105,7 +130,11 @@ fn diagnostics_are_those_of_check() {
             client.edit(&uri, version, Value::Array(changes));
             std::fs::write(&file, &text).unwrap();
             let expected = checked(&file);
-            if expected.is_empty() { clean += 1 } else { wrong += 1 }
+            if expected.is_empty() {
+                clean += 1
+            } else {
+                wrong += 1
+            }
             client.diagnostics(&uri, version, |found| of_server(&text, found) == expected);
         }
         client.notify("textDocument/didClose", json!({ "textDocument": { "uri": uri } }));
@@ -135,7 +164,8 @@ fn analyses_of_broken_texts_are_sound() {
                 clean += 1;
             }
             Err(ModelError::Errors(_, errors)) => {
-                let [own, theirs] = [analysis.errors(), &errors.diagnostics].map(|errors| render(&source, errors, false));
+                let [own, theirs] =
+                    [analysis.errors(), &errors.diagnostics].map(|errors| render(&source, errors, false));
                 assert_eq!(own, theirs, "{text}");
                 wrong += 1;
             }
@@ -164,7 +194,10 @@ fn places_are_counted_in_utf16() {
     // The emoji has two units, and the letter with an accent one.
     client.open(uri, "thread t { assert true, \"\u{1f600}\u{e9}\"; y = 1 }\r\nthread u { z = 1 }");
     let found = client.diagnostics(uri, 1, |found| found.len() == 2);
-    assert_eq!(found[0]["range"], json!({ "start": { "line": 0, "character": 30 }, "end": { "line": 0, "character": 31 } }));
+    assert_eq!(
+        found[0]["range"],
+        json!({ "start": { "line": 0, "character": 31 }, "end": { "line": 0, "character": 32 } })
+    );
     assert_eq!(found[1]["range"]["start"], json!({ "line": 1, "character": 11 }));
     assert_eq!(found[0]["message"], "unknown name `y`\nthis name is not declared");
     client.finish();
@@ -177,7 +210,10 @@ fn notes_and_warnings_have_their_places() {
     client.open(uri, "lock l\nlock l\nthread t { skip }");
     let found = client.diagnostics(uri, 1, |found| found.len() == 1);
     let note = &found[0]["relatedInformation"][0];
-    assert_eq!((note["message"].as_str(), &note["location"]["range"]["start"]["line"]), (Some("first declared here"), &json!(0)));
+    assert_eq!(
+        (note["message"].as_str(), &note["location"]["range"]["start"]["line"]),
+        (Some("first declared here"), &json!(0))
+    );
     assert!(found[0]["message"].as_str().unwrap().contains("\nhelp: top-level names share one namespace"), "{found:?}");
     client.set(uri, 2, "lock l\nthread t { skip }");
     let found = client.diagnostics(uri, 2, |found| found.len() == 1);
@@ -185,7 +221,9 @@ fn notes_and_warnings_have_their_places() {
     client.set(uri, 3, "thread t { skip }");
     client.diagnostics(uri, 3, |found| found.is_empty());
     client.notify("textDocument/didClose", json!({ "textDocument": { "uri": uri } }));
-    client.wait(|message| message["method"] == "textDocument/publishDiagnostics" && message["params"]["version"].is_null());
+    client.wait(|message| {
+        message["method"] == "textDocument/publishDiagnostics" && message["params"]["version"].is_null()
+    });
     client.finish();
 }
 
@@ -206,13 +244,15 @@ fn formatting_is_that_of_fmt() {
             let uri = format!("file:///{i}{end}.race");
             client.open(&uri, &text);
             let options = json!({ "tabSize": 4, "insertSpaces": true });
-            let edits = client.request("textDocument/formatting", json!({ "textDocument": { "uri": uri }, "options": options }));
+            let edits = client
+                .request("textDocument/formatting", json!({ "textDocument": { "uri": uri }, "options": options }));
             let plain = text.replace("\r\n", "\n");
             assert_eq!(crate::client::applied(&plain, &edits.unwrap()), expected, "{path}");
         }
     }
     client.open("file:///broken.race", "thread {");
-    let params = json!({ "textDocument": { "uri": "file:///broken.race" }, "options": { "tabSize": 4, "insertSpaces": true } });
+    let params =
+        json!({ "textDocument": { "uri": "file:///broken.race" }, "options": { "tabSize": 4, "insertSpaces": true } });
     assert_eq!(client.request("textDocument/formatting", params), Ok(Value::Null), "a text that does not parse stays");
     client.finish();
 }

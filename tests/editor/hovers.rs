@@ -13,13 +13,22 @@ fn hover(text: &str) -> (String, String) {
 
 #[test]
 fn names_have_their_declarations() {
-    let check = |text: &str, code: &str, lines: &str| assert_eq!(hover(text), (code.to_owned(), lines.to_owned()), "{text}");
+    let check =
+        |text: &str, code: &str, lines: &str| assert_eq!(hover(text), (code.to_owned(), lines.to_owned()), "{text}");
     check("var x = 0\nthread t { |x = 1 }", "var x: int", "a variable");
     check("atomic x = true\nthread t { x| = false }", "atomic x: bool", "an atomic variable");
     check("const N = 2 + 3\nvar a: int[|N]", "const N: int = 5", "a constant");
     check("class A { var next: A }\nvar a: A\nthread t { a.n|ext = null }", "A.next: A", "a field");
-    check("class A { var next: A; var n = 1 }\nvar a: |A\nthread t { a = null }", "class A { next: A; n: int }", "a class");
-    check("task f(a: int, b: bool): int { return 1 }\nthread t { let y = f|(1, true) }", "task f(a: int, b: bool): int", "a task");
+    check(
+        "class A { var next: A; var n = 1 }\nvar a: |A\nthread t { a = null }",
+        "class A { next: A; n: int }",
+        "a class",
+    );
+    check(
+        "task f(a: int, b: bool): int { return 1 }\nthread t { let y = f|(1, true) }",
+        "task f(a: int, b: bool): int",
+        "a task",
+    );
     check("thread t { let y = true; assert |y }", "y: bool", "a local");
     check("lock l\nthread t { sync |l { skip } }", "l: lock", "a lock");
     check("lock l[4]\nthread t { sync |l[0] { skip } }", "l: lock[4]", "a lock");
@@ -27,7 +36,7 @@ fn names_have_their_declarations() {
 
 #[test]
 fn labels_tell_what_they_select() {
-    let text = "var x = 0\nvar y = 0\ntask f() { y = 1 }\nthread t { @a: x += 1; @b: f(); @c: skip }\nexpect race @|a ~ @a";
+    let text = "var x = 0\nvar y = 0\ntask f() { y = 1 }\nthread t { @a: x += 1; @b: f(); @c: let z = 1 }\nexpect race @|a ~ @a";
     let (code, lines) = hover(text);
     assert_eq!(code, "@a");
     assert_eq!(lines, "a label\nit selects 2 steps:\n- read `x` (4:16)\n- write `x` (4:16)");
@@ -41,7 +50,7 @@ fn labels_tell_what_they_select() {
 fn statements_tell_their_steps() {
     let (code, lines) = hover("var x = 0\nlock l\nthread t { x |=   x + 1 }");
     assert_eq!(code, "x = x + 1");
-    assert_eq!(lines, "the statement performs 2 steps:\n- read `x` (3:16)\n- write `x` (3:12)");
+    assert_eq!(lines, "the statement performs 2 steps:\n- read `x` (3:18)\n- write `x` (3:12)");
     let (_, lines) = hover("thread t { as|sert true }");
     assert_eq!(lines, "no step of its own\nit can fail, or calls what can fail");
 }
@@ -78,7 +87,8 @@ fn a_client_finds_declarations_and_references() {
 #[test]
 fn names_of_libraries_lead_to_their_texts() {
     let mut client = Client::start();
-    let text = "use android\nlooper main\nactivity Player on main {\n    on create { skip }\n}\nthread t { start Player }\n";
+    let text =
+        "use android\nlooper main\nactivity Player on main {\n    on create { skip }\n}\nthread t { start Player }\n";
     let uri = "file:///l.race";
     client.open(uri, text);
     let kind = client.at("textDocument/definition", uri, (2, 3)).unwrap();

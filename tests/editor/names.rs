@@ -123,6 +123,6 @@ fn no_place_is_missed() {
             }
         }
     }
-    assert!(checked > 10_000, "{checked}");
+    assert!(checked > 9_000, "{checked}");
     assert!(missed.is_empty(), "{} of {checked}:\n{}", missed.len(), missed.join("\n"));
 }

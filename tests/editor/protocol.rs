@@ -14,7 +14,18 @@ fn a_session_begins_and_ends() {
     let error = client.request("textDocument/hover", json!({})).unwrap_err();
     assert_eq!(error["code"], -32002, "before `initialize`");
     let answer = client.request("initialize", initialize()).unwrap();
-    for provider in ["definition", "references", "hover", "documentSymbol", "rename", "completion", "documentFormatting", "codeLens", "inlayHint", "executeCommand"] {
+    for provider in [
+        "definition",
+        "references",
+        "hover",
+        "documentSymbol",
+        "rename",
+        "completion",
+        "documentFormatting",
+        "codeLens",
+        "inlayHint",
+        "executeCommand",
+    ] {
         assert!(!answer["capabilities"][format!("{provider}Provider")].is_null(), "{provider}");
     }
     client.notify("initialized", json!({}));
@@ -78,7 +89,12 @@ fn what_is_not_json_is_answered_and_the_session_goes_on() {
 
 #[test]
 fn bytes_that_are_no_messages_end_the_server_with_a_reason() {
-    for bytes in ["hello\r\n\r\n", "Content-Length: x\r\n\r\n", "Content-Length: 18446744073709551615\r\n\r\n", "Content-Length: 99999999999\r\n\r\n"] {
+    for bytes in [
+        "hello\r\n\r\n",
+        "Content-Length: x\r\n\r\n",
+        "Content-Length: 18446744073709551615\r\n\r\n",
+        "Content-Length: 99999999999\r\n\r\n",
+    ] {
         let mut client = Client::start();
         client.bytes(bytes.as_bytes());
         let (status, text) = client.ended();
@@ -104,7 +120,10 @@ fn numbers_of_places_are_never_too_large() {
     let most = u64::from(u32::MAX);
     for method in ["hover", "definition", "documentHighlight", "completion", "prepareRename"] {
         let position = json!({ "line": most, "character": most });
-        let answer = client.request(&format!("textDocument/{method}"), json!({ "textDocument": { "uri": uri }, "position": position }));
+        let answer = client.request(
+            &format!("textDocument/{method}"),
+            json!({ "textDocument": { "uri": uri }, "position": position }),
+        );
         assert!(method == "prepareRename" || answer.is_ok(), "{method}: {answer:?}");
     }
     let range = json!({ "start": { "line": 5, "character": 9 }, "end": { "line": 0, "character": most } });

@@ -2,8 +2,8 @@
 
 use crate::base::{clean, counted};
 use crate::campaign::{
-    CampaignContext, CampaignPlan, FailureReport, LineVerdict, PairFacts, PairReport, RingFacts, TestPlan, TrialPlan,
-    Verdict, confirm, named, test,
+    CampaignContext, CampaignPlan, FailureReport, LineResult, LineVerdict, PairFacts, PairReport, RingFacts, ShownEnds,
+    TestPlan, TrialPlan, Verdict, confirm, named, test,
 };
 use crate::cli::args::workers;
 use crate::event::Outcome;
@@ -112,8 +112,7 @@ struct Marks {
 impl Marks {
     fn add(&mut self, line: u32, text: impl Into<String>, detail: &[String]) {
         let text = clean(&text.into());
-        let detail: Vec<String> =
-            std::iter::once(text.clone()).chain(detail.iter().map(|line| clean(line))).collect();
+        let detail: Vec<String> = std::iter::once(text.clone()).chain(detail.iter().map(|line| clean(line))).collect();
         self.all.push(Mark { line: line.max(1), text, detail: detail.join("\n"), command: self.command });
     }
 
@@ -125,7 +124,7 @@ impl Marks {
         };
         let own = build(&[])?;
         let all = variants(&file, &own.program, &Vec::new()).map_err(|error| error.to_string())?;
-        let mut lines: BTreeMap<u32, Vec<(String, LineVerdict)>> = BTreeMap::new();
+        let mut lines: BTreeMap<u32, Vec<VariantVerdict>> = BTreeMap::new();
         for defines in &all {
             let mut model = build(defines)?;
             if let Some(line) = order.line {
@@ -138,8 +137,9 @@ impl Marks {
             let (states, walks) = (TestPlan::STATES, WALKS);
             let plan = TestPlan { model: &model, states, campaign, walks, saved: &[], shrinks: true };
             let variant: Vec<String> = defines.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            for line in test(&plan, context).lines {
-                lines.entry(line.line).or_default().push((variant.join(" "), line.verdict));
+            for LineResult { line, verdict, .. } in test(&plan, context).lines {
+                let judged = VariantVerdict::new(&model, variant.join(" "), verdict);
+                lines.entry(line).or_default().push(judged);
             }
         }
         if lines.is_empty() {
@@ -155,39 +155,10 @@ impl Marks {
     }
 
     // Adds the verdict on a line, which has one in each variant.
-    fn line(&mut self, line: u32, verdicts: &[(String, LineVerdict)]) {
-        let mut detail = Vec::new();
-        let (mut unmet, mut unchecked) = (0, 0);
-        for (variant, verdict) in verdicts {
-            let of = if variant.is_empty() { String::new() } else { format!("{variant}: ") };
-            match verdict {
-                LineVerdict::Met => detail.push(format!("{of}holds")),
-                LineVerdict::Unchecked(why) => {
-                    unchecked += 1;
-                    detail.push(format!("{of}not checked: {why}"));
-                }
-                LineVerdict::Cut => {
-                    unchecked += 1;
-                    detail.push(format!("{of}not checked: every run reached a limit"));
-                }
-                LineVerdict::Unmet(why, shown, more) => {
-                    unmet += 1;
-                    detail.push(format!("{of}does not hold: {}", why.join("; ")));
-                    let shown_runs = shown.iter().take(MOST_SHOWN);
-                    detail.extend(shown_runs.map(|end| format!("  {} ({})", end.text, end.token)));
-                    let left = more + shown.len().saturating_sub(MOST_SHOWN);
-                    if left > 0 {
-                        detail.push(format!("  and {} more", counted(left as u64, "end")));
-                    }
-                }
-            }
-        }
-        let text = match (unmet, unchecked) {
-            (0, 0) => "holds",
-            (0, _) => "not checked",
-            _ => "does not hold",
-        };
-        self.add(line, text, &detail);
+    fn line(&mut self, line: u32, verdicts: &[VariantVerdict]) {
+        let worst = verdicts.iter().map(|of| of.held).max().unwrap_or(Held::Yes);
+        let detail: Vec<String> = verdicts.iter().flat_map(|of| of.detail.clone()).collect();
+        self.add(line, worst.words(), &detail);
     }
 
     // Confirms pairs, and adds each verdict at both statements.
@@ -253,11 +224,14 @@ impl Marks {
         for way in found.ends.values() {
             *kinds.entry(ended(model, &way.outcome)).or_default() += 1;
         }
-        let ends: Vec<String> = kinds.iter().map(|(text, count)| format!("{text}: {}", counted(*count, "end"))).collect();
+        let ends: Vec<String> =
+            kinds.iter().map(|(text, count)| format!("{text}: {}", counted(*count, "end"))).collect();
         let livelocks = livelocks.map_or(0, |livelocks| livelocks.len() as u64);
-        let possible = if livelocks == 0 { String::new() } else { format!(", {}", counted(livelocks, "possible livelock")) };
+        let possible =
+            if livelocks == 0 { String::new() } else { format!(", {}", counted(livelocks, "possible livelock")) };
         let bad = found.ends.values().filter(|way| way.outcome != Outcome::Ok).count() as u64;
-        let summary = format!("{states}, {all}: {}, {bad} of them not ok{possible}", counted(found.ends.len() as u64, "end"));
+        let summary =
+            format!("{states}, {all}: {}, {bad} of them not ok{possible}", counted(found.ends.len() as u64, "end"));
         self.add(1, summary, &ends);
         let failing = found.ends.values().filter(|way| !matches!(way.outcome, Outcome::Ok | Outcome::Limit(..)));
         for way in failing {
@@ -286,6 +260,56 @@ impl Marks {
         };
         self.end(model, outcome, &format!("run {seed}"), &token.to_string());
         Ok(())
+    }
+}
+
+/// Whether an `expect` line holds, from the best.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Held {
+    Yes,
+    Unchecked,
+    No,
+}
+
+impl Held {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Yes => "holds",
+            Self::Unchecked => "not checked",
+            Self::No => "does not hold",
+        }
+    }
+}
+
+/// The verdict on a line in one variant.
+struct VariantVerdict {
+    held: Held,
+    detail: Vec<String>,
+}
+
+impl VariantVerdict {
+    // `variant` has the constants, as in `FIXED=1`; it may be empty.
+    fn new(model: &Model, variant: String, verdict: LineVerdict) -> Self {
+        let (held, why, runs) = match verdict {
+            LineVerdict::Met => (Held::Yes, String::new(), Vec::new()),
+            LineVerdict::Unchecked(why) => (Held::Unchecked, why.to_owned(), Vec::new()),
+            LineVerdict::Cut => (Held::Unchecked, "every run reached a limit".to_owned(), Vec::new()),
+            LineVerdict::Unmet(why, shown, more) => {
+                let run = |end: &ShownEnds| {
+                    let text = ending(model, &end.outcome).unwrap_or_else(|| end.text.clone());
+                    format!("  {text} ({})", end.token)
+                };
+                let mut runs: Vec<String> = shown.iter().take(MOST_SHOWN).map(run).collect();
+                let left = more + shown.len().saturating_sub(MOST_SHOWN);
+                if left > 0 {
+                    runs.push(format!("  and {} more", counted(left as u64, "end")));
+                }
+                (Held::No, why.join("; "), runs)
+            }
+        };
+        let parts = [variant, held.words().to_owned(), why];
+        let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        Self { held, detail: std::iter::once(parts.join(": ")).chain(runs).collect() }
     }
 }
 

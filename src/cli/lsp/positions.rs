@@ -132,7 +132,8 @@ mod tests {
     fn places_outside_are_moved_inside() {
         let text = "a\u{1f600}b\r\nc";
         let index = LineIndex::new(text, false);
-        let check = |line, character, expected| assert_eq!(index.offset(text, Position::new(line, character)), expected);
+        let check =
+            |line, character, expected| assert_eq!(index.offset(text, Position::new(line, character)), expected);
         check(0, 2, 1); // inside the pair of units
         check(0, 3, 5);
         check(0, 99, 6);

@@ -264,7 +264,8 @@ impl Server {
         let ExecuteCommandParams { command, arguments, work_done_progress_params } = read(params)?;
         let unknown = || invalid(format!("unknown command `{}`", short(&command)));
         let kind = JobKind::from_command(&command).ok_or_else(unknown)?;
-        let argument = arguments.into_iter().next().ok_or_else(|| invalid("the command needs an argument".to_owned()))?;
+        let argument =
+            arguments.into_iter().next().ok_or_else(|| invalid("the command needs an argument".to_owned()))?;
         let CommandArgument { uri, line, seed } = read(argument)?;
         if kind == JobKind::Run {
             self.runs += 1;
@@ -291,7 +292,9 @@ impl Server {
         // A notification has no answer, so that one which cannot be read has no effect.
         match method.as_str() {
             "textDocument/didOpen" => {
-                let Ok(DidOpenTextDocumentParams { text_document: item }) = serde_json::from_value(params) else { return };
+                let Ok(DidOpenTextDocumentParams { text_document: item }) = serde_json::from_value(params) else {
+                    return;
+                };
                 self.texts += 1;
                 let key = item.uri.as_str().to_owned();
                 if self.documents.len() < MOST_DOCUMENTS || self.documents.contains_key(&key) {
@@ -363,8 +366,7 @@ impl Server {
         let Self { documents, libraries, .. } = self;
         let Some(document) = documents.get_mut(key) else { return };
         let params = published(document, libraries);
-        document.shows_errors =
-            params.diagnostics.iter().any(|one| one.severity != Some(DiagnosticSeverity::WARNING));
+        document.shows_errors = params.diagnostics.iter().any(|one| one.severity != Some(DiagnosticSeverity::WARNING));
         self.publish(&params);
     }
 
@@ -393,7 +395,8 @@ impl Server {
     fn done(&mut self, number: u64, judged: Result<Vec<Mark>, String>) {
         let Some(job) = self.jobs.finished(number) else { return };
         if job.is_cancelled() {
-            return self.respond(job.request, Err((ErrorCode::RequestCanceled, "the command was cancelled".to_owned())));
+            return self
+                .respond(job.request, Err((ErrorCode::RequestCanceled, "the command was cancelled".to_owned())));
         }
         let marks = match judged {
             Ok(marks) => marks,

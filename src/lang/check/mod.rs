@@ -48,9 +48,9 @@ mod types;
 mod uses;
 mod verbs;
 
+use super::expand::{Links, expand_linked};
 use super::foreign::explain;
 use super::program::{BUILT_IN_EXCEPTIONS, ClassDef, Components, ExceptionId, ExceptionScope, Program, TextId, Type};
-use super::expand::{Links, expand_linked};
 use super::{Diagnostic, Source, ast, near};
 use crate::base::{Id, IndexVec};
 use crate::event::{BodyId, ListenerId, SiteId, Uses};

@@ -39,8 +39,30 @@ const JUDGMENTS: [&str; 4] = ["real", "harmful", "false", "never"];
 
 /// The words that begin a new name. Nothing completes that.
 const DECLARING: [&str; 24] = [
-    "app", "const", "var", "atomic", "let", "class", "lock", "mutex", "condition", "rwlock", "semaphore", "barrier",
-    "waitgroup", "channel", "looper", "pool", "listener", "thread", "task", "property", "kind", "state", "stage", "for",
+    "app",
+    "const",
+    "var",
+    "atomic",
+    "let",
+    "class",
+    "lock",
+    "mutex",
+    "condition",
+    "rwlock",
+    "semaphore",
+    "barrier",
+    "waitgroup",
+    "channel",
+    "looper",
+    "pool",
+    "listener",
+    "thread",
+    "task",
+    "property",
+    "kind",
+    "state",
+    "stage",
+    "for",
 ];
 
 /// The members of values of built-in types, by the begin of the type's name.
@@ -132,7 +154,15 @@ impl Found<'_> {
             "perform" => self.names(&["a listener"]),
             "throw" | "catch" => self.exceptions(),
             "on" | "to" => {
-                self.names(&["a looper", "a pool", "a handler", "a listener", "a variable", "an atomic variable", "a `let`"]);
+                self.names(&[
+                    "a looper",
+                    "a pool",
+                    "a handler",
+                    "a listener",
+                    "a variable",
+                    "an atomic variable",
+                    "a `let`",
+                ]);
                 self.locals();
             }
             "prefer" => self.words(["readers", "writers"]),

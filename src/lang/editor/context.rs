@@ -26,7 +26,9 @@ impl<'t> CursorContext<'t> {
             return None;
         }
         let tokens = lexed.tokens;
-        let mut before = tokens.partition_point(|token| token.span.end < offset || token.span.start == token.span.end && token.span.start < offset);
+        let mut before = tokens.partition_point(|token| {
+            token.span.end < offset || token.span.start == token.span.end && token.span.start < offset
+        });
         let mut word = Span { start: offset, end: offset };
         if let Some(token) = tokens.get(before).filter(|token| token.span.start < offset) {
             match token.kind {
@@ -125,9 +127,10 @@ impl<'t> CursorContext<'t> {
     /// Returns the word that begins the innermost item around the cursor with one open brace: `class`, `kind`.
     pub(super) fn item(&self) -> &'t str {
         let outside = |at: &usize| self.depths[*at] == 0;
-        let start = (0..self.before).rev().find(|at| outside(at)).map_or(0, |last| {
-            (0..=last).rev().find(|at| self.tokens[*at].first).unwrap_or(0)
-        });
+        let start = (0..self.before)
+            .rev()
+            .find(|at| outside(at))
+            .map_or(0, |last| (0..=last).rev().find(|at| self.tokens[*at].first).unwrap_or(0));
         self.tokens.get(start).map_or("", |token| self.text_of(token.span))
     }
 

@@ -88,10 +88,8 @@ impl NameTable {
             let written = text(*span);
             !written.is_empty() && definition.name.split(['.', ' ']).any(|part| part == written)
         });
-        let uses: Vec<(Span, Span)> = uses
-            .into_iter()
-            .filter(|(from, to)| text(*from) == text(*to) && definitions.contains_key(to))
-            .collect();
+        let uses: Vec<(Span, Span)> =
+            uses.into_iter().filter(|(from, to)| text(*from) == text(*to) && definitions.contains_key(to)).collect();
         statements.retain(|span| library_at(*span).is_none());
         statements.sort_unstable();
         statements.dedup();

@@ -70,9 +70,14 @@ impl SourceAnalysis {
             return Ok(Vec::new());
         }
         let clash = |why: String| RenameError::Clash { new: new.to_owned(), why };
-        let thrown = BUILT_IN_EXCEPTIONS.iter().chain(&GROUP_EXCEPTIONS).chain([&CLOSED]).any(|name| *name == new);
-        if symbol.scope == NameScope::Exception && thrown {
-            return Err(clash("it is a built-in exception".to_owned()));
+        // Operations throw these as well, and no place in the text says so.
+        let is_built_in = |name: &&str| {
+            BUILT_IN_EXCEPTIONS.iter().chain(&GROUP_EXCEPTIONS).chain([&CLOSED]).any(|known| known == name)
+        };
+        if symbol.scope == NameScope::Exception
+            && let Some(name) = [symbol.name.as_str(), new].into_iter().find(is_built_in)
+        {
+            return Err(clash(format!("`{name}` is a built-in exception")));
         }
         let renamed = Source::new(self.source().name(), &replaced(self.source().text(), &places, new));
         let renamed = SourceAnalysis::new(renamed.map_err(|error| clash(error.to_string()))?);
@@ -88,7 +93,8 @@ impl SourceAnalysis {
         }
         let moved = Moved { places, length: new.len() };
         let (old, now) = (self.names(), renamed.names());
-        let same_statements = old.statements().iter().map(|span| moved.span(*span)).eq(now.statements().iter().copied());
+        let same_statements =
+            old.statements().iter().map(|span| moved.span(*span)).eq(now.statements().iter().copied());
         let kinds = |of: &SourceAnalysis| -> Vec<SiteKind> {
             of.program().iter().flat_map(|program| program.sites.iter()).map(|site: &Site| site.kind).collect()
         };
@@ -140,7 +146,8 @@ struct Moved<'p> {
 
 impl Moved<'_> {
     fn offset(&self, offset: u32, is_end: bool) -> u32 {
-        let before = self.places.partition_point(|place| if is_end { place.end <= offset } else { place.start < offset });
+        let before =
+            self.places.partition_point(|place| if is_end { place.end <= offset } else { place.start < offset });
         let old = self.places.first().map_or(0, |place| (place.end - place.start) as usize);
         let moved = offset as usize + before * self.length - before * old;
         u32::try_from(moved).unwrap_or(u32::MAX)

@@ -6,10 +6,10 @@ use super::super::ast::{
 };
 use super::super::diagnostic::Diagnostic;
 use super::super::near::near;
-use super::{Links, Writer};
 use super::component::{kind_member_name, member_name};
 use super::kinds::KindText;
 use super::names::{Members, kept_name};
+use super::{Links, Writer};
 use std::collections::BTreeSet;
 
 /// What a component does with a callback of the one that it follows.
