@@ -131,6 +131,7 @@ impl Checker {
     pub(super) fn sign_member(&mut self, member: &Member, body: BodyId) {
         let Some(component) = self.component_of(&member.component) else { return };
         let class = self.out.components.all[component].class;
+        self.note_use(&member.looper);
         let mut params = vec![(THIS.to_owned(), Type::Object(class))];
         if matches!(member.role, Role::Verb(VerbMode::Makes | VerbMode::All)) {
             params.clear();

@@ -2,6 +2,7 @@
 //! check itself reads nothing of it.
 
 use super::Checker;
+use super::components::THIS;
 use super::names::{NameEntry, NameMeaning};
 use super::scope::LocalMeaning;
 use crate::event::{BodyId, SiteId};
@@ -82,8 +83,11 @@ impl Checker {
         }
     }
 
-    /// Records the declaration of a local.
+    /// Records the declaration of a local. `this` has none: its place is that of the whole task.
     pub(super) fn note_binding(&mut self, name: &Name, meaning: &LocalMeaning) {
+        if name.text == THIS {
+            return;
+        }
         let ty = match meaning {
             LocalMeaning::Local { id, .. } => self.name_of(&self.local_type(*id)),
             LocalMeaning::Value(_) => self.name_of(&Type::Int),

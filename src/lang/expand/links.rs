@@ -1,7 +1,7 @@
 //! Collects what the names mean that only kinds and components have: kinds, callbacks, stages, units. An editor asks for
 //! it. All other names of components are resolved by the checker, after the components are written out.
 
-use super::super::ast::{Component, ComponentPart, Name, Span};
+use super::super::ast::{Component, ComponentPart, File, ItemKind, Name, Span};
 use super::Writer;
 use super::kinds::KindText;
 
@@ -72,6 +72,20 @@ impl Links {
 }
 
 impl Writer<'_> {
+    /// Adds the settings of libraries.
+    pub(super) fn link_settings(&mut self, file: &File) {
+        for item in &file.items {
+            let ItemKind::Use { library, settings } = &item.kind else { continue };
+            let used = self.libraries.all.iter().filter(|used| used.name == library.text);
+            for declared in used.flat_map(|used| &used.file.items) {
+                let ItemKind::Const { name: declared, .. } = &declared.kind else { continue };
+                for (setting, _) in settings.iter().filter(|(setting, _)| setting.text == declared.text) {
+                    self.links.link(setting, declared);
+                }
+            }
+        }
+    }
+
     /// Adds the names that the kinds declare, and those by which they name each other.
     pub(super) fn link_kinds(&mut self) {
         for kind in self.kinds.values() {

@@ -60,6 +60,7 @@ pub(super) fn expand_linked(file: &File, links: &mut Links) -> Result<Option<Fil
     let components: Vec<&Component> = file.items.iter().filter_map(|item| component_of(&item.kind)).collect();
     let mut writer = Writer { kinds, components, libraries: &libraries, used: BTreeSet::new(), links, errors };
     writer.link_kinds();
+    writer.link_settings(file);
     let mut items = Vec::new();
     for item in &file.items {
         match &item.kind {
