@@ -5,6 +5,7 @@
 //! - `run`: one run, drawn, replayed or shrunk;
 //! - `models`: files of models, their variants, saved failures;
 //! - `confirm`, `explore`, `fuzz`, `test`, `trace`: campaigns, searches, learning campaigns, tests, recorded traces;
+//! - `watch`: tests of what changes;
 //! - `lsp`: the language server;
 //! - `command`: the table of all commands.
 //!
@@ -23,6 +24,7 @@ mod models;
 mod run;
 mod test;
 mod trace;
+mod watch;
 
 use clap::Parser;
 use io::exit::ExitStatus;

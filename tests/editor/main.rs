@@ -9,3 +9,4 @@ mod hovers;
 mod names;
 mod protocol;
 mod renames;
+mod watch;
