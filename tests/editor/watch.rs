@@ -172,7 +172,7 @@ fn a_change_stops_a_long_test() {
         "var x = 0\n{}expect outcomes of x: ok 5\n",
         (0..4).map(|i| format!("thread t{i} {{ for i in 0..400 {{ x += 1 }} }}\n")).collect::<String>()
     );
-    let arguments = ["--walks", "1000000", "."];
+    let arguments = ["--walks", "100000", "."];
     let watch = Watch::start(&[("a.race", &long)], &arguments);
     // The second model is tested after the first one, and the first one is still tested when it changes.
     watch.write("b.race", GOOD);
