@@ -119,7 +119,7 @@ fn lines_are_judged_in_their_variants() {
     client.finish();
 }
 
-/// A model whose search takes longer than anybody waits.
+/// A model whose search takes hours.
 fn large() -> String {
     let threads: String =
         (0..12).map(|i| format!("thread t{i} {{ for i in 0..200 {{ x{i} += 1; y = i }} }}\n")).collect();
