@@ -21,8 +21,8 @@ for (let run = 1; run <= Number(number); run++) {
   const wrong = await query("SELECT name, value FROM stats WHERE severity IN ('error', 'data_loss') AND value > 0");
   assert.deepEqual(wrong, [], `${name}: errors of the import`);
 
-  // A track for each thread and looper that acts.
-  const acting = new Set(events.map((event) => event.thread).filter(Boolean));
+  // A track for each thread and looper that acts, and one for the environment if it fires events.
+  const acting = new Set(events.map((event) => event.thread ?? (event.kind === "fire" ? "environment" : undefined)).filter(Boolean));
   const tracks = await query("SELECT DISTINCT thread.name FROM thread_track JOIN thread USING (utid) JOIN slice ON slice.track_id = thread_track.id");
   assert.ok(tracks.length >= 1 && tracks.length <= acting.size, `${name}: ${tracks.length} tracks, ${acting.size} threads`);
   for (const { name: track } of tracks) {
@@ -35,11 +35,11 @@ for (let run = 1; run <= Number(number); run++) {
   const tasks = await one(query, "SELECT COUNT(*) FROM slice WHERE category = 'task'");
   assert.equal(tasks, of("begin").length, `${name}: tasks`);
 
-  // A slice for each step of a thread, one after another: no two steps at one time.
+  // A slice for each step of a thread or of the environment, one after another: no two steps at one time.
   const steps = await one(query, "SELECT COUNT(*) FROM slice WHERE category = 'step'");
   const times = await one(query, "SELECT COUNT(DISTINCT ts) FROM slice WHERE category = 'step'");
   assert.equal(steps, times, `${name}: steps at one time`);
-  const counted = new Set(events.filter((event) => event.step > 0 && event.thread).map((event) => event.step));
+  const counted = new Set(events.filter((event) => event.step > 0).map((event) => event.step));
   const ticks = await one(query, "SELECT COUNT(*) FROM counter JOIN counter_track ON counter.track_id = counter_track.id");
   assert.ok(steps <= ticks && steps <= counted.size, `${name}: ${steps} steps, ${counted.size} in the trace, ${ticks} times`);
 

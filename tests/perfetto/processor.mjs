@@ -29,9 +29,12 @@ export async function processor(folder) {
     if (!glue.includes(from)) throw new Error(`the engine has no \`${from}\``);
     glue = glue.replace(from, to);
   }
-  // Newer versions send a field that this decoder does not know, and says so for each answer.
-  const warn = console.warn;
-  console.warn = (...all) => JSON.stringify(all[0] ?? "").includes("Unexpected QueryResult field") || warn(...all);
+  // What the engine says in Node.js of each start, of its progress, and of a field that its decoder does not know.
+  const known = /unsupported syscall|^\s*Loading trace|Unexpected QueryResult field|^\s*$/;
+  for (const way of ["log", "info", "warn", "error"]) {
+    const say = console[way].bind(console);
+    console[way] = (...all) => known.test(typeof all[0] === "string" ? all[0] : JSON.stringify(all[0] ?? "")) || say(...all);
+  }
 
   class Engine extends EngineBase {
     mode = "WASM";
