@@ -88,8 +88,11 @@ fn measured(lines: usize, rounds: usize) -> Result<Times, String> {
         warnings.push(server.until_diagnostics(&uri, back(), <[_]>::is_empty)?);
         for (times, (method, _)) in answers.iter_mut().zip(QUESTIONS) {
             let mut params = json!({ "textDocument": { "uri": uri }, "position": position });
-            params["context"] = json!({ "includeDeclaration": true });
-            params["newName"] = json!("another_name");
+            match method {
+                "textDocument/references" => params["context"] = json!({ "includeDeclaration": true }),
+                "textDocument/rename" => params["newName"] = json!("another_name"),
+                _ => {}
+            }
             times.push(server.until_answer(&uri, key(" "), method, params)?);
             server.edit(&uri, back())?;
         }

@@ -312,8 +312,8 @@ impl Write for LogStream {
     }
 }
 
-/// Stdout for messages of a protocol, each with its length before it. Their texts are JSON, which escapes control
-/// characters.
+/// Stdout for messages of a protocol, each with its length before it. A program reads them, and their texts are JSON,
+/// which escapes control characters.
 pub(in crate::cli) struct ProtocolStream(io::Stdout);
 
 impl ProtocolStream {
@@ -323,8 +323,9 @@ impl ProtocolStream {
 
     /// Writes a message.
     pub(in crate::cli) fn message(&mut self, json: &str) -> io::Result<()> {
-        let text = clean_json(json);
-        write!(self.0, "Content-Length: {}\r\n\r\n{text}", text.len())?;
-        self.0.flush()
+        let mut out = self.0.lock();
+        write!(out, "Content-Length: {}\r\n\r\n", json.len())?;
+        out.write_all(json.as_bytes())?;
+        out.flush()
     }
 }

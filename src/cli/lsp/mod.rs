@@ -7,7 +7,8 @@
 //! - `diagnostics`, `answers`, `symbols`, `lenses`: what the library knows of a text, in the types of the protocol;
 //! - `libraries`: files with the texts of libraries, for editors to open;
 //! - `judge`, `jobs`: campaigns, searches and runs in threads of their own, and warnings, which take longer than a key;
-//! - `server`: the loop, and the table of requests.
+//! - `requests`: the table of requests about texts;
+//! - `server`: the loop.
 //!
 //! Everything about a text comes from `lang::editor`. The library `lsp-server` has the forms of messages, `lsp-types` the
 //! forms of their content.
@@ -20,6 +21,7 @@ mod judge;
 mod lenses;
 mod libraries;
 mod positions;
+mod requests;
 mod server;
 mod symbols;
 mod transport;

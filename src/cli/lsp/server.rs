@@ -1,27 +1,23 @@
-//! The loop of the server: messages of the client, results of background work, and the table of requests.
+//! The loop of the server: messages of the client, and results of background work.
 
 use super::diagnostics::published;
 use super::documents::Document;
 use super::jobs::{Event, Jobs};
 use super::judge::{JobKind, JobOrder, Mark};
 use super::libraries::LibraryFiles;
+use super::requests::{Answer, Documents, about_text, capabilities, invalid, open, read, refused, short, written};
 use super::transport::{Client, Received, Transport};
-use super::{answers, lenses, symbols};
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::interrupt;
 use crate::cli::{CommandContext, Refusal};
 use crossbeam::channel::{Receiver, select};
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response};
 use lsp_types::{
-    CancelParams, CodeLensParams, CompletionOptions, CompletionParams, DiagnosticSeverity, DidChangeTextDocumentParams,
-    DidCloseTextDocumentParams, DidOpenTextDocumentParams, DocumentFormattingParams, DocumentSymbolParams,
-    ExecuteCommandOptions, ExecuteCommandParams, InitializeParams, InlayHintParams, NumberOrString, OneOf,
-    PublishDiagnosticsParams, ReferenceParams, RenameOptions, RenameParams, ServerCapabilities,
-    TextDocumentPositionParams, TextDocumentSyncCapability, TextDocumentSyncKind, Uri, WorkDoneProgressCancelParams,
-    WorkDoneProgressOptions,
+    CancelParams, DiagnosticSeverity, DidChangeTextDocumentParams, DidCloseTextDocumentParams,
+    DidOpenTextDocumentParams, ExecuteCommandParams, InitializeParams, NumberOrString, PublishDiagnosticsParams, Uri,
+    WorkDoneProgressCancelParams,
 };
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -82,7 +78,7 @@ struct Server {
     client: Client,
     jobs: Jobs,
     libraries: LibraryFiles,
-    documents: BTreeMap<String, Document>,
+    documents: Documents,
     phase: Phase,
     abilities: ClientAbilities,
     // Number of texts so far, of requests to the client, and of runs.
@@ -90,9 +86,6 @@ struct Server {
     asked: u64,
     runs: u64,
 }
-
-/// The answer to a request: a result, or a code with a message.
-type Answer = Result<Value, (ErrorCode, String)>;
 
 impl Server {
     fn new(client: Client) -> Self {
@@ -159,10 +152,10 @@ impl Server {
     }
 
     fn respond(&self, id: RequestId, answer: Answer) {
-        self.client.send(match answer {
-            Ok(result) => Response::new_ok(id, result),
-            Err((code, message)) => Response::new_err(id, code as i32, message),
-        });
+        match answer {
+            Ok(result) => self.client.answer(&id, &result),
+            Err((code, message)) => self.client.send(Response::new_err(id, code as i32, message)),
+        }
     }
 
     fn answer(&mut self, id: &RequestId, method: &str, params: Value) -> Option<Answer> {
@@ -173,13 +166,13 @@ impl Server {
             (Phase::Serving, "shutdown") => {
                 self.phase = Phase::ShutDown;
                 self.jobs.stop_all(|_| true);
-                Ok(Value::Null)
+                written(Value::Null)
             }
             (Phase::Serving, "workspace/executeCommand") => match self.execute(id, params) {
                 Ok(()) => return None,
                 Err(error) => Err(error),
             },
-            (Phase::Serving, _) => self.about_text(method, params),
+            (Phase::Serving, _) => about_text(&mut self.documents, &mut self.libraries, method, params),
         })
     }
 
@@ -195,64 +188,7 @@ impl Server {
         };
         self.phase = Phase::Serving;
         let about = json!({ "name": "raceflip", "version": env!("CARGO_PKG_VERSION") });
-        Ok(json!({ "capabilities": capabilities(), "serverInfo": about }))
-    }
-
-    // Answers a request about one text.
-    fn about_text(&mut self, method: &str, params: Value) -> Answer {
-        let at = |params: Value| read::<TextDocumentPositionParams>(params);
-        match method {
-            "textDocument/definition" => {
-                let TextDocumentPositionParams { text_document, position } = at(params)?;
-                let Self { documents, libraries, .. } = self;
-                let document = open(documents, &text_document.uri)?;
-                written(answers::definition(document, position, libraries))
-            }
-            "textDocument/references" => {
-                let ReferenceParams { text_document_position: place, context, .. } = read(params)?;
-                let document = self.open(&place.text_document.uri)?;
-                written(answers::references(document, place.position, context.include_declaration))
-            }
-            "textDocument/documentHighlight" => {
-                let place = at(params)?;
-                written(answers::highlights(self.open(&place.text_document.uri)?, place.position))
-            }
-            "textDocument/prepareRename" => {
-                let place = at(params)?;
-                let found = answers::prepare_rename(self.open(&place.text_document.uri)?, place.position);
-                found.map_err(refused).and_then(written)
-            }
-            "textDocument/rename" => {
-                let RenameParams { text_document_position: place, new_name, .. } = read(params)?;
-                let document = self.open(&place.text_document.uri)?;
-                answers::rename(document, place.position, &new_name).map_err(refused)
-            }
-            "textDocument/hover" => {
-                let place = at(params)?;
-                written(answers::hover(self.open(&place.text_document.uri)?, place.position))
-            }
-            "textDocument/documentSymbol" => {
-                let params: DocumentSymbolParams = read(params)?;
-                written(symbols::outline(self.open(&params.text_document.uri)?))
-            }
-            "textDocument/completion" => {
-                let CompletionParams { text_document_position: place, .. } = read(params)?;
-                written(symbols::completions(self.open(&place.text_document.uri)?, place.position))
-            }
-            "textDocument/formatting" => {
-                let params: DocumentFormattingParams = read(params)?;
-                written(answers::formatting(self.open(&params.text_document.uri)?))
-            }
-            "textDocument/codeLens" => {
-                let params: CodeLensParams = read(params)?;
-                written(lenses::lenses(self.open(&params.text_document.uri)?))
-            }
-            "textDocument/inlayHint" => {
-                let params: InlayHintParams = read(params)?;
-                written(lenses::hints(self.open(&params.text_document.uri)?, params.range))
-            }
-            _ => Err((ErrorCode::MethodNotFound, format!("unknown request `{}`", short(method)))),
-        }
+        written(json!({ "capabilities": capabilities(), "serverInfo": about }))
     }
 
     fn open(&mut self, uri: &Uri) -> Result<&mut Document, (ErrorCode, String)> {
@@ -413,7 +349,7 @@ impl Server {
                 self.client.send(Request::new(id, "workspace/inlayHint/refresh".to_owned(), Value::Null));
             }
         }
-        self.respond(job.request, Ok(json!({ "verdicts": verdicts })));
+        self.respond(job.request, written(json!({ "verdicts": verdicts })));
     }
 }
 
@@ -425,57 +361,4 @@ struct CommandArgument {
     line: Option<u32>,
     // The seed of a run. Without it each run has the next one.
     seed: Option<u64>,
-}
-
-fn open<'d>(documents: &'d mut BTreeMap<String, Document>, uri: &Uri) -> Result<&'d mut Document, (ErrorCode, String)> {
-    documents.get_mut(uri.as_str()).ok_or_else(|| invalid(format!("`{}` is not open", short(uri.as_str()))))
-}
-
-fn read<T: DeserializeOwned>(params: Value) -> Result<T, (ErrorCode, String)> {
-    serde_json::from_value(params).map_err(|error| invalid(error.to_string()))
-}
-
-fn written(result: impl serde::Serialize) -> Answer {
-    serde_json::to_value(result).map_err(|error| (ErrorCode::InternalError, error.to_string()))
-}
-
-fn invalid(why: String) -> (ErrorCode, String) {
-    (ErrorCode::InvalidParams, why)
-}
-
-fn refused(why: String) -> (ErrorCode, String) {
-    (ErrorCode::RequestFailed, why)
-}
-
-// The begin of a text of the client, for a message.
-fn short(text: &str) -> String {
-    text.chars().take(100).collect()
-}
-
-fn capabilities() -> ServerCapabilities {
-    let no_progress = WorkDoneProgressOptions::default();
-    ServerCapabilities {
-        text_document_sync: Some(TextDocumentSyncCapability::Kind(TextDocumentSyncKind::INCREMENTAL)),
-        definition_provider: Some(OneOf::Left(true)),
-        references_provider: Some(OneOf::Left(true)),
-        document_highlight_provider: Some(OneOf::Left(true)),
-        rename_provider: Some(OneOf::Right(RenameOptions {
-            prepare_provider: Some(true),
-            work_done_progress_options: no_progress,
-        })),
-        hover_provider: Some(true.into()),
-        document_symbol_provider: Some(OneOf::Left(true)),
-        completion_provider: Some(CompletionOptions {
-            trigger_characters: Some(["@", ".", ":", " "].map(str::to_owned).to_vec()),
-            ..CompletionOptions::default()
-        }),
-        document_formatting_provider: Some(OneOf::Left(true)),
-        code_lens_provider: Some(lsp_types::CodeLensOptions { resolve_provider: Some(false) }),
-        inlay_hint_provider: Some(OneOf::Left(true)),
-        execute_command_provider: Some(ExecuteCommandOptions {
-            commands: JobKind::ALL.map(JobKind::command).to_vec(),
-            work_done_progress_options: WorkDoneProgressOptions { work_done_progress: Some(true) },
-        }),
-        ..ServerCapabilities::default()
-    }
 }

@@ -5,13 +5,17 @@
 
 use crate::cli::io::output::ProtocolStream;
 use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
-use lsp_server::Message;
-use serde_json::{Value, json};
+use lsp_server::{Message, RequestId};
+use serde::Serialize;
+use serde_json::json;
+use serde_json::value::RawValue;
 use std::io::{self, BufRead, BufReader, Read};
 use std::thread::{Builder, JoinHandle};
 
 /// Maximum length of a message in bytes. A model has at most one mebibyte.
 const MOST_BYTES: usize = 64 << 20;
+/// Version of JSON-RPC.
+const VERSION: &str = "2.0";
 /// Maximum length of a line of a header in bytes.
 const MOST_HEADER: u64 = 1 << 12;
 
@@ -30,7 +34,7 @@ pub(super) enum Received {
 pub(super) struct Transport {
     /// What the client sends. It is closed at the end of stdin.
     pub(super) from_client: Receiver<Received>,
-    to_client: Sender<Option<Value>>,
+    to_client: Sender<Option<String>>,
     writer: JoinHandle<()>,
 }
 
@@ -39,7 +43,7 @@ impl Transport {
     pub(super) fn start() -> io::Result<Self> {
         // A bounded queue lets a client wait that sends faster than the server answers.
         let (received, from_client) = bounded(64);
-        let (to_client, outgoing) = unbounded::<Option<Value>>();
+        let (to_client, outgoing) = unbounded::<Option<String>>();
         Builder::new().name("lsp reader".into()).spawn(move || {
             let mut input = BufReader::new(io::stdin());
             while let Some(next) = read(&mut input) {
@@ -52,7 +56,7 @@ impl Transport {
         let writer = Builder::new().name("lsp writer".into()).spawn(move || {
             let mut out = ProtocolStream::new();
             while let Ok(Some(message)) = outgoing.recv() {
-                if out.message(&message.to_string()).is_err() {
+                if out.message(&message).is_err() {
                     return;
                 }
             }
@@ -75,21 +79,42 @@ impl Transport {
 
 /// Sends messages to the client.
 #[derive(Clone)]
-pub(super) struct Client(Sender<Option<Value>>);
+pub(super) struct Client(Sender<Option<String>>);
 
 impl Client {
     /// Sends a message. A client that is gone gets nothing.
     pub(super) fn send(&self, message: impl Into<Message>) {
-        if let Ok(Value::Object(mut fields)) = serde_json::to_value(message.into()) {
-            fields.insert("jsonrpc".to_owned(), json!("2.0"));
-            self.0.send(Some(Value::Object(fields))).ok();
+        #[derive(Serialize)]
+        struct Framed {
+            jsonrpc: &'static str,
+            #[serde(flatten)]
+            message: Message,
+        }
+        self.write(&Framed { jsonrpc: VERSION, message: message.into() });
+    }
+
+    /// Answers a request with a result that is JSON already. An outline can have a megabyte, so it is written once.
+    pub(super) fn answer(&self, id: &RequestId, result: &RawValue) {
+        #[derive(Serialize)]
+        struct Answered<'a> {
+            jsonrpc: &'static str,
+            id: &'a RequestId,
+            result: &'a RawValue,
+        }
+        self.write(&Answered { jsonrpc: VERSION, id, result });
+    }
+
+    fn write(&self, message: &impl Serialize) {
+        // Messages are made of texts and numbers, which can be written.
+        if let Ok(text) = serde_json::to_string(message) {
+            self.0.send(Some(text)).ok();
         }
     }
 
     /// Answers a message whose number could not be read.
     pub(super) fn refuse_unread(&self, code: i32, why: &str) {
         let error = json!({ "code": code, "message": why });
-        self.0.send(Some(json!({ "jsonrpc": "2.0", "id": null, "error": error }))).ok();
+        self.write(&json!({ "jsonrpc": VERSION, "id": null, "error": error }));
     }
 }
 
