@@ -172,7 +172,7 @@ impl Marks {
             self.pair(model, pair);
         }
         for ring in &found.rings {
-            let deadlock = ring.deadlocks().into_iter().next();
+            let deadlock = ring.deadlocks().first();
             let Some(failure) = deadlock else { continue };
             self.end(model, &failure.outcome, &format!("{} deadlock ring", ring.verdict()), &failure.evidence.token);
         }
