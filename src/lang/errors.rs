@@ -34,8 +34,8 @@ pub fn syntax_errors(source: &Source) -> Vec<Diagnostic> {
     with_unknown(source, &partial, unknown)
 }
 
-/// Returns the errors of a text that does not parse: those of its parse, and those about unknown names in the parts that
-/// do parse.
+/// Returns the errors of a text that does not parse: those of its parse, and those about unknown names in the parts
+/// that do parse.
 pub(super) fn with_unknown(source: &Source, partial: &PartialParse, mut unknown: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let lost = words_in(source.text(), &partial.lost);
     let mut errors = partial.errors.clone();

@@ -27,7 +27,8 @@ fn text_of(analysis: &SourceAnalysis, span: Span) -> &str {
     &analysis.source().text()[span.start as usize..span.end as usize]
 }
 
-/// The text at each place is the name, the places of a symbol are those of its declaration, and each place finds itself.
+/// The text at each place is the name, the places of a symbol are those of its declaration, and each place finds
+/// itself.
 pub(crate) fn belong_together(path: &str, analysis: &SourceAnalysis) -> usize {
     let names = analysis.names();
     let mut last = None;

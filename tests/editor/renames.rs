@@ -64,7 +64,8 @@ fn every_symbol_can_be_renamed() {
     assert!(renamed > 2_000, "{renamed}");
 }
 
-/// A name that another symbol has, in any place where it would matter, is refused. What is accepted is the same program.
+/// A name that another symbol has, in any place where it would matter, is refused. What is accepted is the same
+/// program.
 #[test]
 fn names_of_others_are_refused_where_it_matters() {
     let mut rng = Rng::seeded(3);

@@ -197,9 +197,22 @@ fn saved_failures_count_as_a_part_of_their_model() {
     assert_eq!(watch.interrupt().0, Some(130));
 }
 
+#[cfg(unix)]
+#[test]
+fn constants_are_for_the_models_that_have_them() {
+    let text = "const N = 0\nvar x = 0\nthread t { assert N == 1, \"one\" }\nexpect no failure\n";
+    let watch = Watch::start(&[("a.race", text), ("b.race", GOOD)], &["-D", "N=1", "."]);
+    assert_eq!(heads(&watch.until("2 models: 2 passed")), ["PASS ./a.race", "PASS ./b.race"]);
+    assert_eq!(watch.interrupt().0, Some(130));
+}
+
 #[test]
 fn a_path_that_does_not_exist_is_refused() {
     let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.race"), GOOD).unwrap();
+    let ran = raceflip().args(["watch", "-D", "M=1"]).current_dir(&folder).output().unwrap();
+    assert_eq!(ran.status.code(), Some(2));
+    assert_eq!(String::from_utf8(ran.stderr).unwrap(), "error: -D M: no model has a constant `M`\n");
     let ran = raceflip().args(["watch", "nothing"]).current_dir(&folder).output().unwrap();
     assert_eq!(ran.status.code(), Some(2));
     let text = String::from_utf8(ran.stderr).unwrap();

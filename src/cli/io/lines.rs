@@ -1,5 +1,5 @@
-//! Brings lines into the form in which they are printed: styles are rendered, and whatever could command a terminal or a
-//! CI system is escaped.
+//! Brings lines into the form in which they are printed: styles are rendered, and whatever could command a terminal
+//! or a CI system is escaped.
 
 use crate::base::{clean, command_at, push_clean};
 use anstyle::AnsiColor;

@@ -141,9 +141,9 @@ impl Output {
         }
     }
 
-    /// Draws a whole screen of a terminal in place: lines, and a status below them. Lines are cut at the right, and of too
-    /// many lines the last ones are shown. Everything goes out at once, and nothing is cleared before, so that the
-    /// screen does not flicker.
+    /// Draws a whole screen of a terminal in place: lines, and a status below them. Lines are cut at the right, and
+    /// of too many lines the last ones are shown. Everything goes out at once, and nothing is cleared before, so that
+    /// the screen does not flicker.
     pub(in crate::cli) fn screen(&mut self, all: &[String], status: &str) {
         let (width, height) = terminal_size::terminal_size()
             .map_or((80, 24), |(width, height)| (usize::from(width.0).max(1), usize::from(height.0).max(2)));

@@ -1,5 +1,5 @@
-//! Work in the background: commands, each in a thread of its own, with progress and a flag that stops it; and one thread
-//! for the warnings of texts, which take longer than a key.
+//! Work in the background: commands, each in a thread of its own, with progress and a flag that stops it; and one
+//! thread for the warnings of texts, which take longer than a key.
 
 use super::documents::Late;
 use super::judge::{JobOrder, Mark, judge};

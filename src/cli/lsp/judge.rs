@@ -1,4 +1,5 @@
-//! The commands of an editor: a campaign, a search, a run or a test of one text, and its verdicts as marks beside lines.
+//! The commands of an editor: a campaign, a search, a run or a test of one text, and its verdicts as marks beside
+//! lines.
 
 use crate::base::{clean, counted};
 use crate::campaign::{

@@ -10,8 +10,8 @@
 //! - `requests`: the table of requests about texts;
 //! - `server`: the loop.
 //!
-//! Everything about a text comes from `lang::editor`. The library `lsp-server` has the forms of messages, `lsp-types` the
-//! forms of their content.
+//! Everything about a text comes from `lang::editor`. The library `lsp-server` has the forms of messages, `lsp-types`
+//! the forms of their content.
 
 mod answers;
 mod diagnostics;
@@ -41,7 +41,7 @@ The manual shows how to set up VS Code, Neovim and Helix (docs/editors.md).";
 
 const AFTER: &str = "\
 Examples:
-  raceflip lsp                           what an editor is told to start
+  raceflip lsp                           the command that an editor starts
 
 Exit status:
   0    the client has said `shutdown`, then `exit`

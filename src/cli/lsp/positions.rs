@@ -39,8 +39,8 @@ impl LineIndex {
         if line == 0 { self.mark } else { 0 }
     }
 
-    /// Returns the offset of a place. A place behind the end of its line is that end, and one behind the text is the end
-    /// of the text.
+    /// Returns the offset of a place. A place behind the end of its line is that end, and one behind the text is the
+    /// end of the text.
     pub(super) fn offset(&self, text: &str, place: Position) -> u32 {
         let line = place.line as usize;
         if line >= self.starts.len() {

@@ -1,4 +1,5 @@
-//! Reads messages of the client, and writes those of the server. A thread for each, so that neither waits for the other.
+//! Reads messages of the client, and writes those of the server. A thread for each, so that neither waits for the
+//! other.
 //!
 //! The types are those of `lsp-server`. Its reader ends at the first message that is not JSON, and allocates whatever
 //! length a header names. This one answers the former with an error, as the protocol asks, and bounds the latter.

@@ -116,6 +116,11 @@ impl Watch<'_> {
         context: &mut CommandContext,
     ) -> Result<ExitStatus, Refusal> {
         self.scan(context);
+        if let Some(name) = verdict::unknown_constant(self.known.keys(), &self.plan.defines, &context.out)
+            && !self.known.is_empty()
+        {
+            return Err(Refusal::new(format_args!("-D {name}: no model has a constant `{name}`")));
+        }
         loop {
             if interrupt::was_asked() {
                 self.screen.end(&mut context.out);

@@ -12,7 +12,9 @@ use crate::cli::models::seeds::Seeds;
 use crate::cli::models::suite::{Case, Suite, SuiteSelection, Variants};
 use crate::formats::test::{CUT, end_words};
 use crate::lang::render_warnings;
-use std::path::Path;
+use crate::lang::variants::{Defines, constants};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Maximum number of runs that are shown against one line.
@@ -51,6 +53,25 @@ pub(super) fn of(path: &Path, plan: &WatchPlan, stop: &AtomicBool, out: &Output)
     verdict
 }
 
+// The names of the constants of a model. `None` if it does not parse.
+fn constants_of(path: &Path, out: &Output) -> Option<BTreeSet<String>> {
+    let source = load::source(path).ok()?;
+    Some(constants(&load::parsed(&source, out).ok()?))
+}
+
+/// Returns a constant that is given a value and that no model has. `None` if a model does not parse, which may have it.
+pub(super) fn unknown_constant<'p>(
+    paths: impl Iterator<Item = &'p PathBuf>,
+    defines: &Defines,
+    out: &Output,
+) -> Option<String> {
+    let mut known = BTreeSet::new();
+    for path in paths {
+        known.append(&mut constants_of(path, out)?);
+    }
+    defines.iter().map(|(name, _)| name.clone()).find(|name| !known.contains(name))
+}
+
 impl ModelVerdict {
     fn refuse(&mut self, refusal: &Refusal) {
         let text = refusal.plain();
@@ -61,9 +82,12 @@ impl ModelVerdict {
 
     fn judge(&mut self, path: &Path, plan: &WatchPlan, stop: &AtomicBool, out: &Output) -> Result<(), Refusal> {
         let seeds = Seeds::open(&plan.saved)?;
+        // Another model may be the one that has a constant.
+        let has = |names: BTreeSet<String>| plan.defines.iter().filter(|(n, _)| names.contains(n)).cloned().collect();
+        let defines: Defines = constants_of(path, out).map_or_else(|| plan.defines.clone(), has);
         let given = SuiteSelection {
             paths: &[path.to_owned()],
-            defines: &plan.defines,
+            defines: &defines,
             filter: &[],
             which: if plan.walks.is_some() { Variants::All } else { Variants::AsWritten },
         };

@@ -1,8 +1,8 @@
 //! What an editor asks about a text: its names, where each is declared and used, what completes a word, an outline, the
 //! steps of a statement, a checked renaming. A text with errors has all of it for the parts that parse.
 //!
-//! [`SourceAnalysis`] is one check of a text. The names come from the checker, which records them while it resolves them;
-//! nothing here resolves a name again.
+//! [`SourceAnalysis`] is one check of a text. The names come from the checker, which records them while it resolves
+//! them; nothing here resolves a name again.
 
 mod analysis;
 mod complete;

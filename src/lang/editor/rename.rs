@@ -55,8 +55,8 @@ impl SourceAnalysis {
         }
     }
 
-    /// Returns the positions at which `new` has to be written, in source order. The renamed text has been checked: it has
-    /// the same errors, the same steps, and each of its names means what it meant before.
+    /// Returns the positions at which `new` has to be written, in source order. The renamed text has been checked: it
+    /// has the same errors, the same steps, and each of its names means what it meant before.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! Collects what the names mean that only kinds and components have: kinds, callbacks, stages, units. An editor asks for
-//! it. All other names of components are resolved by the checker, after the components are written out.
+//! Collects what the names mean that only kinds and components have: kinds, callbacks, stages, units. An editor asks
+//! for it. All other names of components are resolved by the checker, after the components are written out.
 
 use super::super::ast::{Component, ComponentPart, File, ItemKind, Name, Span};
 use super::Writer;
