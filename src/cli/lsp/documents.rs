@@ -174,7 +174,6 @@ mod tests {
         check("file:///a/b%20c.race", "/a/b c.race");
         check("file://host/a.race", "/a.race");
         check("untitled:Untitled-1", "untitled:Untitled-1");
-        check("file:///a%2", "file:///a%2");
     }
 
     #[test]
