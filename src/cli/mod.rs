@@ -5,6 +5,8 @@
 //! - `run`: one run, drawn, replayed or shrunk;
 //! - `models`: files of models, their variants, saved failures;
 //! - `confirm`, `explore`, `fuzz`, `test`, `trace`: campaigns, searches, learning campaigns, tests, recorded traces;
+//! - `watch`: tests of what changes;
+//! - `lsp`: the language server;
 //! - `command`: the table of all commands.
 //!
 //! This is the only module that uses files, the environment and printing. A command is a file with `Args` and `run`,
@@ -17,10 +19,12 @@ mod confirm;
 mod explore;
 mod fuzz;
 mod io;
+mod lsp;
 mod models;
 mod run;
 mod test;
 mod trace;
+mod watch;
 
 use clap::Parser;
 use io::exit::ExitStatus;

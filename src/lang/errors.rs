@@ -26,12 +26,19 @@ const MOST: usize = 20;
 /// # Ok::<(), raceflip::lang::SourceError>(())
 /// ```
 pub fn syntax_errors(source: &Source) -> Vec<Diagnostic> {
-    let PartialParse { file, mut errors, lost } = recover(source);
-    if errors.is_empty() {
-        return errors;
+    let partial = recover(source);
+    if partial.errors.is_empty() {
+        return Vec::new();
     }
-    let lost = words_in(source.text(), &lost);
-    let mut unknown = unknown_names(&file, source);
+    let (unknown, _) = unknown_names(&partial.file, source);
+    with_unknown(source, &partial, unknown)
+}
+
+/// Returns the errors of a text that does not parse: those of its parse, and those about unknown names in the parts
+/// that do parse.
+pub(super) fn with_unknown(source: &Source, partial: &PartialParse, mut unknown: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let lost = words_in(source.text(), &partial.lost);
+    let mut errors = partial.errors.clone();
     unknown.retain(|error| !lost.contains(text_of(source.text(), error.span)));
     explain(source.text(), &mut unknown);
     errors.append(&mut unknown);

@@ -6,13 +6,14 @@
 //! - Errors are [`Diagnostic`]s, which [`render()`] displays.
 //!
 //! [`crate::vm::Model`] does all of this in one call. [`format()`] formats a source text, [`print()`] prints a tree,
-//! and [`variants`] finds the variants that `expect` lines name.
+//! [`editor`] answers what an editor asks about a text, and [`variants`] finds the variants that `expect` lines name.
 
 #[allow(missing_docs, reason = "a variant says the form; its fields are named after the parts")]
 mod alike;
 pub mod ast;
 mod check;
 mod diagnostic;
+pub mod editor;
 mod end_values;
 mod errors;
 mod expand;

@@ -109,10 +109,19 @@ impl Model {
     pub fn from_tree(source: Source, file: &File, defines: &[(String, i64)]) -> Result<Self, ModelError> {
         match check(file, &source, defines) {
             Err(errors) => Err(ModelError::Errors(source, errors)),
-            Ok(program) => match compile(&program) {
-                Err(error) => Err(ModelError::Compile(source.name().to_owned(), error)),
-                Ok(code) => Ok(Self { source, program, code: Arc::new(code), defines: defines.to_vec() }),
-            },
+            Ok(program) => Self::from_program(source, program, defines),
+        }
+    }
+
+    /// Builds the model of a source that has been checked already, with these values of constants.
+    ///
+    /// # Errors
+    ///
+    /// Returns a [`ModelError`] if the program exceeds a limit of the compiler.
+    pub fn from_program(source: Source, program: Program, defines: &[(String, i64)]) -> Result<Self, ModelError> {
+        match compile(&program) {
+            Err(error) => Err(ModelError::Compile(source.name().to_owned(), error)),
+            Ok(code) => Ok(Self { source, program, code: Arc::new(code), defines: defines.to_vec() }),
         }
     }
 

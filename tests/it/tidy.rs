@@ -180,7 +180,7 @@ const ROOMS: [(&str, &[&str], (&str, &str)); 3] = [
     ("detect", &["detector_id", "relation", "pairs", "atomicity", "traces", "detectors", "hybrid"], ("Rank", "pairs")),
     (
         "cli",
-        &["io", "args", "run", "models", "confirm", "explore", "fuzz", "test", "trace", "command"],
+        &["io", "args", "run", "models", "confirm", "explore", "fuzz", "test", "trace", "watch", "lsp", "command"],
         ("Output", "io"),
     ),
 ];

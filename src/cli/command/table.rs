@@ -3,7 +3,7 @@
 use super::{completions, man};
 use crate::cli::io::exit::ExitStatus;
 use crate::cli::io::output::Colour;
-use crate::cli::{CommandContext, Refusal, confirm, explore, fuzz, models, run, test, trace};
+use crate::cli::{CommandContext, Refusal, confirm, explore, fuzz, lsp, models, run, test, trace, watch};
 use clap::{Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 
@@ -27,6 +27,7 @@ Examples:
   raceflip explore app.race                search all states: what can happen, and what cannot
   raceflip fuzz app.race                   look for any failure
   raceflip test models                     check the `expect` lines of these models
+  raceflip watch models                    check and test what changes, until Ctrl-C
   raceflip new app.race                    write a first model, for you to edit
   raceflip fmt app.race                    format a model
   raceflip trace stat abc_log.txt          summarize an execution trace
@@ -84,10 +85,12 @@ commands! {
     Analyze = trace::analyze,
     Trace = trace,
     Test = test,
+    Watch = watch,
     Explore = explore,
     Fuzz = fuzz,
     Fmt = models::fmt,
     New = models::new,
+    Lsp = lsp,
     Completions = completions,
     Man = man,
 }

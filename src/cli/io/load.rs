@@ -95,11 +95,21 @@ fn summary(source: &Source, errors: usize) -> String {
     }
 }
 
-/// Prints the warnings of a valid model: about its text, and what static analysis knows. Returns their number.
+/// Prints the warnings of a valid model. Returns their number.
 pub(in crate::cli) fn warnings(model: &Model, context: &mut CommandContext) -> u64 {
+    let warnings = warnings_of(model);
+    if !warnings.is_empty() {
+        let rendered = render_warnings(&model.source, &warnings, context.out.paints_errors());
+        context.out.refuse(&Refusal::Rendered(rendered));
+    }
+    warnings.len() as u64
+}
+
+/// Returns the warnings of a valid model: about its text, and what static analysis knows.
+pub(in crate::cli) fn warnings_of(model: &vm::Model) -> Vec<Diagnostic> {
     let source = &model.source;
     // The source was parsed before, so this cannot fail.
-    let Ok(file) = parse(source) else { return 0 };
+    let Ok(file) = parse(source) else { return Vec::new() };
     let mut warnings = lang::warnings(source, &file);
     warnings.extend(mistakes(&model.program, source, &analyze(&model.program, &StaticsOptions::explained())));
     // What the text never names has been reported, with a reason of its own.
@@ -107,15 +117,11 @@ pub(in crate::cli) fn warnings(model: &Model, context: &mut CommandContext) -> u
     let idle = idle_in_all_variants(model, &file);
     warnings.extend(idle.into_iter().filter(|warning| !known.contains(&warning.span)));
     warnings.sort_by_key(|warning| warning.span.start);
-    if !warnings.is_empty() {
-        let rendered = render_warnings(source, &warnings, context.out.paints_errors());
-        context.out.refuse(&Refusal::Rendered(rendered));
-    }
-    warnings.len() as u64
+    warnings
 }
 
 // Returns what nothing runs or enables, whatever the `expect` lines set constants to.
-fn idle_in_all_variants(model: &Model, file: &File) -> Vec<Diagnostic> {
+fn idle_in_all_variants(model: &vm::Model, file: &File) -> Vec<Diagnostic> {
     let Ok(all) = variants(file, &model.program, &Vec::new()) else { return Vec::new() };
     let load = |defines: &Defines| vm::Model::from_tree(model.source.clone(), file, defines).ok();
     let Some(models) = all.iter().map(load).collect::<Option<Vec<vm::Model>>>() else { return Vec::new() };

@@ -7,6 +7,7 @@ pub(super) mod bug;
 pub(super) mod exit;
 pub(super) mod files;
 pub(super) mod interrupt;
+mod lines;
 pub(super) mod load;
 pub(super) mod output;
 pub(super) mod replay_command;

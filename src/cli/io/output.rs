@@ -7,19 +7,18 @@
 //! forget to escape something. A stream that cannot be written never ends the program.
 
 use super::exit::ExitStatus;
+pub(in crate::cli) use super::lines::{BAD, BOLD, DIM, GOOD, NOTE, ODD, paint};
+use super::lines::{Style, cut, line, lines, rendered};
 use super::wrap::wrapped;
-use crate::base::{clean, clean_json, command_at, hidden, push_clean};
+use crate::base::{clean, clean_json, hidden};
 use crate::cli::Refusal;
 use anstream::{AutoStream, ColorChoice};
-use anstyle::AnsiColor;
 use clap::ValueEnum;
 use clap::builder::StyledStr;
 use clap::error::ContextValue;
 use indicatif::HumanCount;
 use std::fmt;
-use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::sync::LazyLock;
 
 /// When to print colors: the value of `--color`.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -43,138 +42,15 @@ impl Colour {
     }
 }
 
-/// Style of a text.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::cli) struct Style(u8);
-
-pub(in crate::cli) const BOLD: Style = Style(0);
-pub(in crate::cli) const DIM: Style = Style(1);
-pub(in crate::cli) const BAD: Style = Style(2);
-pub(in crate::cli) const ODD: Style = Style(3);
-pub(in crate::cli) const GOOD: Style = Style(4);
-pub(in crate::cli) const NOTE: Style = Style(5);
-
-// Terminal style of each `Style`, by its number.
-const LOOKS: [anstyle::Style; 6] = [
-    anstyle::Style::new().bold(),
-    anstyle::Style::new().dimmed(),
-    AnsiColor::Red.on_default().bold(),
-    AnsiColor::Yellow.on_default().bold(),
-    AnsiColor::Green.on_default().bold(),
-    AnsiColor::Cyan.on_default().bold(),
-];
-
-// Start of a mark for a style: two private-use characters that are drawn when the program starts, so that no foreign
-// text can contain a mark. They never leave the program.
-static MARK: LazyLock<String> = LazyLock::new(|| {
-    let drawn = RandomState::new().hash_one("style");
-    let private = |bits: u64| char::from_u32(0x10_0000 + (bits % 0xfffe) as u32).unwrap_or('\u{100000}');
-    [private(drawn), private(drawn >> 32)].iter().collect()
-});
-const END: char = '.';
-
-/// Returns a text in a style. [`Output`] distinguishes the style from colors that the text brings along.
-pub(in crate::cli) fn paint(style: Style, text: impl fmt::Display) -> String {
-    let mark = &*MARK;
-    format!("{mark}{}{text}{mark}{END}", style.0)
-}
-
 /// Formats a number with its noun, as in `1,234 states`.
 pub(in crate::cli) fn many(n: u64, what: &str) -> String {
     format!("{} {what}{}", HumanCount(n), if n == 1 { "" } else { "s" })
 }
 
-/// Appends a line in the form in which it is printed: styles are rendered, and everything else is escaped.
-fn line(text: &str, to: &mut String) {
-    let start = to.len();
-    // Start of the visible text: a CI system looks for commands there.
-    let mut begins = None;
-    for (i, piece) in text.split(MARK.as_str()).enumerate() {
-        let mut piece = piece;
-        if i > 0 {
-            let mut rest = piece.chars();
-            let kind = rest.next();
-            match kind.and_then(|c| c.to_digit(10)).and_then(|n| LOOKS.get(n as usize)) {
-                Some(look) => to.push_str(&look.render().to_string()),
-                None if kind == Some(END) => to.push_str(&anstyle::Reset.render().to_string()),
-                None => continue,
-            }
-            piece = rest.as_str();
-        }
-        if begins.is_none() && !piece.trim().is_empty() {
-            begins = Some(to.len());
-        }
-        push_clean(piece, to);
-    }
-    let begins = begins.unwrap_or(start);
-    if let Some(at) = command_at(&to[begins..]) {
-        escape(to, begins + at);
-    }
-}
-
-// Replaces the character at this byte by its escape sequence.
-fn escape(text: &mut String, at: usize) {
-    if let Some(c) = text[at..].chars().next() {
-        text.replace_range(at..at + c.len_utf8(), &c.escape_unicode().to_string());
-    }
-}
-
-/// Returns lines in the form in which they are printed, each with its line end.
-fn lines(text: &str) -> String {
-    let mut all = String::with_capacity(text.len());
-    for text in text.lines() {
-        line(text, &mut all);
-        all.push('\n');
-    }
-    all
-}
-
-/// Returns lines that a renderer of this program has colored. Of hidden characters only its color codes are kept.
-fn rendered(text: &str) -> String {
-    let mut marked = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find("\u{1b}[") {
-        marked.push_str(&lines_kept(&rest[..at]));
-        let code = &rest[at + 2..];
-        let end = code.find(|c: char| !c.is_ascii_digit() && c != ';').unwrap_or(code.len());
-        if code[end..].starts_with('m') {
-            marked.push_str(&rest[at..at + 2 + end + 1]);
-            rest = &code[end + 1..];
-        } else {
-            marked.push_str(&clean("\u{1b}["));
-            rest = code;
-        }
-    }
-    marked.push_str(&lines_kept(rest));
-    // A line may begin with a color code, so that its visible start is looked up.
-    let mut all = String::with_capacity(marked.len());
-    for text in marked.lines() {
-        let seen = anstream::adapter::strip_str(text).to_string();
-        let start = all.len();
-        all.push_str(text);
-        if command_at(&seen).is_some() {
-            escape(&mut all, start + first_seen(text));
-        }
-        all.push('\n');
-    }
-    all
-}
-
-// Returns the offset of the first character that is neither blank nor part of a color code.
-fn first_seen(line: &str) -> usize {
-    let mut rest = line;
-    loop {
-        let text = rest.trim_start();
-        match text.strip_prefix("\u{1b}[").and_then(|code| code.split_once('m')) {
-            Some((_, after)) => rest = after,
-            None => return line.len() - text.len(),
-        }
-    }
-}
-
-fn lines_kept(text: &str) -> String {
-    text.split('\n').map(clean).collect::<Vec<_>>().join("\n")
-}
+// The cursor to the top left, and the removal of what follows it on the line and on the screen.
+const HOME: &str = "\u{1b}[H";
+const REST_OF_LINE: &str = "\u{1b}[0m\u{1b}[K";
+const REST_OF_SCREEN: &str = "\u{1b}[J";
 
 /// Stdout and stderr of the program.
 pub(in crate::cli) struct Output {
@@ -263,6 +139,37 @@ impl Output {
                 self.trouble.get_or_insert(error);
             }
         }
+    }
+
+    /// Draws a whole screen of a terminal in place: lines, and a status below them. Lines are cut at the right, and
+    /// of too many lines the last ones are shown. Everything goes out at once, and nothing is cleared before, so that
+    /// the screen does not flicker.
+    pub(in crate::cli) fn screen(&mut self, all: &[String], status: &str) {
+        let (width, height) = terminal_size::terminal_size()
+            .map_or((80, 24), |(width, height)| (usize::from(width.0).max(1), usize::from(height.0).max(2)));
+        let rows = height - 1;
+        let mut shown: Vec<String> = Vec::new();
+        if all.len() > rows {
+            shown.push(format!("({} lines above)", all.len() - rows + 1));
+        }
+        shown.extend(all[all.len().saturating_sub(rows - shown.len())..].iter().cloned());
+        shown.push(status.to_owned());
+        let mut text = String::from(HOME);
+        for (at, one) in shown.iter().enumerate() {
+            let mut row = String::new();
+            line(one, &mut row);
+            text.push_str(if at == 0 { "" } else { "\r\n" });
+            text.push_str(&cut(&row, width));
+            text.push_str(REST_OF_LINE);
+        }
+        text.push_str(REST_OF_SCREEN);
+        self.put(&text);
+        self.flush();
+    }
+
+    /// Returns whether stdout was closed, so that nothing is read any more.
+    pub(in crate::cli) fn is_closed(&self) -> bool {
+        self.closed
     }
 
     /// Writes all buffered text to stdout.
@@ -405,30 +312,20 @@ impl Write for LogStream {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Stdout for messages of a protocol, each with its length before it. A program reads them, and their texts are JSON,
+/// which escapes control characters.
+pub(in crate::cli) struct ProtocolStream(io::Stdout);
 
-    fn one(text: &str) -> String {
-        let mut shown = String::new();
-        line(text, &mut shown);
-        shown
+impl ProtocolStream {
+    pub(in crate::cli) fn new() -> Self {
+        Self(io::stdout())
     }
 
-    #[test]
-    fn only_our_own_colours_are_colours() {
-        let painted = one(&format!("{} {}", paint(BAD, "a\u{1b}[1mb"), "\u{1b}[31mc"));
-        assert_eq!(painted, "\u{1b}[1m\u{1b}[31ma\\u{1b}[1mb\u{1b}[0m \\u{1b}[31mc");
-    }
-
-    #[test]
-    fn no_line_is_a_command() {
-        assert_eq!(one("::error::x"), "\\u{3a}:error::x");
-        assert_eq!(
-            one(&format!("{}{}", paint(BOLD, "  "), paint(BOLD, "::error::x"))),
-            "\u{1b}[1m  \u{1b}[0m\u{1b}[1m\\u{3a}:error::x\u{1b}[0m"
-        );
-        assert_eq!(lines("a\nsection_end:x\n"), "a\n\\u{73}ection_end:x\n");
-        assert_eq!(rendered("\u{1b}[1m::x\u{1b}[0m\u{1b}]0;x\n"), "\u{1b}[1m\\u{3a}:x\u{1b}[0m\\u{1b}]0;x\n");
+    /// Writes a message.
+    pub(in crate::cli) fn message(&mut self, json: &str) -> io::Result<()> {
+        let mut out = self.0.lock();
+        write!(out, "Content-Length: {}\r\n\r\n", json.len())?;
+        out.write_all(json.as_bytes())?;
+        out.flush()
     }
 }

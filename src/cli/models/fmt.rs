@@ -133,7 +133,7 @@ fn is_kept(op: &DiffOp) -> bool {
 
 /// Finds the changes. Formatting keeps all lines except blank ones, in their order. So one pass finds the changes,
 /// while a search for the fewest changes would take quadratic time.
-fn changes(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
+pub(in crate::cli) fn changes(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
     let blank = |line: Option<&&str>| line.is_some_and(|line| line.trim().is_empty());
     let (mut ops, mut i, mut j): (Vec<DiffOp>, usize, usize) = (Vec::new(), 0, 0);
     while i < old.len() || j < new.len() {

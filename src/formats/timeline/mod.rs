@@ -118,6 +118,8 @@ pub struct TimelineRow {
     pub ends: bool,
     /// The mark of the row, if it is marked.
     pub mark: Option<Mark>,
+    /// Whether the step is one of the pair that races. It may fail as well, which is its mark then.
+    pub races: bool,
     /// The columns whose state changes with this row, and their new states.
     pub states: Vec<(ColumnId, ColumnState)>,
 }

@@ -2,7 +2,7 @@
 //!
 //! A step takes one microsecond: step n lasts from n to n + 1. Each thread is a track, with a slice for its lifetime,
 //! in it a slice for each task, and in these a slice for each step. A post, fork or firing is a flow to the start of
-//! the task or thread.
+//! the task or thread. The steps of the pair that races have an instant each, and a flow from one to the next.
 
 use super::{Column, ColumnId, Item, Mark, RowKind, Timeline, TimelineRow};
 use crate::event::ContextId;
@@ -28,7 +28,7 @@ pub struct TraceEvent {
     pub ph: String,
     /// The text of the event.
     pub name: String,
-    /// The category of the event: `thread`, `task`, `step`, `flow`, `failure`.
+    /// The category of the event: `thread`, `task`, `step`, `flow`, `race`, `failure`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub cat: String,
     /// The start of the event, in microseconds.
@@ -75,6 +75,7 @@ impl File {
         maker.tasks(&rows);
         rows.iter().filter(|r| r.counts).for_each(|row| maker.step(row));
         maker.flows(&rows);
+        maker.race(&rows);
         maker.ending();
         let mut events = maker.events;
         // Of slices with one start, the outer one must come first. The sort is stable, so a flow stays behind its
@@ -199,11 +200,37 @@ impl Maker<'_> {
         }
         match row.mark {
             Some(Mark::Failing) => slice.args.extend(args([("fails", true.into())])),
-            Some(Mark::Racing) => slice.args.extend(args([("races", true.into())])),
             Some(Mark::Own) => slice.args.extend(args([("cycle", "own".into())])),
             Some(Mark::Between) => slice.args.extend(args([("cycle", "between".into())])),
-            None => {}
+            Some(Mark::Racing) | None => {}
         }
+        if row.races {
+            slice.args.extend(args([("races", true.into())]));
+        }
+    }
+
+    // Marks the steps of the pair that races, and adds a flow from each to the next one of another thread or task. The
+    // instants come last: viewers bind a flow to the last slice or instant before it in the file.
+    fn race(&mut self, rows: &[&TimelineRow]) {
+        let steps = rows.iter().filter(|row| row.races && row.counts);
+        let steps: Vec<(&TimelineRow, ColumnId)> = steps.filter_map(|row| Some((*row, row.column?))).collect();
+        for two in steps.windows(2) {
+            let [(before, from), (row, to)] = [two[0], two[1]];
+            if (from, before.task) != (to, row.task) {
+                self.flow("race", "race", (from, before.step), (to, row.step));
+            }
+        }
+        for (row, column) in steps {
+            self.event("i", "race", tid(column), row.step, &row.what).s = Some("t".to_owned());
+        }
+    }
+
+    fn flow(&mut self, cat: &str, name: &str, from: (ColumnId, u64), to: (ColumnId, u64)) {
+        self.flows += 1;
+        let id = Some(self.flows);
+        self.event("s", cat, tid(from.0), from.1, name).id = id;
+        let end = self.event("f", cat, tid(to.0), to.1, name);
+        (end.id, end.bp) = (id, Some("e".to_owned()));
     }
 
     // Adds a flow from each operation that creates a task or thread to the start of that one.
@@ -218,12 +245,8 @@ impl Maker<'_> {
                 None if row.task_is_made() => continue,
                 None => row.step,
             };
-            self.flows += 1;
             let name = row.what.split(' ').take(2).collect::<Vec<_>>().join(" ");
-            let id = Some(self.flows);
-            self.event("s", "flow", tid(from), row.step, &name).id = id;
-            let end = self.event("f", "flow", tid(arrow.to), to, &name);
-            (end.id, end.bp) = (id, Some("e".to_owned()));
+            self.flow("flow", &name, (from, row.step), (arrow.to, to));
         }
     }
 

@@ -289,7 +289,8 @@ impl Observer for TimelineRecorder<'_> {
             }
         };
         let mark = self.marks.of(event.site, new.step).filter(|_| new.counts);
-        let open = self.open.replace(TimelineRow { task, site: event.site, mark, ..new });
+        let open =
+            self.open.replace(TimelineRow { task, site: event.site, mark, races: mark == Some(Mark::Racing), ..new });
         open.into_iter().for_each(|row| self.push(row));
     }
 }
@@ -408,6 +409,7 @@ pub(super) fn row(world: &World, column: Option<ColumnId>, kind: RowKind, what: 
         made: None,
         ends: false,
         mark: None,
+        races: false,
         states: Vec::new(),
     }
 }

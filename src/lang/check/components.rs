@@ -131,6 +131,7 @@ impl Checker {
     pub(super) fn sign_member(&mut self, member: &Member, body: BodyId) {
         let Some(component) = self.component_of(&member.component) else { return };
         let class = self.out.components.all[component].class;
+        self.note_use(&member.looper);
         let mut params = vec![(THIS.to_owned(), Type::Object(class))];
         if matches!(member.role, Role::Verb(VerbMode::Makes | VerbMode::All)) {
             params.clear();
@@ -175,7 +176,15 @@ impl Checker {
                 self.error(name.at, message, "an instance holds numbers, truth values and references");
             }
         }
-        let fields = instances.state.iter().filter_map(|field| self.state_variable(field)).collect();
+        for (Param { name, .. }, (_, ty)) in instances.params.iter().zip(&params) {
+            self.note_field(class, name, Some(ty).filter(|ty| **ty != Type::Void));
+        }
+        let mut fields = Vec::new();
+        for field in &instances.state {
+            let lowered = self.state_variable(field);
+            self.note_field(class, &field.name, lowered.as_ref().map(|state| &state.ty));
+            fields.extend(lowered);
+        }
         if let Some(host) = instances.host.as_ref().and_then(|host| self.component_of(host)) {
             self.components.hosts.insert(id, host);
         }

@@ -6,7 +6,7 @@ use super::refs::{Applicability, Use};
 use super::scope::Scope;
 use crate::event::BodyId;
 use crate::lang::Diagnostic;
-use crate::lang::ast::{self, Expect, ItemKind, TransactionName};
+use crate::lang::ast::{self, At, Expect, ItemKind, Span, TransactionName};
 use crate::lang::program::{Expectation, ExpectationKind, OrderWord, SiteRef, TransactionRef, Type};
 
 impl Checker {
@@ -168,6 +168,12 @@ impl Checker {
 
     fn transaction_exists(&mut self, name: &ast::TextLiteral) -> Option<()> {
         if self.transactions.contains(&name.text) {
+            // The name of a component names its instances' transactions as well.
+            let inside = Span { start: name.at.0.start + 1, end: name.at.0.end.saturating_sub(1) };
+            let component = ast::Name { text: name.text.clone(), at: At(inside) };
+            if self.component_of(&component).is_some() {
+                self.note_use(&component);
+            }
             return Some(());
         }
         let near = super::near(&name.text, self.transactions.iter().map(String::as_str));

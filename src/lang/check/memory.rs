@@ -68,7 +68,9 @@ impl Checker {
             }
             // A field with an error stays known by name, to avoid further errors. Its content does not matter, because
             // the model is rejected.
-            let global = self.field(*storage, field, offset).unwrap_or_else(|| Global {
+            let lowered = self.field(*storage, field, offset);
+            self.note_field(class, name, lowered.as_ref().map(|global| &global.ty));
+            let global = lowered.unwrap_or_else(|| Global {
                 name: name.text.clone(),
                 ty: Type::Void,
                 atomic: false,

@@ -38,6 +38,7 @@ mod platform;
 mod posts;
 mod problems;
 mod properties;
+mod record;
 mod refs;
 mod scope;
 mod signatures;
@@ -47,9 +48,10 @@ mod types;
 mod uses;
 mod verbs;
 
+use super::expand::{Links, expand_linked};
 use super::foreign::explain;
 use super::program::{BUILT_IN_EXCEPTIONS, ClassDef, Components, ExceptionId, ExceptionScope, Program, TextId, Type};
-use super::{Diagnostic, Source, ast, expand, near};
+use super::{Diagnostic, Source, ast, near};
 use crate::base::{Id, IndexVec};
 use crate::event::{BodyId, ListenerId, SiteId, Uses};
 use indexmap::{IndexMap, IndexSet};
@@ -58,6 +60,8 @@ use std::sync::Arc;
 use thiserror::Error;
 
 pub use consts::DefineError;
+pub(super) use names::name_of;
+pub(super) use record::Recorder;
 
 /// The largest memory of a program, in cells.
 pub(super) const MAX_CELLS: u64 = 1_000_000;
@@ -106,34 +110,48 @@ pub struct CheckErrors {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn check(file: &ast::File, source: &Source, defines: &[(String, i64)]) -> Result<Program, CheckErrors> {
-    let written = match expand(file) {
+    check_recorded(file, source, defines).0
+}
+
+/// Like [`check()`], and returns the names of the text as well. They are empty if its components cannot be written out.
+pub(super) fn check_recorded(
+    file: &ast::File,
+    source: &Source,
+    defines: &[(String, i64)],
+) -> (Result<Program, CheckErrors>, Recorder) {
+    let mut links = Links::default();
+    let written = match expand_linked(file, &mut links) {
         Ok(written) => written,
         Err(mut diagnostics) => {
             explain(source.text(), &mut diagnostics);
-            return Err(CheckErrors { defines: Vec::new(), diagnostics });
+            let errors = CheckErrors { defines: Vec::new(), diagnostics };
+            return (Err(errors), Recorder::default());
         }
     };
-    let (checker, defines) = checked(written.as_ref().unwrap_or(file), source, defines);
+    let (mut checker, defines) = checked(written.as_ref().unwrap_or(file), source, defines);
+    let recorded = checker.recorded(links);
     if defines.is_empty() && checker.problems.count() == 0 {
         let mut program = checker.out;
         program.uses = uses::uses(&program);
-        return Ok(program);
+        return (Ok(program), recorded);
     }
     let mut diagnostics = checker.problems.finish();
     explain(source.text(), &mut diagnostics);
-    Err(CheckErrors { defines, diagnostics })
+    (Err(CheckErrors { defines, diagnostics }), recorded)
 }
 
-/// Returns the errors about names that nothing in the tree declares, in source order; the first twenty.
+/// Returns the errors about names that nothing in the tree declares, in source order, the first twenty; and the names
+/// that the tree has.
 ///
 /// It is for a tree without the parts that syntax errors have removed. Other errors of the check can be caused by the
 /// missing parts, so they are dropped.
-pub(super) fn unknown_names(file: &ast::File, source: &Source) -> Vec<Diagnostic> {
+pub(super) fn unknown_names(file: &ast::File, source: &Source) -> (Vec<Diagnostic>, Recorder) {
+    let mut links = Links::default();
     // A component without its parts, or of a kind without its parts, cannot be written out.
-    match expand(file) {
-        Ok(written) => checked(written.as_ref().unwrap_or(file), source, &[]).0.problems.finish_unknown(),
-        Err(_) => Vec::new(),
-    }
+    let Ok(written) = expand_linked(file, &mut links) else { return (Vec::new(), Recorder::default()) };
+    let (mut checker, _) = checked(written.as_ref().unwrap_or(file), source, &[]);
+    let recorded = checker.recorded(links);
+    (checker.problems.finish_unknown(), recorded)
 }
 
 fn checked(file: &ast::File, source: &Source, defines: &[(String, i64)]) -> (Checker, Vec<DefineError>) {
@@ -189,6 +207,7 @@ struct Checker {
     registered: BTreeMap<ListenerId, BTreeSet<BodyId>>,
     scope: scope::Scope,
     components: components::ComponentTables,
+    record: record::Recorder,
     // Number of cells that are allocated so far, and number of nodes in the current property.
     cells: u64,
     terms: u64,
@@ -255,6 +274,7 @@ impl Checker {
             registered: BTreeMap::new(),
             scope: scope::Scope::default(),
             components: components::ComponentTables::default(),
+            record: record::Recorder::default(),
             cells: 0,
             terms: 0,
         }

@@ -223,7 +223,7 @@ impl Checker {
 }
 
 /// Returns the name of an item, and the kind of the item with its article.
-fn name_of(kind: &ItemKind) -> Option<(&ast::Name, &'static str)> {
+pub(in crate::lang) fn name_of(kind: &ItemKind) -> Option<(&ast::Name, &'static str)> {
     Some(match kind {
         ItemKind::App { .. }
         | ItemKind::Init { .. }

@@ -74,6 +74,7 @@ impl Checker {
     }
 
     fn named(&mut self, name: &ast::Name) -> Option<PlaceMeaning> {
+        self.note_local(name);
         match self.local(&name.text) {
             Some(LocalMeaning::Value(value)) => return Some(PlaceMeaning::Value(word(*value, Type::Int))),
             Some(LocalMeaning::Broken) => return None,
@@ -205,6 +206,7 @@ impl Checker {
             self.error(at, format!("{} has no fields", article(&ty)), format!("so it has no `{}`", name.text));
             return None;
         };
+        self.note_field_use(class, name);
         // The text of a kind does not know the fields of the component, so a state of the kind comes first.
         if self.scope.of_kind
             && let Some(place) = self.state_field(&object, class, name)

@@ -159,6 +159,7 @@ impl Checker {
                 Some(if *some { some_ } else { Expr::new(ExprKind::Unary(UnaryOp::Not, Box::new(some_)), Type::Bool) })
             }
             Ast::Asked(row) => {
+                self.note_use(row);
                 let NameMeaning::Event(row, _) = self.names.get(&row.text)?.named else { return None };
                 let instance = Box::new(self.this(e.at)?);
                 platform(PlatformExpr::Asked { instance, row, site: NO_SITE }, Type::Bool)
@@ -184,6 +185,7 @@ impl Checker {
 
     /// Lowers `ask row(args)`.
     pub(super) fn ask(&mut self, row: &Name, args: &[ast::Expr], at: At) -> Option<Expr> {
+        self.note_use(row);
         let Some(NameMeaning::Event(event, body)) = self.names.get(&row.text).map(|entry| entry.named.clone()) else {
             return None;
         };
@@ -228,7 +230,14 @@ impl Checker {
     /// Returns the component that an expression names, if it names one.
     pub(super) fn named_component(&mut self, e: &ast::Expr) -> Option<ComponentId> {
         match &e.kind {
-            Ast::Name(name) if self.local(name).is_none() => self.component_of(&Name { text: name.clone(), at: e.at }),
+            Ast::Name(name) if self.local(name).is_none() => {
+                let name = Name { text: name.clone(), at: e.at };
+                let component = self.component_of(&name);
+                if component.is_some() {
+                    self.note_use(&name);
+                }
+                component
+            }
             _ => None,
         }
     }
@@ -244,6 +253,7 @@ impl Checker {
     ) -> Option<Expr> {
         let name = self.out.components.all[component].name.clone();
         let full = Name { text: verb_name(&verb.text, &name), at: verb.at };
+        self.note_use(&full);
         let Some(&NameMeaning::Verb(body, mode)) = self.names.get(&full.text).map(|entry| &entry.named) else {
             self.no_such_verb(verb, component);
             return None;

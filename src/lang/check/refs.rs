@@ -36,6 +36,7 @@ impl Checker {
         if let Some(of) = &reference.of {
             self.place_exists(of)?;
         }
+        self.record.label(&reference.label, false);
         let Some(state) = self.labels.get(name).cloned() else {
             let mut problem = Diagnostic::new(
                 reference.label.at.0,
@@ -122,6 +123,7 @@ impl Checker {
         let fields = self.out.classes.iter().flat_map(|c| &c.fields).map(|f| f.name.as_str());
         let mut known = self.names.keys().map(String::as_str).chain(fields);
         if self.names.contains_key(&of.text) || known.clone().any(|name| name == of.text) {
+            self.note_place(of);
             return Some(());
         }
         let help = did_you_mean(&of.text, known.by_ref());
@@ -157,6 +159,11 @@ impl Checker {
             }
             FailureName::Name(name) => {
                 let property = self.names.get(&name.text).is_some_and(|e| e.what == "a property");
+                if property {
+                    self.note_use(name);
+                } else {
+                    self.record.exception(name, false);
+                }
                 if property || self.is_exception(&name.text) {
                     return Some(FailureRef::Name(name.text.clone()));
                 }
@@ -190,6 +197,7 @@ impl Checker {
     pub(super) fn check_catches(&mut self) {
         for name in std::mem::take(&mut self.catches) {
             if self.is_exception(&name.text) {
+                self.record.exception(&name, false);
                 continue;
             }
             let help = did_you_mean(&name.text, self.exception_names());

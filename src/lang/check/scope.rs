@@ -91,6 +91,7 @@ impl Checker {
                 return;
             }
         }
+        self.note_binding(name, &bound);
         self.scope.visible.insert(name.text.clone(), (bound, name.at.0));
         self.scope.order.push(name.text.clone());
     }
@@ -159,7 +160,9 @@ impl Checker {
         wanted: impl Fn(&NameMeaning) -> bool,
     ) -> Option<NameMeaning> {
         if let Some(entry) = self.names.get(&name.text) {
-            return Some(entry.named.clone());
+            let named = entry.named.clone();
+            self.note_use(name);
+            return Some(named);
         }
         let help = {
             let locals = self.scope.visible.keys().map(String::as_str);

@@ -104,6 +104,7 @@ impl Checker {
     /// Enters a label. Returns its index if it is in live code.
     pub(super) fn open_label(&mut self, label: &ast::Label) -> Option<usize> {
         let name = &label.name;
+        self.record.label(name, true);
         if self.scope.dead {
             self.labels.entry(name.text.clone()).or_default();
             return None;

@@ -88,6 +88,7 @@ impl Checker {
         if self.enough() {
             return;
         }
+        self.record.statements.push(stmt.at.0);
         let label = stmt.label.as_ref().and_then(|label| self.open_label(label));
         let scope = &mut self.scope;
         let outer = (
@@ -132,6 +133,7 @@ impl Checker {
             }
             Ast::Throw { name, message } => {
                 self.thrown.insert(name.text.clone());
+                self.record.exception(name, true);
                 let message = self.message(message.as_ref());
                 let exception = self.exception(&name.text);
                 let site = self.check_site();

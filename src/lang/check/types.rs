@@ -143,6 +143,7 @@ impl Checker {
         };
         let lengths = match self.class_of_job(ty) {
             Some(class) => {
+                self.note_use(&ast::Name { text: self.out.classes[class].name.clone(), at: ty.lengths[0].at });
                 result = Type::Job(Arc::new(Type::Object(class)));
                 &ty.lengths[1..]
             }

@@ -143,7 +143,10 @@ impl Checker {
     /// Returns the body that can be in a queue: a task, or the handler of an event.
     fn posted(&mut self, name: &ast::Name) -> Option<BodyId> {
         match self.names.get(&name.text).map(|e| e.named.clone()) {
-            Some(NameMeaning::Event(_, body)) => Some(body),
+            Some(NameMeaning::Event(_, body)) => {
+                self.note_use(name);
+                Some(body)
+            }
             _ => self.task(name),
         }
     }

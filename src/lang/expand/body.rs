@@ -6,10 +6,10 @@ use super::super::ast::{
 };
 use super::super::diagnostic::Diagnostic;
 use super::super::near::near;
-use super::Writer;
 use super::component::{kind_member_name, member_name};
 use super::kinds::KindText;
 use super::names::{Members, kept_name};
+use super::{Links, Writer};
 use std::collections::BTreeSet;
 
 /// What a component does with a callback of the one that it follows.
@@ -55,6 +55,7 @@ pub(super) struct BodyWriter<'w, 'f> {
     followers: &'w [Follower<'f>],
     pub(super) libraries: &'f super::Libraries,
     pub(super) used: &'w mut BTreeSet<String>,
+    pub(super) links: &'w mut Links,
     errors: &'w mut Vec<Diagnostic>,
     /// Whether the text is that of the kind.
     pub(super) of_kind: bool,
@@ -81,6 +82,7 @@ impl<'w, 'f> BodyWriter<'w, 'f> {
             followers,
             libraries: writer.libraries,
             used: &mut writer.used,
+            links: &mut *writer.links,
             errors: &mut writer.errors,
             of_kind: false,
             locals: Vec::new(),
@@ -243,6 +245,9 @@ impl<'w, 'f> BodyWriter<'w, 'f> {
     fn callback(&mut self, stmt: &Stmt, e: &Expr, object: &Expr, out: &mut Vec<Stmt>) {
         let (ExprKind::Call { name, args } | ExprKind::Method { name, args, .. }) = &e.kind else { return };
         let object = self.expr(object);
+        if let Some((declared, _)) = self.kind.callbacks.iter().find(|(known, _)| known.text == name.text) {
+            self.links.link(name, declared);
+        }
         out.extend(self.following(name, &object, true));
         if let Some(Some(params)) = self.members.callbacks.get(name.text.as_str()) {
             let mut args = self.args(args);

@@ -38,6 +38,7 @@ impl<'f> Writer<'f> {
     }
 
     fn of_kind(&mut self, component: &'f Component, kind: &KindText<'f>, at: At, items: &mut Vec<Item>) {
+        self.links.component(component, kind);
         let Some(looper) = self.looper_of(component, kind) else { return };
         let members = Members::new(component, kind, &mut self.errors);
         let mut params = self.followed(component, kind);

@@ -39,8 +39,9 @@ impl BodyWriter<'_, '_> {
             }
             ExprKind::Op(op) => ExprKind::Op(Box::new(self.op(op))),
             ExprKind::Other { some, stage, .. } => {
-                if let Err(error) = self.kind.stage(stage) {
-                    self.error(error);
+                match self.kind.stage(stage) {
+                    Ok(declared) => self.links.link(stage, declared),
+                    Err(error) => self.error(error),
                 }
                 ExprKind::Other { some: *some, kind: Some(self.kind.name.clone()), stage: stage.clone() }
             }
@@ -108,6 +109,9 @@ impl BodyWriter<'_, '_> {
         }
         if members.stages.contains(name) {
             let stage = Name { text: name.to_owned(), at };
+            if let Ok(declared) = self.kind.stage(&stage) {
+                self.links.link(&stage, declared);
+            }
             return Expr { kind: ExprKind::Stage { kind: self.kind.name.clone(), stage }, at };
         }
         if name == "looper" {

@@ -14,6 +14,7 @@ mod component;
 mod exprs;
 mod kinds;
 mod libraries;
+mod links;
 mod names;
 
 use super::ast::{Component, File, Item, ItemKind, Name};
@@ -22,6 +23,7 @@ pub(super) use component::{member_name, verb_name};
 pub(super) use exprs::STAGE;
 use kinds::KindText;
 use libraries::Libraries;
+pub(super) use links::Links;
 use names::{HOST, SOURCE};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,6 +46,11 @@ const MOST: usize = 20;
 /// # Ok::<(), raceflip::lang::SourceError>(())
 /// ```
 pub fn expand(file: &File) -> Result<Option<File>, Vec<Diagnostic>> {
+    expand_linked(file, &mut Links::default())
+}
+
+/// Like [`expand`], and adds to `links` what the names mean that only kinds and components have.
+pub(super) fn expand_linked(file: &File, links: &mut Links) -> Result<Option<File>, Vec<Diagnostic>> {
     if !file.items.iter().any(|item| is_component(&item.kind)) {
         return Ok(None);
     }
@@ -51,7 +58,9 @@ pub fn expand(file: &File) -> Result<Option<File>, Vec<Diagnostic>> {
     let libraries = Libraries::of(file, &mut errors);
     let kinds = kinds_of(file, &libraries, &mut errors);
     let components: Vec<&Component> = file.items.iter().filter_map(|item| component_of(&item.kind)).collect();
-    let mut writer = Writer { kinds, components, libraries: &libraries, used: BTreeSet::new(), errors };
+    let mut writer = Writer { kinds, components, libraries: &libraries, used: BTreeSet::new(), links, errors };
+    writer.link_kinds();
+    writer.link_settings(file);
     let mut items = Vec::new();
     for item in &file.items {
         match &item.kind {
@@ -123,6 +132,8 @@ struct Writer<'f> {
     libraries: &'f Libraries,
     // The full names of the items of libraries that some component needs.
     used: BTreeSet<String>,
+    // What the names of kinds and components mean.
+    links: &'f mut Links,
     errors: Vec<Diagnostic>,
 }
 
