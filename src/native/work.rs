@@ -16,7 +16,7 @@ use crate::exec::{LoopEnd, NoObserver, run};
 use crate::sched::{Exhaustive, RandomWalk, Replay, ScheduleRecorder, Strategy, StrategySpec};
 use crate::shrink::{Effort, shrink};
 use crate::token::Token;
-use crate::world::{Limits, Program, signature};
+use crate::world::{Program, signature};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -77,7 +77,7 @@ impl Checker {
     // leave a thread alone that waits in a loop.
     fn within_reason(&self, longest: u64) -> Self {
         let steps = self.limits.steps.min(LEAST_STEPS.max(longest.saturating_mul(MOST_TIMES)));
-        Self { limits: Limits { steps, ..self.limits }, ..self.clone() }
+        self.clone().steps(steps)
     }
 
     // Looks for a failure, and for pairs that race. `lost` is a failure that came once.
