@@ -6,7 +6,8 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
 
-pub use crate::native_thread_local as thread_local;
+// The macro is exported at the top of the package.
+pub use super::super::native_thread_local as thread_local;
 
 /// Declares variables of which each thread has its own, as `std::thread_local!`.
 #[macro_export]

@@ -73,8 +73,8 @@ impl Checker {
         })
     }
 
-    // Returns the checker with a limit of steps that fits a program whose random walks are so long. Other strategies may
-    // leave a thread alone that waits in a loop.
+    // Returns the checker with a limit of steps that fits a program whose random walks are so long. Other strategies
+    // may leave a thread alone that waits in a loop.
     fn within_reason(&self, longest: u64) -> Self {
         let steps = self.limits.steps.min(LEAST_STEPS.max(longest.saturating_mul(MOST_TIMES)));
         self.clone().steps(steps)

@@ -118,9 +118,9 @@ impl Exhaustive {
         self.is_redundant
     }
 
-    /// Returns whether nothing was left out so far. What is left out: preemptions above the bound, answers to a question
-    /// with more than 10,000 of them, instants of the clock at which a thread could go on, and further rounds of a loop
-    /// that yields while other threads could act.
+    /// Returns whether nothing was left out so far. What is left out: preemptions above the bound, answers to a
+    /// question with more than 10,000 of them, instants of the clock at which a thread could go on, and further rounds
+    /// of a loop that yields while other threads could act.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.is_complete

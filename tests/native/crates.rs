@@ -1,5 +1,5 @@
-//! Code of published crates under test (`harnesses/rust`): each bug that a crate once had is found and replayed, and the
-//! repaired version passes.
+//! Code of published crates under test (`harnesses/rust`): each bug that a crate once had is found and replayed, and
+//! the repaired version passes.
 
 use raceflip::native::sync::Arc;
 use raceflip::native::{Checker, thread};

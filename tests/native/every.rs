@@ -164,8 +164,9 @@ fn what_the_scheduler_does_not_control_is_noticed() {
         if odd { x.store(1, SEQ) } else { _ = x.load(SEQ) }
     };
     static COUNT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
-    let programs: [(&str, Box<dyn Fn() + Send + Sync>); 4] = [
-        ("a static", Box::new(move || step(COUNT.fetch_add(1, SEQ) % 2 == 0))),
+    type Program = Box<dyn Fn() + Send + Sync>;
+    let programs: [(&str, Program); 4] = [
+        ("a static", Box::new(move || step(COUNT.fetch_add(1, SEQ).is_multiple_of(2)))),
         (
             "the order of a set",
             Box::new(move || {
@@ -183,7 +184,7 @@ fn what_the_scheduler_does_not_control_is_noticed() {
         ("the number of steps", Box::new(move || (0..COUNT.fetch_add(1, SEQ) % 3).for_each(|_| step(true)))),
     ];
     for (what, program) in programs {
-        let failure = Checker::new().name("test").try_check(move || program()).expect_err(what);
+        let failure = Checker::new().name("test").try_check(program).expect_err(what);
         assert!(failure.what.contains("is another one when its choices are repeated"), "{what}: {failure}");
         let place = if what == "the number of steps" { "at line" } else { "tests/native/every.rs:" };
         assert!(failure.text.contains(place), "{what}: {failure}");

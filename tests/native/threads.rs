@@ -62,11 +62,11 @@ fn a_flag_and_a_park_hand_over_and_a_flag_that_is_set_too_late_does_not() {
 fn threads_have_names_and_ids() {
     passes(|| {
         let named = thread::Builder::new().name("worker".to_owned());
-        let worker = named.spawn(|| thread::current()).unwrap();
+        let worker = named.spawn(thread::current).unwrap();
         let handle = worker.thread().clone();
         let seen = worker.join().unwrap();
         assert_eq!((seen.name(), seen.id()), (Some("worker"), handle.id()));
-        let plain = thread::spawn(|| thread::current()).join().unwrap();
+        let plain = thread::spawn(thread::current).join().unwrap();
         assert_eq!((plain.name(), thread::current().name()), (None, Some("main")));
         let ids: BTreeSet<String> =
             [seen, plain, thread::current()].iter().map(|thread| format!("{:?}", thread.id())).collect();

@@ -1,5 +1,5 @@
-//! Small programs in Rust and in the modeled language: both have the same ends, by all runs of the one and all states of
-//! the other.
+//! Small programs in Rust and in the modeled language: both have the same ends, by all runs of the one and all states
+//! of the other.
 
 use raceflip::event::EndValue;
 use raceflip::exec::{EndKind, NoObserver, RunResult, run};
@@ -105,8 +105,7 @@ fn a_locked_counter() {
         let add = thread::spawn(move || *y.lock().unwrap() += 1);
         *x.lock().unwrap() += 1;
         add.join().unwrap();
-        let x = *x.lock().unwrap();
-        x
+        Arc::into_inner(x).unwrap().into_inner().unwrap()
     };
     agree("locked counter", model, rust, &[End::Result(2)]);
 }

@@ -4,8 +4,8 @@
 //!
 #![doc = include_str!("../../../docs/loom.md")]
 
-pub use crate::native::{cell, hint, sync, thread};
-pub use crate::native_thread_local as thread_local;
+pub use crate::native::thread::thread_local;
+pub use crate::native::{cell, future, hint, sync, thread};
 
 /// Performs every run of a closure.
 ///

@@ -4,9 +4,9 @@
 //!
 #![doc = include_str!("../../../docs/shuttle.md")]
 
+pub use crate::native::thread::thread_local;
 use crate::native::{CheckFailure, Checker};
-pub use crate::native::{hint, sync, thread};
-pub use crate::native_thread_local as thread_local;
+pub use crate::native::{future, hint, sync, thread};
 use scheduler::Scheduler;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! Async Rust code under the scheduler.
 //!
 //! A spawned future is a task: a thread that polls it, and blocks until its waker was called. So the scheduler orders
-//! tasks as it orders threads, and a task that waits forever is a deadlock. Tasks are daemons: like those of tokio, they
-//! do not keep the run going when the main thread has ended.
+//! tasks as it orders threads, and a task that waits forever is a deadlock. Tasks are daemons: like those of tokio,
+//! they do not keep the run going when the main thread has ended.
 //!
 //! - [`spawn`], [`block_on`], [`JoinHandle`], [`yield_now`], [`race`].
 //! - [`time`]: sleeps, timeouts and intervals on the virtual clock.
